@@ -1,0 +1,285 @@
+"""How a loop becomes a ``Kernel``, and the scalar functions the loops share.
+
+``exp``, ``expm1``, ``erf`` ... are branch-free polynomials, because LLVM turns those (and no libm call) into SIMD code.
+Each is written once per precision; ``exp(x)`` in a kernel picks by the type of ``x``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload, register_jitable
+
+from .._compile import Kernel
+
+# a*b+c may be fused, and in kernels that sum, sums reordered (SIMD needs it); NaN, infinity and -0 keep their meaning.
+FUSE = frozenset({"contract"})
+REORDER = frozenset({"contract", "reassoc"})
+# Reordering would cancel the two-step range reductions below, so the polynomials allow fusing only.
+_POLY = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "forceinline": True}
+
+f4, f8, i4, i8 = np.float32, np.float64, np.int32, np.int64
+
+
+def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorator: a loop with the arguments ``spec`` (see ``Kernel``)."""
+    return lambda function: Kernel(function, spec, fastmath)
+
+
+def _by_type(single: Any, double: Any) -> Any:
+    """A function that in compiled code means ``single`` for float32 and ``double`` for float64."""
+
+    def stub(x: Any) -> Any:
+        raise NotImplementedError("only compiled code can call this")
+
+    @overload(stub, jit_options=_POLY, strict=False)
+    def choose(x: Any) -> Any:
+        return single if x == types.float32 else double
+
+    return stub
+
+
+# exp: x = n ln2 + r with |r| <= ln2 / 2, ln2 in two parts (Cody and Waite), a polynomial for exp(r), and 2**n as two
+# factors, so that overflow and denormal results come out right.  float32: coefficients of Cephes expf (Moshier);
+# float64: the Taylor series to r**13, whose remainder is 4e-18.
+
+_LOG2E4, _LN2_HI4, _LN2_LO4 = f4(1.44269504088896341), f4(0.693359375), f4(-2.12194440e-4)
+_ROUND4 = f4(12582912.0)  # 1.5 * 2**23: adding and subtracting it rounds to an integer
+_LOG2E8, _LN2_HI8, _LN2_LO8 = 1.4426950408889634, 6.93145751953125e-1, 1.42860682030941723212e-6
+_ROUND8 = 6755399441055744.0  # 1.5 * 2**52
+
+
+def _exp4(x):
+    x = f4(-104.0) if x < f4(-104.0) else x
+    x = f4(89.0) if x > f4(89.0) else x
+    n = (x * _LOG2E4 + _ROUND4) - _ROUND4
+    r = x - n * _LN2_HI4
+    r = r - n * _LN2_LO4
+    p = f4(1.9875691500e-4)
+    p = p * r + f4(1.3981999507e-3)
+    p = p * r + f4(8.3334519073e-3)
+    p = p * r + f4(4.1665795894e-2)
+    p = p * r + f4(1.6666665459e-1)
+    p = p * r + f4(5.0000001201e-1)
+    p = p * (r * r) + r + f4(1.0)
+    i = i4(n)
+    half = i >> i4(1)
+    return p * i4((half + i4(127)) << i4(23)).view(f4) * i4((i - half + i4(127)) << i4(23)).view(f4)
+
+
+def _taylor8(r):
+    """(exp(r) - 1 - r) / r**2 for |r| <= ln2 / 2."""
+    p = 1.6059043836821613e-10
+    p = p * r + 2.08767569878681e-09
+    p = p * r + 2.505210838544172e-08
+    p = p * r + 2.755731922398589e-07
+    p = p * r + 2.7557319223985893e-06
+    p = p * r + 2.48015873015873e-05
+    p = p * r + 1.984126984126984e-04
+    p = p * r + 1.3888888888888889e-03
+    p = p * r + 8.333333333333333e-03
+    p = p * r + 4.1666666666666664e-02
+    p = p * r + 1.6666666666666666e-01
+    return p * r + 0.5
+
+
+def _exp8(x):
+    x = -746.0 if x < -746.0 else x
+    x = 710.0 if x > 710.0 else x
+    n = (x * _LOG2E8 + _ROUND8) - _ROUND8
+    r = x - n * _LN2_HI8
+    r = r - n * _LN2_LO8
+    p = taylor8(r) * (r * r) + r + 1.0
+    i = i4(n)
+    half = i >> i4(1)
+    low, high = i8(half) + i8(1023), i8(i - half) + i8(1023)
+    return p * i8(low << i8(52)).view(f8) * i8(high << i8(52)).view(f8)
+
+
+# exp(x) - 1 for x >= 0, where 2**n (exp(r) - 1) + (2**n - 1) loses nothing.
+
+
+def _expm1_pos4(x):
+    x = f4(88.0) if x > f4(88.0) else x
+    n = (x * _LOG2E4 + _ROUND4) - _ROUND4
+    r = x - n * _LN2_HI4
+    r = r - n * _LN2_LO4
+    p = f4(1.9875691500e-4)
+    p = p * r + f4(1.3981999507e-3)
+    p = p * r + f4(8.3334519073e-3)
+    p = p * r + f4(4.1665795894e-2)
+    p = p * r + f4(1.6666665459e-1)
+    p = p * r + f4(5.0000001201e-1)
+    p = p * (r * r) + r
+    power = i4((i4(n) + i4(127)) << i4(23)).view(f4)
+    return p * power + (power - f4(1.0))
+
+
+def _expm1_pos8(x):
+    x = 709.0 if x > 709.0 else x
+    n = (x * _LOG2E8 + _ROUND8) - _ROUND8
+    r = x - n * _LN2_HI8
+    r = r - n * _LN2_LO8
+    p = taylor8(r) * (r * r) + r
+    power = i8((i8(i4(n)) + i8(1023)) << i8(52)).view(f8)
+    return p * power + (power - 1.0)
+
+
+# erf: below 1 an odd polynomial; above, 1 - erfc with log(erfc) (float32) or erfc(x) exp(x**2) (float64) as a polynomial.
+# The coefficients are Chebyshev fits computed for this file in 60-digit arithmetic; their errors are below 1e-8 / 1e-16.
+
+
+def _erf4(x):
+    a = abs(x)
+    u = a * a
+    p = f4(7.875875062685488e-05)
+    p = p * u + f4(-0.000801686428716587)
+    p = p * u + f4(0.005189087423433974)
+    p = p * u + f4(-0.026854212010626412)
+    p = p * u + f4(0.11283594715160218)
+    p = p * u + f4(-0.37612626666720334)
+    p = p * u + f4(1.1283791658483509)
+    c = f4(4.0) if a > f4(4.0) else a
+    t = c * f4(1.0 / 1.5) - f4(2.5 / 1.5)
+    q = f4(4.195840012167537e-05)
+    q = q * t + f4(-0.00022749950380415685)
+    q = q * t + f4(0.0008803970815024043)
+    q = q * t + f4(-0.0031903054131416668)
+    q = q * t + f4(0.010961849217635256)
+    q = q * t + f4(-0.03664757804477679)
+    q = q * t + f4(-2.123760833123964)
+    q = q * t + f4(-8.02902101133673)
+    q = q * t + f4(-7.806815272727264)
+    far = f4(1.0) - exp(q)
+    far = far if x > f4(0.0) else -far
+    return x * p if a < f4(1.0) else (x if x != x else far)
+
+
+def _erf8(x):
+    a = abs(x)
+    u = a * a
+    p = 5.957176147748911e-11
+    p = p * u + -1.1372848856791674e-09
+    p = p * u + 1.4659775274047436e-08
+    p = p * u + -1.6350312701054695e-07
+    p = p * u + 1.6461000484121368e-06
+    p = p * u + -1.4925595266831182e-05
+    p = p * u + 0.0001205533111164271
+    p = p * u + -0.000854832698083379
+    p = p * u + 0.0052239776248180145
+    p = p * u + -0.026866170645076792
+    p = p * u + 0.11283791670954879
+    p = p * u + -0.3761263890318375
+    p = p * u + 1.1283791670955126
+    c = 6.0 if a > 6.0 else a
+    t = 4.0 / (4.0 + c)
+    q = 0.03680586735275375
+    q = q * t + -0.22837311879222372
+    q = q * t + 0.5496182867014191
+    q = q * t + -0.6801549507138632
+    q = q * t + 0.5115793664038011
+    q = q * t + -0.008381530754629331
+    q = q * t + -0.19586099827423542
+    q = q * t + 0.390752745855695
+    q = q * t + -0.10544100333197641
+    q = q * t + 0.20596410701178558
+    q = q * t + 0.09936173636752985
+    q = q * t + 0.14287076376941116
+    q = q * t + 0.1401337144391073
+    q = q * t + 0.14112830499484957
+    q = q * t + -3.2791099665047813e-06
+    far = 1.0 - q * exp(-c * c)
+    far = far if x > 0.0 else -far
+    return x * p if a < 1.0 else (x if x != x else far)
+
+
+# log(1 + u) for 0 <= u <= 1 as 2 atanh(s), s = u / (2 + u) <= 1/3: the series to s**17 / s**33.
+
+
+def _log1p_unit4(u):
+    s = u / (f4(2.0) + u)
+    z = s * s
+    p = f4(1.0 / 17.0)
+    p = p * z + f4(1.0 / 15.0)
+    p = p * z + f4(1.0 / 13.0)
+    p = p * z + f4(1.0 / 11.0)
+    p = p * z + f4(1.0 / 9.0)
+    p = p * z + f4(1.0 / 7.0)
+    p = p * z + f4(1.0 / 5.0)
+    p = p * z + f4(1.0 / 3.0)
+    return (s + s) + (s + s) * (z * p)
+
+
+def _log1p_unit8(u):
+    s = u / (2.0 + u)
+    z = s * s
+    p = 1.0 / 33.0
+    p = p * z + 1.0 / 31.0
+    p = p * z + 1.0 / 29.0
+    p = p * z + 1.0 / 27.0
+    p = p * z + 1.0 / 25.0
+    p = p * z + 1.0 / 23.0
+    p = p * z + 1.0 / 21.0
+    p = p * z + 1.0 / 19.0
+    p = p * z + 1.0 / 17.0
+    p = p * z + 1.0 / 15.0
+    p = p * z + 1.0 / 13.0
+    p = p * z + 1.0 / 11.0
+    p = p * z + 1.0 / 9.0
+    p = p * z + 1.0 / 7.0
+    p = p * z + 1.0 / 5.0
+    p = p * z + 1.0 / 3.0
+    return (s + s) + (s + s) * (z * p)
+
+
+def _tanh4(x):
+    e = expm1_pos(f4(2.0) * min(abs(x), f4(20.0)))
+    t = e / (e + f4(2.0))
+    return x if x != x else math.copysign(t, x)
+
+
+def _tanh8(x):
+    e = expm1_pos(2.0 * min(abs(x), 40.0))
+    t = e / (e + 2.0)
+    return x if x != x else math.copysign(t, x)
+
+
+def _sigmoid4(x):
+    return f4(1.0) / (f4(1.0) + exp(-x))
+
+
+def _sigmoid8(x):
+    return 1.0 / (1.0 + exp(-x))
+
+
+exp = _by_type(_exp4, _exp8)
+expm1_pos = _by_type(_expm1_pos4, _expm1_pos8)
+erf = _by_type(_erf4, _erf8)
+log1p_unit = _by_type(_log1p_unit4, _log1p_unit8)
+tanh = _by_type(_tanh4, _tanh8)
+sigmoid = _by_type(_sigmoid4, _sigmoid8)
+taylor8 = register_jitable(**_POLY)(_taylor8)
+
+
+def largest(row: Any) -> Any:
+    """The maximum of a 1-d array, by compiled code; anything at all if a NaN is among its elements.
+
+    The freedom about NaN is what makes this loop SIMD code.  Callers subtract the result from the row, so a NaN element
+    stays NaN whatever is returned here.
+    """
+    raise NotImplementedError("only compiled code can call this")
+
+
+@overload(largest, jit_options={**_POLY, "fastmath": {"nnan", "nsz", "reassoc"}, "forceinline": False})
+def _largest(row: Any) -> Any:
+    def impl(row):
+        m = row[0]
+        for i in range(1, row.size):
+            m = row[i] if row[i] > m else m
+        return m
+
+    return impl

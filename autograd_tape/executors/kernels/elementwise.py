@@ -1,0 +1,321 @@
+"""Element-wise functions, fused into one pass over memory: ``f(x)`` and its vjp ``f_backward(grad, saved)``.
+
+``tanh`` and ``sigmoid`` have their vjps in terms of the result, the others in terms of the input.  Inputs are NumPy
+arrays of any strides; float32 and float64 compute in their own precision, float16 and bfloat16 in float32 (the result
+has the input's dtype).  Results are new arrays in C order; a 0-d input gives a 0-d array.
+
+Sources: gelu, Hendrycks and Gimpel (arXiv:1606.08415); silu, Elfwing et al. (arXiv:1702.03118); erf without Numba, Cody,
+"Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._compile import LazyModule, compute_array, contiguous, state
+from .pool import GRAIN, parallel_for, ufunc1
+
+__all__ = [
+    "erf",
+    "erf_backward",
+    "erfc",
+    "exp",
+    "gelu",
+    "gelu_backward",
+    "sigmoid",
+    "sigmoid_backward",
+    "silu",
+    "silu_backward",
+    "softplus",
+    "softplus_backward",
+    "tanh",
+    "tanh_backward",
+]
+
+_compiled = LazyModule("elementwise")
+_SQRT1_2 = 0.7071067811865476
+_SQRT1_2PI = 0.3989422804014327
+_SQRT2_PI = 0.7978845608028654
+_CUBIC = 0.044715
+
+
+def _run1(kernel: Any, x: np.ndarray, *scalars: float) -> np.ndarray:
+    """The compiled ``kernel`` over all of ``x``, sliced over the pool."""
+    c = contiguous(compute_array(x))
+    y = np.empty(c.shape, c.dtype)
+    run, flat, out = kernel[c.dtype.char], c.reshape(-1), y.reshape(-1)
+    parallel_for(flat.size, GRAIN, lambda start, stop: run(flat, out, *scalars, start, stop))
+    return y if x.dtype == y.dtype else y.astype(x.dtype)
+
+
+def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, *scalars: float) -> np.ndarray:
+    """The compiled vjp ``kernel`` over ``grad`` and the saved ``x`` of the same shape."""
+    c = contiguous(compute_array(x))
+    g = contiguous(grad if grad.dtype == c.dtype else grad.astype(c.dtype))
+    dx = np.empty(c.shape, c.dtype)
+    run, flat_g, flat_x, out = kernel[c.dtype.char], g.reshape(-1), c.reshape(-1), dx.reshape(-1)
+    parallel_for(flat_x.size, GRAIN, lambda start, stop: run(flat_g, flat_x, out, *scalars, start, stop))
+    return dx if x.dtype == dx.dtype else dx.astype(x.dtype)
+
+
+def _composed(x: np.ndarray, formula: Callable[[Any], Any]) -> np.ndarray:
+    """``formula`` over ``x`` in its compute precision, with overflow to infinity in silence as everywhere in torch."""
+    c = compute_array(x)
+    with np.errstate(all="ignore"):
+        return np.asarray(formula(c), x.dtype)
+
+
+def _composed2(grad: np.ndarray, x: np.ndarray, formula: Callable[[Any, Any], Any]) -> np.ndarray:
+    c = compute_array(x)
+    with np.errstate(all="ignore"):
+        return np.asarray(formula(grad.astype(c.dtype, copy=False), c), x.dtype)
+
+
+def exp(x: np.ndarray) -> np.ndarray:
+    """e to the power ``x``.
+
+    >>> exp(np.array([0.0, 1.0]))
+    array([1.        , 2.71828183])
+    """
+    if x.size >= state.cheap:
+        return _run1(_compiled.exp, x)
+    return _composed(x, np.exp)
+
+
+def tanh(x: np.ndarray) -> np.ndarray:
+    """Hyperbolic tangent.
+
+    >>> tanh(np.array([0.0, 1.0]))
+    array([0.        , 0.76159416])
+    """
+    if x.size >= state.cheap:
+        return _run1(_compiled.tanh, x)
+    return _composed(x, np.tanh)
+
+
+def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """``grad * (1 - y**2)`` for ``y = tanh(x)``."""
+    if y.size >= state.cheap:
+        return _run2(_compiled.tanh_backward, grad, y)
+    return _composed2(grad, y, lambda g, y: g * (1 - y * y))
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """``1 / (1 + exp(-x))``.
+
+    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
+    array([0. , 0.5, 1. ])
+    """
+    if x.size >= state.fused:
+        return _run1(_compiled.sigmoid, x)
+    return _composed(x, lambda x: 1 / (1 + np.exp(-x)))
+
+
+def sigmoid_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """``grad * (1 - y) * y`` for ``y = sigmoid(x)``."""
+    if y.size >= state.cheap:
+        return _run2(_compiled.sigmoid_backward, grad, y)
+    return _composed2(grad, y, lambda g, y: g * (1 - y) * y)
+
+
+def silu(x: np.ndarray) -> np.ndarray:
+    """``x * sigmoid(x)``.
+
+    >>> silu(np.array([0.0, 1.0]))
+    array([0.        , 0.73105858])
+    """
+    if x.size >= state.fused:
+        return _run1(_compiled.silu, x)
+    return _composed(x, lambda x: x / (1 + np.exp(-x)))
+
+
+def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """``grad * s * (1 + x * (1 - s))`` with ``s = sigmoid(x)``."""
+    if x.size >= state.fused:
+        return _run2(_compiled.silu_backward, grad, x)
+
+    def formula(g: Any, x: Any) -> Any:
+        s = 1 / (1 + np.exp(-x))
+        return g * s * (1 + x * (1 - s))
+
+    return _composed2(grad, x, formula)
+
+
+def erf(x: np.ndarray) -> np.ndarray:
+    """The error function.
+
+    >>> erf(np.array([0.0, 1.0]))
+    array([0.        , 0.84270079])
+    """
+    if x.size >= state.fused:
+        return _run1(_compiled.erf, x)
+    return _composed(x, _erf)
+
+
+def erf_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """``grad * 2 / sqrt(pi) * exp(-x**2)``."""
+    if x.size >= state.fused:
+        return _run2(_compiled.erf_backward, grad, x)
+    return _composed2(grad, x, lambda g, x: g * x.dtype.type(1.1283791670955126) * np.exp(-(x * x)))
+
+
+def erfc(x: np.ndarray) -> np.ndarray:
+    """``1 - erf(x)`` without cancellation for large ``x``.
+
+    >>> erfc(np.array([0.0, 10.0]))
+    array([1.00000000e+00, 2.08848758e-45])
+    """
+    return _composed(x, lambda c: _erfc(c.astype(np.float64)))
+
+
+def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
+    """``x * Phi(x)``, Phi the normal distribution function; with ``approximate="tanh"`` its tanh approximation.
+
+    >>> gelu(np.array([0.0, 1.0]))
+    array([0.        , 0.84134475])
+    """
+    tanh_form = _is_tanh(approximate)
+    if x.size >= state.fused:
+        return _run1(_compiled.gelu_tanh if tanh_form else _compiled.gelu, x)
+    if tanh_form:
+
+        def formula(x: Any) -> Any:
+            T = x.dtype.type
+            return T(0.5) * x * (1 + np.tanh(T(_SQRT2_PI) * (x + T(_CUBIC) * x * x * x)))
+
+        return _composed(x, formula)
+    return _composed(x, lambda x: x.dtype.type(0.5) * x * (1 + _erf(x * x.dtype.type(_SQRT1_2))))
+
+
+def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
+    """``grad * (Phi(x) + x * phi(x))``, or the derivative of the tanh form."""
+    tanh_form = _is_tanh(approximate)
+    if x.size >= state.fused:
+        return _run2(_compiled.gelu_tanh_backward if tanh_form else _compiled.gelu_backward, grad, x)
+
+    def exact(g: Any, x: Any) -> Any:
+        T = x.dtype.type
+        cdf = T(0.5) * (1 + _erf(x * T(_SQRT1_2)))
+        return g * (cdf + x * (T(_SQRT1_2PI) * np.exp(T(-0.5) * x * x)))
+
+    def approximation(g: Any, x: Any) -> Any:
+        T = x.dtype.type
+        t = np.tanh(T(_SQRT2_PI) * (x + T(_CUBIC) * x * x * x))
+        inner = T(_SQRT2_PI) * (1 + T(3 * _CUBIC) * x * x)
+        return g * (T(0.5) * (1 + t) + T(0.5) * x * (1 - t * t) * inner)
+
+    return _composed2(grad, x, approximation if tanh_form else exact)
+
+
+def _is_tanh(approximate: str) -> bool:
+    if approximate == "tanh":
+        return True
+    if approximate != "none":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return False
+
+
+def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x > threshold``.
+
+    >>> softplus(np.array([0.0, 30.0]))
+    array([ 0.69314718, 30.        ])
+    """
+    if x.size >= state.fused:
+        return _run1(_compiled.softplus, x, float(beta), float(threshold))
+
+    def formula(x: Any) -> Any:
+        z = x * x.dtype.type(beta)
+        return np.where(z > threshold, x, np.log1p(np.exp(np.minimum(z, threshold))) / x.dtype.type(beta))
+
+    return _composed(x, formula)
+
+
+def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
+    """``grad * sigmoid(beta * x)``, and ``grad`` where ``beta * x > threshold``."""
+    if x.size >= state.fused:
+        return _run2(_compiled.softplus_backward, grad, x, float(beta), float(threshold))
+
+    def formula(g: Any, x: Any) -> Any:
+        z = x * x.dtype.type(beta)
+        return np.where(z > threshold, g, g / (1 + np.exp(-z)))
+
+    return _composed2(grad, x, formula)
+
+
+# Cody's three rational approximations, each with its numerator and denominator from the highest power down.
+_NEAR_P = (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3)
+_NEAR_Q = (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3)
+_MID_P = (
+    *(2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1),
+    *(2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3),
+)
+_MID_Q = (
+    *(1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3),
+    *(3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3),
+)
+_FAR_P = (
+    *(1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1),
+    *(1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
+)
+_FAR_Q = (
+    *(1.0, 2.56852019228982242e0, 1.87295284992346725e0),
+    *(5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3),
+)
+_SQRT1_PI = 0.5641895835477563
+
+
+def _ratio(p: tuple[float, ...], q: tuple[float, ...], x: np.ndarray) -> np.ndarray:
+    top, bottom = x * p[0], x * q[0]
+    for a, b in zip(p[1:-1], q[1:-1], strict=True):
+        top += a
+        top *= x
+        bottom += b
+        bottom *= x
+    top += p[-1]
+    bottom += q[-1]
+    return top / bottom
+
+
+def _erfc_tail(a: np.ndarray) -> np.ndarray:
+    """erfc for float64 ``a > 0.46875``; exp(-a*a) from two exact factors, since a*a alone would lose digits."""
+    mid = a <= 4.0
+    result = np.empty_like(a)
+    y = a[mid]
+    result[mid] = _ratio(_MID_P, _MID_Q, y)
+    y = np.minimum(a[~mid], 30.0)  # erfc(30) underflows already
+    z = 1 / (y * y)
+    result[~mid] = (_SQRT1_PI - z * _ratio(_FAR_P, _FAR_Q, z)) / y
+    a = np.minimum(a, 30.0)
+    coarse = np.trunc(a * 16) / 16
+    return result * np.exp(-coarse * coarse) * np.exp(-(a - coarse) * (a + coarse))
+
+
+def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Float64 ``x`` and ``|x|``, where ``|x|`` is small, and where it is not (NaN is in neither)."""
+    x = np.asarray(x, np.float64)
+    a = np.abs(x)
+    return x, a, a <= 0.46875, a > 0.46875
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    dtype = x.dtype
+    x, a, near, far = _split(x)
+    result = x.copy()  # NaN passes through
+    y = x[near]
+    result[near] = y * _ratio(_NEAR_P, _NEAR_Q, y * y)
+    result[far] = np.copysign(1 - _erfc_tail(a[far]), x[far])
+    return result.astype(dtype, copy=False)
+
+
+def _erfc(x: np.ndarray) -> np.ndarray:
+    x, a, near, far = _split(x)
+    result = x.copy()
+    y = x[near]
+    result[near] = 1 - y * _ratio(_NEAR_P, _NEAR_Q, y * y)
+    tail = _erfc_tail(a[far])
+    result[far] = np.where(x[far] < 0, 2 - tail, tail)
+    return result

@@ -1,0 +1,216 @@
+"""A small worker pool that slices big array work over GIL-releasing kernels.
+
+NumPy's ufuncs and nogil compiled kernels release the GIL, so plain Python threads run them in parallel.  The pool exists
+because the ready-made layers do not fit: a kernel compiler's own thread layers are unsafe after fork and under
+concurrent callers, and ``concurrent.futures`` needs about 50 us per hand-off.
+
+The design keeps the hand-off cheap and the caller independent of the scheduler:
+
+* the work is cut into chunks that the caller and the workers draw from one iterator (``next`` on it is atomic), so a
+  worker that wakes late finds nothing to do, and the caller waits only for chunks that are really running;
+* a caller that finds the pool busy (another thread, or a chunk that calls ``parallel_for`` itself) runs its work alone;
+* workers are daemon threads started on first use; a forked child forgets them and starts its own.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import numpy as np
+
+__all__ = ["get_num_threads", "parallel_for", "parallel_rows", "set_num_threads", "ufunc1", "ufunc2"]
+
+#: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
+GRAIN = 32768
+#: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
+_CHUNKS_PER_THREAD = 4
+
+
+def _default_threads() -> int:
+    for name in ("AUTOGRAD_TAPE_NUM_THREADS", "OMP_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system has affinity masks
+        return os.cpu_count() or 1
+
+
+class _Job:
+    """One call of ``parallel_for``: chunks still to be drawn, and the number of those finished."""
+
+    __slots__ = ("chunks", "error", "fn", "finished", "n_chunks", "ticket")
+
+    def __init__(self, fn: Callable[[int, int], object], bounds: list[tuple[int, int]]) -> None:
+        self.fn = fn
+        self.n_chunks = len(bounds)
+        self.chunks: Iterator[tuple[int, int]] = iter(bounds)
+        self.ticket = count(1)
+        self.error: BaseException | None = None
+        self.finished = allocate_lock()
+        self.finished.acquire()
+
+    def work(self) -> None:
+        """Draw chunks until none is left; whoever finishes the last one opens ``finished``."""
+        fn, n_chunks, ticket = self.fn, self.n_chunks, self.ticket
+        for start, stop in self.chunks:
+            try:
+                if self.error is None:
+                    fn(start, stop)
+            except BaseException as error:  # handed to the caller, who raises it
+                self.error = error
+            finally:
+                if next(ticket) == n_chunks:
+                    self.finished.release()
+
+
+class _Worker:
+    """A daemon thread asleep on ``wake`` until its ``job`` is set."""
+
+    __slots__ = ("job", "wake")
+
+    def __init__(self) -> None:
+        self.job: _Job | None = None
+        self.wake = allocate_lock()
+        self.wake.acquire()
+        start_new_thread(self._loop, ())
+
+    def _loop(self) -> None:
+        while True:
+            self.wake.acquire()
+            job = self.job
+            if job is not None:
+                job.work()
+                job = None  # a sleeping worker must not keep the last job's arrays alive
+
+
+class _Pool:
+    """The process-wide state: thread count, workers, and the lock that makes one caller at a time the owner."""
+
+    __slots__ = ("busy", "n_threads", "workers")
+
+    def __init__(self) -> None:
+        self.n_threads = _default_threads()
+        self.reset()
+
+    def reset(self) -> None:
+        self.workers: list[_Worker] = []
+        self.busy = allocate_lock()
+
+
+_pool = _Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.reset)
+
+
+def get_num_threads() -> int:
+    """Number of threads (the caller included) that share big work."""
+    return _pool.n_threads
+
+
+def set_num_threads(n: int) -> None:
+    """Let ``n`` threads (the caller included) share big work; ``1`` turns the pool off."""
+    if n < 1:
+        raise ValueError(f"set_num_threads: expected a positive number of threads, got {n}")
+    _pool.n_threads = int(n)
+
+
+def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
+    """Run ``fn(start, stop)`` over slices that cover ``range(n)`` exactly once, each at least ``grain`` long.
+
+    Slices run in any order on any thread, so ``fn`` must write disjoint outputs.  Work of fewer than ``2 * grain``
+    items, or a busy pool, is one plain call ``fn(0, n)``.  An exception in a slice is raised here, after every slice
+    that had begun has ended.
+
+    >>> out = np.zeros(10)
+    >>> parallel_for(10, 2, lambda start, stop: out[start:stop].__iadd__(1))
+    >>> out.sum()
+    10.0
+    """
+    pool = _pool
+    n_threads = pool.n_threads
+    if n < 2 * grain or n_threads == 1:
+        fn(0, n)
+        return
+    busy = pool.busy
+    if not busy.acquire(False):
+        fn(0, n)
+        return
+    try:
+        n_chunks = min(n // grain, n_threads * _CHUNKS_PER_THREAD)
+        step, extra = divmod(n, n_chunks)
+        bounds = []
+        start = 0
+        for i in range(n_chunks):
+            stop = start + step + (i < extra)
+            bounds.append((start, stop))
+            start = stop
+        job = _Job(fn, bounds)
+        workers = pool.workers
+        while len(workers) < n_threads - 1:
+            workers.append(_Worker())
+        for worker in workers[: n_threads - 1]:
+            worker.job = job
+            if worker.wake.locked():  # open already: the worker has not yet taken the previous wake-up
+                worker.wake.release()
+        job.work()
+        job.finished.acquire()
+        for worker in workers:
+            worker.job = None
+    finally:
+        busy.release()
+    if job.error is not None:
+        raise job.error
+
+
+def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: int = 1) -> None:
+    """``parallel_for`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
+    parallel_for(rows, max(1, GRAIN // max(1, cols * work)), fn)
+
+
+def ufunc1(ufunc: np.ufunc, a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """``ufunc(a)``, sliced over the pool when ``a`` is big and C-contiguous.
+
+    >>> ufunc1(np.sqrt, np.array([1.0, 4.0]))
+    array([1., 2.])
+    """
+    if a.size < 2 * GRAIN or not a.flags.c_contiguous or _pool.n_threads == 1:
+        return ufunc(a) if out is None else ufunc(a, out=out)
+    if out is None:
+        # The first call on an empty slice lets NumPy itself choose the result dtype.
+        out = np.empty(a.shape, ufunc(a.reshape(-1)[:0]).dtype)
+    elif not out.flags.c_contiguous:
+        return ufunc(a, out=out)
+    x, y = a.reshape(-1), out.reshape(-1)
+    parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], out=y[start:stop]))
+    return out
+
+
+def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """``ufunc(a, b)``, sliced over the pool when both are big, C-contiguous and of one shape (or ``b`` is 0-d).
+
+    >>> ufunc2(np.add, np.array([1.0, 4.0]), np.array([1.0, 1.0]))
+    array([2., 5.])
+    """
+    scalar = b.ndim == 0
+    if (
+        a.size < 2 * GRAIN
+        or _pool.n_threads == 1
+        or not a.flags.c_contiguous
+        or not (scalar or (b.shape == a.shape and b.flags.c_contiguous))
+        or not (out is None or out.flags.c_contiguous)
+    ):
+        return ufunc(a, b) if out is None else ufunc(a, b, out=out)
+    x, z = a.reshape(-1), b if scalar else b.reshape(-1)
+    if out is None:
+        out = np.empty(a.shape, ufunc(x[:0], b if scalar else z[:0]).dtype)
+    y = out.reshape(-1)
+    if scalar:
+        parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], z, out=y[start:stop]))
+    else:
+        parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], z[start:stop], out=y[start:stop]))
+    return out
