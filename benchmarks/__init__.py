@@ -1,0 +1,36 @@
+"""Benchmarks of torchcompat against PyTorch, both measured in one run.
+
+Run from the repository root::
+
+    python -m benchmarks                                   # absolute times of torchcompat only
+    python -m benchmarks --torch-python PATH               # PATH: a python that can import real torch
+    python -m benchmarks --torch-python PATH --groups small,steps --rounds 7 --filter softmax
+    python -m benchmarks --torch-python PATH --check-only  # run each workload once, compare the results
+
+How the numbers are made
+    Every workload is written once against the torch API, ``def workload(torch) -> callable``, and runs in two persistent
+    worker processes, one per side, that never share an interpreter or an environment.  A round visits every workload and
+    times it in one worker and then in the other; the order alternates from round to round.  Loop counts are calibrated
+    per side, the cyclic garbage collector is off while the clock runs, both sides use two threads, and the time of a
+    workload is the minimum over all samples of all rounds (the least disturbed one).  ``noise`` says how far the median of
+    the rounds lies above that minimum, on the worse side: distrust ratios whose noise is of the size of their difference.
+
+How to read them
+    *ratio* is torchcompat's time (or memory) divided by torch's in the same run: below 1 torchcompat is faster.  Absolute
+    times depend on the machine and its load, ratios much less.  Before anything is timed the first result of both sides is
+    compared; a workload that raises, dies, times out or computes something else on one side is listed with its error.
+
+Groups
+    ``small``    overhead of single operations, views, modules and backward on tensors of 10 to 100 elements
+    ``kernels``  single operations at BERT-base and CNN sizes
+    ``steps``    whole training steps, forward to optimizer
+    ``import``   fresh-process import time
+    ``memory``   resident memory after import, in a training loop, and growth of an evaluation loop without ``no_grad``
+
+A full run against torch rewrites ``benchmarks/RESULTS.md`` and ``benchmarks/results.png``; a partial run prints the same
+Markdown and writes only where ``--output`` says.  Timings never decide a test.
+
+Adding a workload: put a function under ``@workload(group, section, name)`` in the fitting file of ``benchmarks/workloads``.
+It builds its inputs and returns a callable without arguments; what the callable returns (tensors, or a tuple of them) is
+what the two sides are compared by.
+"""

@@ -1,0 +1,129 @@
+"""The command line of the benchmarks; ``benchmarks/__init__.py`` explains it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import benchmarks
+from benchmarks import processes, report
+from benchmarks.harness import Failure, Result, Side, check, measure, sides
+from benchmarks.workloads import registered
+
+GROUPS = ("small", "kernels", "steps", "import", "memory")
+HERE = Path(__file__).resolve().parent
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=benchmarks.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--torch-python", metavar="PATH", help="a python that can import torch; without it, absolute times only"
+    )
+    parser.add_argument("--groups", default=",".join(GROUPS), help="comma-separated, of: %(default)s")
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default %(default)s)")
+    parser.add_argument("--samples", type=int, default=3, help="samples per workload and round (default %(default)s)")
+    parser.add_argument("--target", type=float, default=0.01, help="seconds a sample should last (default %(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="threads on both sides (default %(default)s)")
+    parser.add_argument(
+        "--filter", default="", metavar="SUBSTRING", help="only workloads whose group/section/name contains it"
+    )
+    parser.add_argument(
+        "--check-only", action="store_true", help="run each workload once and compare the results, no timing"
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the Markdown here (and a plot beside it)")
+    parser.add_argument(
+        "--python", default=sys.executable, metavar="PATH", help="the python of our side (default: this one)"
+    )
+    parser.add_argument("--module", default="torchcompat", help="the module of our side (default %(default)s)")
+    options = parser.parse_args(arguments)
+    options.groups = options.groups.split(",")
+    if unknown := sorted(set(options.groups) - set(GROUPS)):
+        parser.error(f"unknown group {unknown[0]!r}; the groups are {', '.join(GROUPS)}")
+    if options.rounds < 1 or options.samples < 1 or options.threads < 1 or options.target <= 0:
+        parser.error("--rounds, --samples, --threads and --target must be positive")
+    return options
+
+
+def command(options: argparse.Namespace) -> str:
+    """The command to repeat this run, without the paths of this machine."""
+    parts = ["python -m benchmarks"]
+    if options.torch_python:
+        parts.append("--torch-python PATH")
+    if tuple(options.groups) != GROUPS:
+        parts.append("--groups " + ",".join(options.groups))
+    for name, default in (
+        ("rounds", 5),
+        ("samples", 3),
+        ("target", 0.01),
+        ("threads", 2),
+        ("filter", ""),
+        ("module", "torchcompat"),
+    ):
+        if (value := getattr(options, name)) != default:
+            parts.append(f"--{name} {value}")
+    return " ".join(parts)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    chosen = [w for key, w in registered().items() if w.group in options.groups and options.filter in key]
+    ours = Side(options.python, options.module, options.threads)
+    theirs = Side(options.torch_python, "torch", options.threads) if options.torch_python else None
+    facts: dict[str, dict[str, Any]] = {}
+    try:
+        for label, side in sides(ours, theirs):
+            try:
+                facts[label] = side.ask(do="facts")
+            except Failure as failure:
+                print(f"the {label} side does not start: {failure}", file=sys.stderr)
+                return 2
+        if options.check_only:
+            return report_check(list(check(chosen, ours, theirs).values()))
+        results = measure(chosen, ours, theirs, rounds=options.rounds, target=options.target, samples=options.samples)
+    finally:
+        ours.close()
+        if theirs is not None:
+            theirs.close()
+    pythons = {"torchcompat": (options.python, options.module)}
+    if options.torch_python:
+        pythons["torch"] = (options.torch_python, "torch")
+    fresh = {row[0] for row in processes.ROWS if row[0] in options.groups and options.filter in "/".join(row[:3])}
+    results += processes.measure(fresh, pythons, options.threads, options.rounds)
+    results = [r for r in results if options.filter in f"{r.group}/{r.section}/{r.name}"]
+
+    complete = (
+        set(options.groups) == set(GROUPS)
+        and not options.filter
+        and theirs is not None
+        and options.module == "torchcompat"
+    )
+    output = options.output or (HERE / "RESULTS.md" if complete else None)
+    text = report.markdown(
+        results, facts, command(options), options.rounds, plot=output is not None and theirs is not None
+    )
+    print(text)
+    if output is not None:
+        output.write_text(text)
+        if theirs is not None:
+            report.plot(results, output.with_name("results.png"))
+    return 0
+
+
+def report_check(results: list[Result]) -> int:
+    """Print the workloads that fail or disagree; the exit status is 1 if there are any."""
+    failed = [result for result in results if result.failures]
+    for result in failed:
+        for side, error in result.failures.items():
+            print(f"{result.group}/{result.section}/{result.name}: {side}: {error}")
+    print(f"{len(results) - len(failed)} of {len(results)} workloads agree")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

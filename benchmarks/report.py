@@ -1,0 +1,172 @@
+"""The Markdown report and the plot of a run."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Result, geometric_mean
+
+VECTOR_FLAGS = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}
+TICKS = tuple(factor * 10.0**power for power in range(-3, 5) for factor in (1, 2, 5))
+INTRODUCTION = """# Benchmarks
+
+*ratio* is torchcompat's time or memory divided by torch's in the same run; below 1 torchcompat is faster or smaller.
+*noise* is the distance of the median round from the best one, on the worse side. `benchmarks/__init__.py` says how the
+numbers are made.
+"""
+
+
+def machine() -> str:
+    """Architecture, number of CPUs and vector extensions; nothing that names the host."""
+    flags: set[str] = set()
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.lower().startswith(("flags", "features")):
+                    flags = set(line.split(":", 1)[1].split())
+                    break
+    except OSError:
+        pass  # not Linux: the flags stay unknown
+    extensions = [label for flag, label in VECTOR_FLAGS.items() if flag in flags]
+    return ", ".join([platform.system(), platform.machine(), f"{os.cpu_count()} CPUs", *extensions])
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value in a readable unit.
+
+    >>> quantity(0.0000123, "s"), quantity(0.25, "s"), quantity(31.24, "MiB")
+    ('12.3 us', '250 ms', '31.2 MiB')
+    """
+    if unit != "s":
+        return f"{value:.1f} MiB"
+    for scale, label in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
+        if value >= scale:
+            return f"{value / scale:.3g} {label}"
+    return f"{value:.3g} s"
+
+
+def side_cell(times: Sequence[float], failure: str | None, unit: str) -> str:
+    if failure is not None:
+        return "**failed**"
+    return quantity(max(times) if unit == "MiB growth" else min(times), unit) if times else "–"
+
+
+def shown(ratio: float | None) -> str:
+    return "–" if ratio is None else f"{ratio:.2f}"
+
+
+def by_section(results: Sequence[Result]) -> dict[tuple[str, str], list[Result]]:
+    sections: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        sections.setdefault((result.group, result.section), []).append(result)
+    return sections
+
+
+def markdown(results: Sequence[Result], facts: dict[str, dict[str, Any]], command: str, rounds: int, plot: bool) -> str:
+    """The whole report: machine, geometric means, failures, one table per section."""
+    lines = [INTRODUCTION]
+    lines += [
+        f"- date: {date.today().isoformat()}",
+        f"- command: `{command}` ({rounds} rounds)",
+        f"- machine: {machine()}",
+    ]
+    for side, fact in facts.items():
+        lines.append(f"- {side} {fact['version']}: Python {fact['python']}, NumPy {fact['numpy']}")
+    if "torch" in facts:
+        lines += [
+            "",
+            "## Geometric means",
+            "",
+            "| group | section | workloads | failed | geometric mean of ratios | worst |",
+        ]
+        lines.append("|---|---|---:|---:|---:|---:|")
+        groups: dict[str, list[Result]] = {}
+        for (group, section), members in by_section(results).items():
+            groups.setdefault(group, []).extend(members)
+            lines.append(_mean_row(group, section, members))
+        lines += [_mean_row(f"**{group}**", "**all**", members) for group, members in groups.items()]
+    if plot:
+        lines += ["", "![ratios by section](results.png)"]
+    failed = [result for result in results if result.failures]
+    lines += ["", "## Failures", ""]
+    lines += ["None."] if not failed else ["| workload | side | error |", "|---|---|---|"]
+    for result in failed:
+        for side, error in result.failures.items():
+            lines.append(f"| {result.group}/{result.section}/{_cell(result.name)} | {side} | {_cell(error)} |")
+    for (group, section), members in by_section(results).items():
+        lines += [
+            "",
+            f"## {group}: {section}",
+            "",
+            "| workload | torchcompat | torch | ratio | noise |",
+            "|---|---:|---:|---:|---:|",
+        ]
+        for r in members:
+            ours = side_cell(r.ours, r.failures.get("torchcompat"), r.unit)
+            theirs = side_cell(r.theirs, r.failures.get("torch"), r.unit)
+            # growth is a difference near zero: neither a ratio nor a relative noise says anything
+            growth = r.unit == "MiB growth"
+            ratio, noise = ("–", "–") if growth else (shown(r.ratio), f"{r.noise:.0%}")
+            lines.append(f"| {_cell(r.name)} | {ours} | {theirs} | {ratio} | {noise} |")
+    return "\n".join(lines) + "\n"
+
+
+def _mean_row(group: str, section: str, members: Sequence[Result]) -> str:
+    ratios = [r.ratio for r in members if r.unit != "MiB growth"]
+    worst = max((ratio for ratio in ratios if ratio is not None), default=None)
+    failed = sum(bool(r.failures) for r in members)
+    return f"| {group} | {section} | {len(members)} | {failed} | {shown(geometric_mean(ratios))} | {shown(worst)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def plot(results: Sequence[Result], path: Path) -> None:
+    """One dot per workload and a bar at the geometric mean, by section, on a logarithmic axis."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = {
+        key: [r.ratio for r in members if r.ratio is not None and r.unit != "MiB growth"]
+        for key, members in by_section(results).items()
+    }
+    rows = {key: ratios for key, ratios in rows.items() if ratios}
+    figure, axes = pyplot.subplots(figsize=(7, 0.8 + 0.26 * len(rows)))
+    for height, ((group, section), ratios) in enumerate(reversed(rows.items())):
+        mean = geometric_mean(ratios)
+        assert mean is not None  # there is at least one ratio
+        axes.plot(ratios, [height] * len(ratios), "o", color="tab:gray", markersize=3, alpha=0.5)
+        axes.plot(
+            [mean],
+            [height],
+            "|",
+            color="tab:green" if mean <= 1 else "tab:red",
+            markersize=12,
+            markeredgewidth=3,
+        )
+    axes.set_yticks(
+        range(len(rows)),
+        [f"{group}: {section}" if group != section else group for group, section in reversed(rows)],
+        fontsize=8,
+    )
+    axes.axvline(1.0, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    reached = [1.0, *(ratio for ratios in rows.values() for ratio in ratios)]
+    axes.set_xlim(min(reached) / 1.2, max(reached) * 1.2)
+    shown_ticks = [tick for tick in TICKS if min(reached) / 1.2 <= tick <= max(reached) * 1.2]
+    axes.set_xticks(shown_ticks, [f"{tick:g}" for tick in shown_ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("torchcompat / torch (left of 1: torchcompat is faster or smaller)", fontsize=8)
+    axes.tick_params(axis="x", labelsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=90)
+    pyplot.close(figure)

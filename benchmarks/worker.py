@@ -1,0 +1,127 @@
+"""One side of a benchmark: a process that runs workloads on one module and answers in JSON lines.
+
+``python -m benchmarks.worker MODULE THREADS`` imports MODULE once and then serves requests from stdin:
+
+    {"do": "facts"}                                   versions of the interpreter, of MODULE and of NumPy
+    {"do": "check", "key": K}                         the digest of the first result of workload K
+    {"do": "calibrate", "key": K, "target": s}        {"loops": calls that take about s seconds}
+    {"do": "time", "key": K, "loops": n, "samples": m}  {"seconds": [per call, one per sample]}
+
+A request that raises is answered with ``{"error": "Type: message"}``; the process stays usable.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from itertools import repeat
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+
+from benchmarks.workloads import registered
+
+WARM_CALLS = 3
+SETTLE_SECONDS = 0.004  # lets the other side's spinning worker threads go to sleep before the clock starts
+DIGEST_VALUES = 6
+
+
+def sample(call: Callable[[], Any], loops: int) -> float:
+    """Seconds per call, over ``loops`` calls."""
+    started = perf_counter()
+    for _ in repeat(None, loops):
+        call()
+    return (perf_counter() - started) / loops
+
+
+def calibrate(call: Callable[[], Any], target: float, measure: Callable[..., float] = sample) -> int:
+    """The number of calls that takes about ``target`` seconds, found by doubling; at least 1."""
+    loops = 1
+    while True:
+        seconds = measure(call, loops)
+        if seconds * loops >= target / 4:
+            return max(1, round(target / seconds))
+        loops *= 2
+
+
+def digest(result: Any, random: bool) -> list[Any]:
+    """A comparable summary of a result: per tensor its shape and, unless random, its sums and first values."""
+    if isinstance(result, (tuple, list)) and not all(isinstance(part, (int, float)) for part in result):
+        return [row for part in result for row in digest(part, random)]
+    array = np.asarray(result.detach().numpy() if hasattr(result, "detach") else result)
+    if random:
+        return [[list(array.shape), []]]
+    values = array.astype(np.float64)
+    first = values.reshape(-1)[:DIGEST_VALUES].tolist()
+    return [[list(array.shape), [float(values.sum()), float(np.abs(values).sum()), *first]]]
+
+
+class Worker:
+    """Answers requests on one imported module."""
+
+    def __init__(self, module: str, threads: int) -> None:
+        self.module = import_module(module)
+        if hasattr(self.module, "set_num_threads"):
+            self.module.set_num_threads(threads)
+        gc.collect()
+        gc.freeze()  # what importing left behind need not be walked before every measurement
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "version": str(getattr(self.module, "__version__", "unknown")),
+        }
+
+    def check(self, key: str) -> dict[str, Any]:
+        entry = registered()[key]
+        return {"digest": digest(entry.setup(self.module)(), entry.random)}
+
+    def calibrate(self, key: str, target: float) -> dict[str, Any]:
+        return {"loops": self._quietly(key, lambda call: calibrate(call, target))}
+
+    def time(self, key: str, loops: int, samples: int) -> dict[str, Any]:
+        return {"seconds": self._quietly(key, lambda call: [sample(call, loops) for _ in range(samples)])}
+
+    def _quietly(self, key: str, measure: Callable[[Callable[[], Any]], Any]) -> Any:
+        """Set the workload up, warm it, and measure it with the garbage collector off."""
+        call = registered()[key].setup(self.module)
+        for _ in range(WARM_CALLS):
+            call()
+        gc.collect()
+        gc.disable()
+        try:
+            sleep(SETTLE_SECONDS)
+            call()
+            return measure(call)
+        finally:
+            gc.enable()
+
+
+def serve(worker: Worker, requests: Any, replies: Any) -> None:
+    """Answer one JSON line per request until the input ends."""
+    for line in requests:
+        request = json.loads(line)
+        action = request.pop("do")
+        try:
+            reply = getattr(worker, action)(**request)
+        except Exception as error:  # noqa: BLE001  # whatever a workload raises is a result, to be reported under its name
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+
+
+def main() -> None:
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints must not get between the replies
+    serve(Worker(sys.argv[1], int(sys.argv[2])), sys.stdin, replies)
+
+
+if __name__ == "__main__":
+    main()

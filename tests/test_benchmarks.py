@@ -1,0 +1,195 @@
+"""The benchmark harness's arithmetic, protocol and report; timings never decide a test."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import harness, processes, report, worker
+from benchmarks.__main__ import GROUPS, command, main, parse
+from benchmarks.harness import Failure, Result, Side, geometric_mean, redact, same_digest
+from benchmarks.workloads import Workload, registered
+
+
+def result(ours: list[float], theirs: list[float], **kwargs: Any) -> Result:
+    return Result("small", "forward", "a + b", ours=ours, theirs=theirs, **kwargs)
+
+
+def test_ratio_is_the_quotient_of_the_best_rounds() -> None:
+    assert result([3.0, 2.0, 9.0], [4.0, 8.0]).ratio == 0.5
+
+
+def test_ratio_needs_both_sides_and_no_failure() -> None:
+    assert result([1.0], []).ratio is None
+    assert result([1.0], [1.0], failures={"torch": "RuntimeError: x"}).ratio is None
+    assert result([0.0], [1.0]).ratio is None
+
+
+def test_noise_is_the_worse_side_s_median_over_its_minimum() -> None:
+    assert result([1.0, 1.1, 5.0], [2.0, 3.0, 4.0]).noise == pytest.approx(0.5)
+    assert result([], []).noise == 0.0
+
+
+def test_geometric_mean() -> None:
+    assert geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
+    assert geometric_mean([2.0, None, 8.0]) == pytest.approx(4.0)
+    assert geometric_mean([None]) is None
+    assert geometric_mean([]) is None
+
+
+@pytest.mark.parametrize("cost, target, expected", [(1e-6, 0.01, 10_000), (0.5, 0.01, 1), (1e-3, 0.01, 10)])
+def test_calibration_reaches_the_target(cost: float, target: float, expected: int) -> None:
+    # a clock with a fixed overhead per measurement, which short measurements must not be misled by
+    loops = worker.calibrate(lambda: None, target, measure=lambda call, n: cost + 1e-6 * cost / n)
+    assert loops == pytest.approx(expected, rel=0.01)
+
+
+def test_sample_calls_exactly_as_often_as_asked() -> None:
+    calls: list[int] = []
+    worker.sample(lambda: calls.append(1), 7)
+    assert len(calls) == 7
+
+
+def test_digest_flattens_and_hides_random_values() -> None:
+    tensor = SimpleNamespace(detach=lambda: SimpleNamespace(numpy=lambda: np.array([[1.0, -2.0]])))
+    assert worker.digest([tensor, 3], False) == [[[1, 2], [-1.0, 3.0, 1.0, -2.0]], [[], [3.0, 3.0, 3.0]]]
+    assert worker.digest(tensor, True) == [[[1, 2], []]]
+
+
+def test_digests_are_compared_by_count_shape_and_value() -> None:
+    row = [[2], [3.0, 3.0, 1.0, 2.0]]
+    assert same_digest([row], [row]) is None
+    assert same_digest([[[2], [3.0, 3.0, 1.0, 2.0 + 1e-6]]], [row]) is None
+    assert "results" in (same_digest([], [row]) or "")
+    assert "shape" in (same_digest([[[1], []]], [row]) or "")
+    assert "differs: 4" in (same_digest([[[2], [4.0, 4.0, 1.0, 3.0]]], [row]) or "")
+    nan = [[[], [math.nan, math.nan]]]
+    assert same_digest(nan, nan) is None
+    assert same_digest([[[], [1.0, 1.0]]], nan) is not None
+    assert same_digest([[[], [math.inf, math.inf]]], [[[], [math.inf, math.inf]]]) is None
+    assert same_digest([[[], [-math.inf, math.inf]]], [[[], [math.inf, math.inf]]]) is not None
+
+
+def test_errors_lose_paths_and_further_lines() -> None:
+    assert redact("OSError: /some/where/x.so: no\nmore") == "OSError: <path>: no"
+    assert redact("a / b") == "a / b"
+
+
+def test_registry_keys_are_unique_and_in_known_groups() -> None:
+    table = registered()
+    assert {w.group for w in table.values()} == {"small", "kernels", "steps"}
+    assert {row[0] for row in processes.ROWS} | {w.group for w in table.values()} == set(GROUPS)
+    assert all(key == w.key for key, w in table.items())
+
+
+class ScriptedSide:
+    """A side whose replies are computed here, in place of a process."""
+
+    def __init__(self, seconds: list[float], digest: list[Any] | None = None, error_on: str | None = None) -> None:
+        self.seconds, self.digest, self.error_on = list(seconds), digest or [[[], [1.0, 1.0]]], error_on
+        self.asked: list[str] = []
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        self.asked.append(request["do"])
+        if request["do"] == self.error_on:
+            raise Failure("RuntimeError: scripted")
+        if request["do"] == "time":
+            return {"seconds": [self.seconds.pop(0), 99.0]}
+        return {"loops": 5} if request["do"] == "calibrate" else {"digest": self.digest}
+
+
+WORKLOAD = Workload("small", "forward", "x", lambda torch: lambda: None)
+
+
+def measured(ours: ScriptedSide, theirs: ScriptedSide | None, rounds: int = 2) -> Result:
+    quiet = {"progress": lambda text: None}
+    (only,) = harness.measure([WORKLOAD], ours, theirs, rounds=rounds, target=0.01, samples=2, **quiet)  # type: ignore[arg-type]
+    return only
+
+
+def test_rounds_take_the_best_sample_and_calibrate_once() -> None:
+    ours, theirs = ScriptedSide([2.0, 1.0]), ScriptedSide([4.0, 5.0])
+    outcome = measured(ours, theirs)
+    assert (outcome.ours, outcome.theirs, outcome.ratio) == ([2.0, 1.0], [4.0, 5.0], 0.25)
+    assert ours.asked == ["check", "calibrate", "time", "time"]
+
+
+@pytest.mark.parametrize("step", ["check", "calibrate", "time"])
+def test_a_failure_on_one_side_is_kept_and_the_other_side_still_timed(step: str) -> None:
+    outcome = measured(ScriptedSide([], error_on=step), ScriptedSide([4.0, 5.0]))
+    assert outcome.failures == {"torchcompat": "RuntimeError: scripted"}
+    assert outcome.theirs == [4.0, 5.0] and outcome.ratio is None
+    text = report.markdown([outcome], FACTS, "c", 2, plot=False)
+    assert "| small/forward/x | torchcompat | RuntimeError: scripted |" in text
+    assert "| x | **failed** | 4 s | – |" in text
+
+
+def test_a_different_result_is_a_failure() -> None:
+    outcome = measured(ScriptedSide([1.0, 1.0], digest=[[[], [2.0, 2.0]]]), ScriptedSide([1.0, 1.0]))
+    assert "differs" in outcome.failures["torchcompat"]
+
+
+def test_without_torch_there_are_times_but_no_ratio() -> None:
+    outcome = measured(ScriptedSide([1.0, 2.0]), None)
+    assert outcome.ours == [1.0, 2.0] and outcome.ratio is None and not outcome.failures
+
+
+FACTS = {side: {"version": "1", "python": "3", "numpy": "2"} for side in ("torchcompat", "torch")}
+
+
+def test_report_shows_means_ratios_and_growth() -> None:
+    growth = Result("memory", "memory", "growth", unit="MiB growth", ours=[0.0, 1.5], theirs=[0.0])
+    text = report.markdown([result([1e-6], [2e-6]), result([8e-3], [1e-3]), growth], FACTS, "c", 1, plot=True)
+    assert "| small | forward | 2 | 0 | 2.00 | 8.00 |" in text
+    assert "| a + b | 1 us | 2 us | 0.50 | 0% |" in text
+    assert "| growth | 1.5 MiB | 0.0 MiB | – | – |" in text
+    assert "results.png" in text and "None." in text
+
+
+def test_plot_is_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the plot needs matplotlib, which is no dependency")
+    report.plot([result([1.0], [2.0])], tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_options_are_checked_and_the_command_names_no_path(capsys: pytest.CaptureFixture[str]) -> None:
+    options = parse(["--torch-python", "/some/bin/python", "--groups", "small", "--rounds", "3"])
+    assert command(options) == "python -m benchmarks --torch-python PATH --groups small --rounds 3"
+    for wrong in (["--groups", "nothing"], ["--rounds", "0"]):
+        with pytest.raises(SystemExit):
+            parse(wrong)
+    assert "unknown group 'nothing'" in capsys.readouterr().err
+
+
+class FakeModule:
+    __version__ = "9"
+
+
+def test_worker_answers_errors_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "import_module", lambda name: FakeModule)
+    replies = io.StringIO()
+    requests = ['{"do": "check", "key": "small/creation/zeros"}', '{"do": "facts"}']
+    worker.serve(worker.Worker("fake", 1), requests, replies)
+    first, second = [json.loads(line) for line in replies.getvalue().splitlines()]
+    assert first["error"].startswith("AttributeError") and second["version"] == "9"
+
+
+def test_a_module_that_cannot_be_imported_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--module", "no_such_module_here", "--groups", "small", "--filter", "zeros"]) == 2
+    assert "does not start: process ended with status 1: ModuleNotFoundError" in capsys.readouterr().err
+
+
+def test_a_worker_that_does_not_answer_is_ended() -> None:
+    side = Side(sys.executable, "unused", 1, timeout=0.2)
+    side.command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with pytest.raises(Failure, match="no answer within 0 s"):
+        side.ask(do="facts")
+    assert side.process is None
