@@ -1,0 +1,665 @@
+"""`Generator`: torch's CPU random numbers as NumPy arrays.
+
+Every method consumes exactly the words of the Mersenne Twister that torch 2.13 consumes for the same call and rounds as
+torch rounds, so that any sequence of calls stays in step with torch.  The rules, from torch's documented distributions:
+
+* one word makes a float32 (24 bits), float16 (11) or bfloat16 uniform, two words a float64 one (53 bits);
+* 16 or more normals in contiguous memory come from Box-Muller over blocks of 16 words, fewer from Box-Muller pairs in
+  float64 whose second half waits in the generator for the next call;
+* integers are words modulo the range, of 64 bits when the range reaches ``2**28``.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from . import kernels
+from .mt19937 import MT19937
+from .polynomials import F32, F64, TWO_PI, fma32, log32, sincos32
+
+Array = npt.NDArray
+Shape = tuple[int, ...] | int
+
+DEFAULT_SEED = 67280421310721
+STATE_BYTES = 5056
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # bits of significand, the hidden one included
+SKEW_LIMIT = 1 << 28  # from this range on, 32-bit words would make the modulo noticeably uneven
+
+
+class Generator:
+    """A source of random numbers, equal to ``torch.Generator()`` on the CPU.
+
+    >>> Generator(0).uniform((3,), "float32")
+    array([0.49625659, 0.7682218 , 0.08847743], dtype=float32)
+    """
+
+    __slots__ = ("_engine", "_seed", "_cached", "_lock", "__weakref__")
+
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self._lock = threading.Lock()
+        self._seed = _as_uint64(seed)
+        self._engine = MT19937(self._seed)
+        self._cached: float | None = None
+
+    # -- seeding and state ---------------------------------------------------------------------------------------
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restart from `seed` in ``[-2**63, 2**64)``; negative seeds wrap, and only the low 32 bits seed the stream."""
+        seed = _as_uint64(seed)
+        with self._lock:
+            self._seed, self._cached = seed, None
+            self._engine.seed(seed)
+        return self
+
+    def seed(self) -> int:
+        """Restart from a seed of the operating system, and return it."""
+        seed = secrets.randbits(53)  # torch's own non-deterministic seeds keep to 53 bits
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed the stream was last started from."""
+        return self._seed
+
+    def get_state(self) -> npt.NDArray[np.uint8]:
+        """The state in torch's layout: 5056 bytes, good for ``torch.Generator.set_state`` and back."""
+        with self._lock:
+            return self._engine.export(self._seed, self._cached)
+
+    def set_state(self, state: npt.NDArray[np.uint8]) -> Generator:
+        """Continue from a state of `get_state`, of this generator, another one or torch's."""
+        state = np.asarray(state)
+        if state.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if state.size != STATE_BYTES:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to be {state.size}"
+            )
+        with self._lock:
+            self._seed, self._cached = self._engine.restore(state)
+        return self
+
+    def clone_state(self) -> Generator:
+        """A second generator that continues as this one would."""
+        return Generator().set_state(self.get_state())
+
+    def __getstate__(self) -> npt.NDArray[np.uint8]:
+        return self.get_state()
+
+    def __setstate__(self, state: npt.NDArray[np.uint8]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.set_state(state)
+
+    # -- raw words -----------------------------------------------------------------------------------------------
+
+    def random_uint32(self, count: int) -> npt.NDArray[np.uint32]:
+        """The next `count` 32-bit words."""
+        with self._lock:
+            return self._engine.words(count).copy()
+
+    def random_uint64(self, count: int) -> npt.NDArray[np.uint64]:
+        """The next `count` 64-bit words; the first of two 32-bit words is the high one."""
+        with self._lock:
+            return self._words64(count)
+
+    def _words64(self, count: int) -> npt.NDArray[np.uint64]:
+        words = self._engine.words(2 * count)
+        out = words[0::2].astype(np.uint64)
+        out <<= np.uint64(32)
+        out |= words[1::2]
+        return out
+
+    def _uniform64(self, count: int) -> npt.NDArray[np.float64]:
+        words = self._engine.words(2 * count)
+        out = np.empty(count)
+        if fast := kernels.load(count):
+            fast.uniform_f64(words, out)
+            return out
+        np.multiply(words[0::2] & np.uint32(0x1FFFFF), 2.0**-21, out=out)
+        out += words[1::2] * 2.0**-53
+        return out
+
+    def _uniform32(self, count: int) -> npt.NDArray[np.float32]:
+        words = self._engine.words(count)
+        if fast := kernels.load(count):
+            out = np.empty(count, F32)
+            fast.uniform_f32(words, out)
+            return out
+        out = (words & np.uint32(0xFFFFFF)).view(np.int32).astype(F32)
+        out *= F32(2.0**-24)
+        return out
+
+    # -- continuous distributions ----------------------------------------------------------------------------------
+
+    def uniform(self, shape: Shape, dtype: npt.DTypeLike = F32, low: float = 0.0, high: float = 1.0) -> Array:
+        """Uniform in ``[low, high)``: ``torch.rand`` and ``Tensor.uniform_``.
+
+        `dtype` is float16, bfloat16 (of ml_dtypes), float32, float64 or complex (both parts uniform).
+        """
+        shape, dtype = _shape(shape), np.dtype(dtype)
+        if dtype.kind == "c":
+            return self.uniform((*shape, 2), _part(dtype), low, high).view(dtype).reshape(shape)
+        _check_floating(dtype, "uniform", "check_uniform_bounds")
+        low, high = float(low), float(high)
+        _check_uniform_bounds(low, high, dtype)
+        count = math.prod(shape)
+        with self._lock:
+            x = self._uniform64(count) if dtype == F64 else self._uniform32(count)
+        if low != 0.0 or high != 1.0:
+            kind = x.dtype.type
+            start, stop = kind(low), kind(high)
+            x = _fma(x, stop - start, start)
+        x = x.astype(dtype, copy=False)
+        if dtype.itemsize == 2 or low != 0.0 or high != 1.0:
+            # Rounding may reach the excluded end; torch folds that end back onto the start.
+            x[x == dtype.type(high)] = dtype.type(low)
+        return x.reshape(shape)
+
+    def normal(
+        self, shape: Shape, dtype: npt.DTypeLike = F32, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
+    ) -> Array:
+        """Normal numbers: ``torch.randn`` and ``Tensor.normal_``.
+
+        `contiguous` says whether the tensor to be filled lies in one dense piece of memory: torch draws by another
+        rule where it does not.  A complex `dtype` has variance ``std ** 2`` over both parts together.
+        """
+        shape, dtype = _shape(shape), np.dtype(dtype)
+        if not std >= 0.0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {_number(std)}")
+        if dtype.kind == "c":
+            return self.normal((*shape, 2), _part(dtype), mean, std / math.sqrt(2), contiguous).view(dtype).reshape(shape)
+        _check_floating(dtype, "normal", "normal_kernel_cpu")
+        count = math.prod(shape)
+        with self._lock:
+            if count < 16 or not contiguous:
+                out = _narrow(_fma(self._normal_pairs(count), float(std), float(mean)), dtype)
+            elif dtype == F64:
+                out = self._normal_blocks64(count, float(mean), float(std))
+            else:
+                out = self._normal_blocks32(count, dtype, F32(mean), F32(std))
+        return out.reshape(shape)
+
+    def _normal_blocks32(self, count: int, dtype: np.dtype, mean: np.float32, std: np.float32) -> Array:
+        """Box-Muller over blocks of 16 words; the last 16 numbers are drawn anew where `count` is no multiple of 16."""
+        tail = 16 if count % 16 else 0
+        if dtype != F32:
+            words = self._engine.words(count // 16 * 16 + tail)  # narrow types draw no words for the part redrawn
+        else:
+            words = self._engine.words(count + tail)
+        out = np.empty(count, F32)
+        if fast := kernels.load(count):
+            fast.normal_f32(words, out, mean, std)
+            return out.astype(dtype, copy=False)
+        whole = count // 16 * 16
+        out[:whole] = _box_muller32(words[:whole], mean, std)
+        out = out.astype(dtype, copy=False)
+        if tail:
+            out[-16:] = _box_muller32(words[-16:], mean, std)
+        return out
+
+    def _normal_blocks64(self, count: int, mean: float, std: float) -> Array:
+        tail = 16 if count % 16 else 0
+        u = self._uniform64(count + tail)
+        whole = count // 16 * 16
+        out = np.empty(count)
+        out[:whole] = _box_muller64(u[:whole], mean, std)
+        if tail:
+            out[-16:] = _box_muller64(u[-16:], mean, std)
+        return out
+
+    def _normal_pairs(self, count: int) -> npt.NDArray[np.float64]:
+        """Standard normals by the pair rule, one at a time, the odd one out kept for the next call."""
+        out = np.empty(count)
+        if not count:
+            return out
+        start = 0
+        if self._cached is not None:
+            out[0], self._cached, start = self._cached, None, 1
+        needed = count - start
+        if needed:
+            u = self._uniform64(needed + needed % 2)
+            if fast := kernels.load(count):
+                pairs = np.empty_like(u)
+                fast.box_muller_pairs(u, pairs)
+            else:
+                pairs = np.array([
+                    value
+                    for a, b in zip(u[0::2].tolist(), u[1::2].tolist(), strict=True)
+                    for value in _pair(a, b)
+                ])  # fmt: skip
+            out[start:] = pairs[:needed]
+            if needed % 2:
+                self._cached = float(pairs[-1])
+        return out
+
+    def log_normal(self, shape: Shape, dtype: npt.DTypeLike = F32, mean: float = 1.0, std: float = 2.0) -> Array:
+        """Exponentials of normals of `mean` and `std`: ``Tensor.log_normal_``."""
+        if not std > 0.0:
+            raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={_number(std)}")
+        shape, dtype = _shape(shape), np.dtype(dtype)
+        _check_floating(dtype, "log_normal_", "log_normal_cpu")
+        with self._lock:
+            x = _fma(self._normal_pairs(math.prod(shape)), float(std), float(mean))
+        return _narrow(_libm("exp", x), dtype).reshape(shape)
+
+    def exponential(self, shape: Shape, dtype: npt.DTypeLike = F32, rate: float = 1.0) -> Array:
+        """Exponential numbers of mean ``1 / rate``: ``Tensor.exponential_``."""
+        if not rate > 0.0:
+            raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={_number(rate)}")
+        shape, dtype = _shape(shape), np.dtype(dtype)
+        if dtype.name not in DIGITS:
+            raise RuntimeError(
+                "Exponential distribution is a continuous probability distribution. "
+                f"dtype must be a floating point but you specified {_CPP_NAMES.get(dtype.name, dtype.name)}"
+            )
+        with self._lock:
+            u = self._uniform64(math.prod(shape))
+        return _narrow(-1.0 / rate * _libm("log1p", -u), dtype).reshape(shape)
+
+    def cauchy(self, shape: Shape, dtype: npt.DTypeLike = F32, median: float = 0.0, sigma: float = 1.0) -> Array:
+        """Cauchy numbers: ``Tensor.cauchy_``."""
+        if not sigma > 0.0:
+            raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={_number(sigma)}")
+        shape, dtype = _shape(shape), np.dtype(dtype)
+        if dtype.name not in DIGITS:
+            raise RuntimeError(
+                "Cauchy distribution is a continuous probability distribution. "
+                f"dtype must be a floating point but you specified {_CPP_NAMES.get(dtype.name, dtype.name)}"
+            )
+        with self._lock:
+            u = self._uniform64(math.prod(shape))
+        return _narrow(_fma(_libm("tan", math.pi * (u - 0.5)), float(sigma), float(median)), dtype).reshape(shape)
+
+    # -- discrete distributions ------------------------------------------------------------------------------------
+
+    def geometric(self, shape: Shape, dtype: npt.DTypeLike = F32, p: float = 0.5) -> Array:
+        """Trials up to the first success, of chance `p` each: ``Tensor.geometric_`` (any real dtype)."""
+        if not 0 < p < 1:
+            raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={_number(p)}")
+        shape = _shape(shape)
+        with self._lock:
+            u = self._uniform64(math.prod(shape))
+        return _narrow(np.ceil(_libm("log", u) / math.log1p(-p)), np.dtype(dtype)).reshape(shape)
+
+    def bernoulli(self, p: float | Array, shape: Shape | None = None, dtype: npt.DTypeLike | None = None) -> Array:
+        """Zeros and ones, one with chance `p`: ``torch.bernoulli``, ``Tensor.bernoulli_``, the mask of ``dropout``.
+
+        A number `p` needs a `shape` and compares float64 uniforms (two words each); an array `p`, broadcast to `shape`,
+        compares uniforms of its own precision.  `dtype` is any real dtype or bool, by default that of `p`, or float32.
+        """
+        if isinstance(p, np.ndarray):
+            shape = p.shape if shape is None else _shape(shape)
+            chance: float | Array = np.broadcast_to(p, shape).reshape(-1)
+            if p.size and not ((p >= 0) & (p <= 1)).all():
+                raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
+                                   "(Could this error message be improved?  If so, please report an enhancement request "
+                                   "to PyTorch.)")  # fmt: skip
+            dtype = p.dtype if dtype is None else dtype
+            wide = p.dtype == F64
+        else:
+            if not 0 <= p <= 1:
+                raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={_number(p)}")
+            shape, chance, wide = _shape(() if shape is None else shape), float(p), True
+        count = math.prod(shape)
+        with self._lock:
+            u = self._uniform64(count) if wide else self._uniform32(count)
+        if not wide:
+            chance = chance.astype(F32)  # type: ignore[union-attr]
+        return (u < chance).astype(F32 if dtype is None else dtype).reshape(shape)
+
+    def randint(self, low: int, high: int, shape: Shape, dtype: npt.DTypeLike = np.int64) -> Array:
+        """Integers in ``[low, high)``: ``torch.randint``."""
+        return self.random(shape, dtype, low, high)
+
+    def random(
+        self, shape: Shape, dtype: npt.DTypeLike = F32, low: int | None = None, high: int | None = None
+    ) -> Array:
+        """``Tensor.random_``: integers in ``[low, high)``, or over the whole range of `dtype`.
+
+        Without `low` and `high` the range is that of the dtype (``[0, max]``, for floats ``[0, 2**digits]``); with
+        `low` alone it ends at the dtype's largest value; with ``low=-2**63`` it is all 64-bit integers.
+        """
+        shape, dtype = _shape(shape), np.dtype(dtype)
+        count = math.prod(shape)
+        if low is None and high is None:
+            return self._whole_range(count, dtype).reshape(shape)
+        low = 0 if low is None else int(low)
+        if high is None and low == INT64_MIN:
+            if dtype.name not in ("int64", "float64", "float32", "bfloat16"):
+                raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
+            with self._lock:
+                return _narrow(self._words64(count).view(np.int64), dtype).reshape(shape)
+        low, high = _integer_bounds(low, high, dtype)
+        spread = high - low
+        with self._lock:
+            if spread >= SKEW_LIMIT:
+                values = self._words64(count)
+                if spread < 1 << 64:
+                    values %= np.uint64(spread)
+                values += np.uint64(low & 0xFFFFFFFFFFFFFFFF)
+                out = values.view(np.int64)
+            else:
+                words = self._engine.words(count)
+                power = spread & (spread - 1) == 0
+                out = (words & np.uint32(spread - 1) if power else words % np.uint32(spread)).astype(np.int64)
+                if low:
+                    out += low
+        return _narrow(out, dtype).reshape(shape)
+
+    def _whole_range(self, count: int, dtype: np.dtype) -> Array:
+        name = dtype.name
+        with self._lock:
+            if name == "float64":
+                return (self._words64(count) % np.uint64((1 << 53) + 1)).astype(F64)
+            if name == "int64":
+                return (self._words64(count) & np.uint64(INT64_MAX)).view(np.int64)
+            words = self._engine.words(count)
+        if dtype == np.bool_:
+            return (words & np.uint32(1)).astype(np.bool_)
+        if name in DIGITS:
+            return _narrow(words % np.uint32((1 << DIGITS[name]) + 1), dtype)
+        return (words & np.uint32(np.iinfo(dtype).max)).astype(dtype)
+
+    def randperm(self, n: int, dtype: npt.DTypeLike = np.int64) -> Array:
+        """A permutation of ``range(n)``: ``torch.randperm``."""
+        if n < 0:
+            raise RuntimeError(f"n must be non-negative, got{n}")
+        out = np.arange(n, dtype=np.int64)
+        if n < 2:
+            return out.astype(dtype)
+        with self._lock:
+            if n >= 0xFFFFFFFF // 20:  # 32-bit words would favour the low places
+                steps = self._words64(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)
+                fast = None
+            else:
+                words = self._engine.words(n - 1)
+                fast = kernels.load(n)
+                if not fast:
+                    steps = words % np.arange(n, 1, -1, dtype=np.uint32)
+        if fast:
+            fast.shuffle(words, out)
+            return out.astype(dtype, copy=False)
+        order = out.tolist()
+        for i, step in enumerate(steps.tolist()):
+            j = i + step
+            order[i], order[j] = order[j], order[i]
+        return np.array(order, dtype)
+
+    def multinomial(self, weights: Array, count: int, replacement: bool = False) -> npt.NDArray[np.int64]:
+        """`count` category indices per row of `weights` (1-D or 2-D, not negative): ``torch.multinomial``.
+
+        Without replacement the categories of the largest ``weight / Exp(1)`` are taken, in that order.
+        """
+        weights = np.asarray(weights)
+        _check_weights(weights, count, replacement)
+        if not replacement:
+            odds = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
+            noise = self.exponential(weights.shape, weights.dtype)
+            with np.errstate(divide="ignore"):
+                keys = (odds / noise.astype(odds.dtype)).astype(weights.dtype).astype(odds.dtype)
+            if count == 1:
+                return keys.argmax(-1)[..., None]
+            return np.argsort(-keys, axis=-1, kind="stable")[..., :count]
+        rows = np.atleast_2d(weights.astype(F32) if weights.dtype.itemsize == 2 else weights)
+        out = np.empty((len(rows), count), np.int64)
+        with self._lock:
+            for row, indices in zip(rows, out, strict=True):
+                below = np.cumsum(row, dtype=row.dtype)
+                if not below[-1] > 0:
+                    raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+                below /= below[-1]
+                below[-1] = 1
+                indices[:] = np.searchsorted(below.astype(F64), self._uniform64(count), side="left")
+        return out if weights.ndim == 2 else out[0]
+
+
+def _default_generator() -> Generator:
+    generator = Generator()
+    generator.seed()
+    return generator
+
+
+# -- numerics ------------------------------------------------------------------------------------------------------
+
+
+def _box_muller32(words: npt.NDArray[np.uint32], mean: np.float32, std: np.float32) -> Array:
+    u = (words & np.uint32(0xFFFFFF)).view(np.int32).astype(F32) * F32(2.0**-24)
+    u = u.reshape(-1, 2, 8)
+    radius = np.sqrt(F32(-2) * log32(F32(1) - u[:, 0]))
+    sine, cosine = sincos32(TWO_PI * u[:, 1])
+    return fma32(np.stack((radius * cosine, radius * sine), 1), std, mean).reshape(-1)
+
+
+def _box_muller64(u: npt.NDArray[np.float64], mean: float, std: float) -> Array:
+    if fast := kernels.load(u.size):
+        out = np.empty_like(u)
+        fast.box_muller_f64(u, out, mean, std)
+        return out
+    u = u.reshape(-1, 2, 8)
+    radius = np.sqrt(-2.0 * _libm("log", 1.0 - u[:, 0]))
+    theta = 2.0 * math.pi * u[:, 1]
+    return _fma(np.stack((radius * _libm("cos", theta), radius * _libm("sin", theta)), 1), std, mean).reshape(-1)
+
+
+def _pair(u1: float, u2: float) -> tuple[float, float]:
+    radius = math.sqrt(-2.0 * math.log1p(-u2))
+    theta = 2.0 * math.pi * u1
+    return radius * math.cos(theta), radius * math.sin(theta)
+
+
+def _libm(name: str, x: Array) -> Array:
+    """The C library's function on a float64 array: NumPy's own vector versions round differently in the last place."""
+    if (fast := kernels.load(x.size)) and hasattr(fast, name):
+        out = np.empty(x.shape)
+        getattr(fast, name)(x.reshape(-1), out.reshape(-1))
+        return out
+    function: Callable[[float], float] = getattr(math, name)
+    try:
+        return np.fromiter(map(function, x.ravel().tolist()), F64, x.size).reshape(x.shape)
+    except (ValueError, OverflowError):  # log(0) and exp(1000), which C answers with an infinity
+        with np.errstate(all="ignore"):
+            return getattr(np, name)(x)
+
+
+def _fma(x: Array, scale: float, shift: float) -> Array:
+    """``x * scale + shift`` rounded once, as torch's compiled code does it."""
+    if shift == 0:
+        return x * x.dtype.type(scale)
+    if x.dtype == F32:
+        return fma32(x, scale, shift)
+    if fast := kernels.load(x.size):
+        out = np.empty(x.shape)
+        fast.fma_f64(x.reshape(-1), float(scale), float(shift), out.reshape(-1))
+        return out
+    # Exact product and exact sum by Veltkamp and Dekker (Numer. Math. 18, 1971), then one rounding of the rest.
+    high = x * scale
+    split = 134217729.0  # 2**27 + 1
+    t = split * x
+    x1 = t - (t - x)
+    x2 = x - x1
+    t = split * scale
+    s1 = t - (t - scale)
+    s2 = scale - s1
+    low = ((x1 * s1 - high) + x1 * s2 + x2 * s1) + x2 * s2
+    total = high + shift
+    back = total - high
+    return total + (((high - (total - back)) + (shift - back)) + low)
+
+
+def _narrow(x: Array, dtype: np.dtype) -> Array:
+    """Cast as C++ does: 16-bit floats by way of float32."""
+    if dtype.itemsize == 2 and dtype.name in DIGITS:
+        x = x.astype(F32)
+    return x.astype(dtype, copy=False)
+
+
+# -- arguments -----------------------------------------------------------------------------------------------------
+
+_CPP_NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
+    "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+_C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
+    "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long", "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+}  # fmt: skip
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+
+
+def _as_uint64(seed: int) -> int:
+    seed = int(seed)
+    if not INT64_MIN <= seed < 1 << 64:
+        raise ValueError("Overflow when unpacking long long")
+    return seed & 0xFFFFFFFFFFFFFFFF
+
+
+def _shape(shape: Shape) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _part(dtype: np.dtype) -> np.dtype:
+    return np.dtype(F32 if dtype.itemsize == 8 else F64)
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _check_floating(dtype: np.dtype, name: str, kernel: str) -> None:
+    if dtype.name not in DIGITS:
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{_CPP_NAMES.get(dtype.name, dtype.name)}\'')
+
+
+def _check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
+    largest = _LARGEST.get(dtype.name) or float(np.finfo(dtype).max)
+    for value, name in ((low, "from"), (high, "to")):
+        if not -largest <= value <= largest:
+            raise RuntimeError(f"{name} is out of bounds for {_C_NAMES[dtype.name]}")
+    if not low <= high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={_number(low)} > to={_number(high)}"
+        )
+    if not high - low <= largest:
+        kind = _CPP_NAMES[dtype.name]
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{kind}>::max(), but found to={_number(high)} and "
+            f"from={_number(low)} which result in to-from to exceed the limit"
+        )
+
+
+def _integer_bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
+    """The half-open range of integers that `dtype` can hold without rounding out of it, checked as torch checks it."""
+    floating = dtype.name in DIGITS
+    if high is None:
+        last = min(1 << DIGITS[dtype.name], INT64_MAX) if floating else _integer_limits(dtype)[1]
+        if floating:
+            low = _round_up(low, dtype)
+            if not low < last:
+                raise RuntimeError(
+                    "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, "
+                    f"but got from={low} > to_inc={last}"
+                )
+        _check_in_range(low, last, dtype)
+        return low, last + 1
+    high = int(high)
+    if not low < high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    if floating:
+        low, high = _round_up(low, dtype), _round_down(high, dtype)
+        if not low < high:
+            raise RuntimeError(
+                "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+                f"but got from={low} >= to={high}"
+            )
+    _check_in_range(low, high - 1, dtype)
+    return low, high
+
+
+def _integer_limits(dtype: np.dtype) -> tuple[int, int]:
+    if dtype == np.bool_:
+        return 0, 1
+    if dtype == np.uint64:
+        return 0, INT64_MAX
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
+def _check_in_range(low: int, last: int, dtype: np.dtype) -> None:
+    if dtype.name in DIGITS:
+        digits = DIGITS[dtype.name]
+        largest = _LARGEST.get(dtype.name) or float(np.finfo(dtype).max)
+        smallest: float = -largest
+    else:
+        digits = None
+        smallest, largest = _integer_limits(dtype)
+    name = _C_NAMES[dtype.name]
+    for value, argument in ((low, "from"), (last, "to - 1")):
+        if not smallest <= value <= largest:
+            raise RuntimeError(f"{argument} is out of bounds for {name}")
+    if digits is None:
+        return
+    for value, argument in ((low, "from"), (last, "to - 1")):
+        if abs(value) > 1 << digits:
+            warnings.warn(
+                f"{argument} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {name} can "
+                "support discrete uniform distribution only within this range. This warning will become an error in "
+                "version 1.7 release, please fix the code in advance",
+                stacklevel=4,
+            )
+
+
+def _cast(value: int, dtype: np.dtype) -> int:
+    return int(np.array(float(value)).astype(F64).astype(dtype).astype(F64))
+
+
+def _round_up(low: int, dtype: np.dtype) -> int:
+    following = _cast(low + 1, dtype)
+    if following < low:
+        low = following + (1 << (abs(low + 1).bit_length() - 1 - DIGITS[dtype.name] + 1))
+    return low
+
+
+def _round_down(high: int, dtype: np.dtype) -> int:
+    preceding = _cast(high - 1, dtype)
+    if preceding >= high:
+        high = preceding - (1 << (abs(high - 1).bit_length() - 1 - DIGITS[dtype.name] + 1))
+    return high
+
+
+def _check_weights(weights: Array, count: int, replacement: bool) -> None:
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if weights.dtype.name not in DIGITS:
+        kind = _CPP_NAMES.get(weights.dtype.name, weights.dtype.name)
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind}")
+    if count <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and count > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if weights.shape[-1] > 1 << 24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+    if replacement:
+        if (weights < 0).any():
+            raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
+        if not np.isfinite(weights.astype(F64)).all():
+            raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
+        return
+    if not ((weights >= 0) & (weights.astype(F64) < np.inf)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (weights.astype(F64).sum(-1) == 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+default_generator = _default_generator()

@@ -1,0 +1,133 @@
+"""The Mersenne Twister word stream, in torch's order and with torch's 5056-byte state.
+
+NumPy's `RandomState` produces the words (its stream is frozen by NumPy's own compatibility promise, and its seeding of
+32-bit seeds is torch's).  It is kept at a block boundary: 624 finished words are served from a block by slicing, so a
+small draw costs a slice, and a large one goes straight to the bulk generator.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from . import kernels
+
+N = 624
+Words = npt.NDArray[np.uint32]
+
+# The layout of torch's CPU generator state: the legacy TH structure with its 64-bit words, then the float sample.
+STATE = np.dtype(
+    {
+        "names": ["seed", "left", "seeded", "next", "state", "normal_x", "normal_y", "normal_rho", "normal_is_valid",
+                  "next_float", "next_float_is_valid"],
+        "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", (N,)), "<f8", "<f8", "<f8", "<i4", "<f4", "u1"],
+        "offsets": [0, 8, 12, 16, 24, 5016, 5024, 5032, 5040, 5048, 5052],
+        "itemsize": 5056,
+    }
+)  # fmt: skip
+
+
+class MT19937:
+    """A stream of 32-bit words, seeded by the low 32 bits of a seed.
+
+    >>> MT19937(5489).words(2).tolist()
+    [3499211612, 581869302]
+    """
+
+    __slots__ = ("_source", "_block", "_next", "_fresh")
+
+    def __init__(self, seed: int) -> None:
+        self._source = np.random.RandomState(0)
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Restart the stream; like torch, only the low 32 bits matter."""
+        self._source.seed(seed & 0xFFFFFFFF)
+        self._block: Words | None = None
+        self._next = N
+        self._fresh = True
+
+    def words(self, count: int) -> Words:
+        """The next `count` words.  The result may be a slice of the block: read it, do not write it."""
+        start = self._next
+        end = start + count
+        if end <= N:
+            self._next = end
+            return self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]
+        if count < N // 2:
+            out = np.empty(count, np.uint32)
+            left = N - start
+            if left:
+                out[:left] = self._block[start:]  # type: ignore[index]
+            self._refill()
+            self._next = count - left
+            out[left:] = self._block[: self._next]  # type: ignore[index]
+            return out
+        return self._bulk(count)
+
+    def _refill(self) -> None:
+        self._block = self._source.randint(0, 1 << 32, size=N, dtype=np.uint32)
+        self._fresh = False
+
+    def _bulk(self, count: int) -> Words:
+        left = N - self._next
+        whole = (count - left) // N * N
+        rest = count - left - whole
+        fast = kernels.load(count)
+        out = np.empty(count, np.uint32)
+        if left:
+            out[:left] = self._block[self._next :]  # type: ignore[index]
+        middle = out[left : left + whole]
+        if fast:
+            self._run(fast, middle)
+        elif whole:
+            middle[:] = self._source.randint(0, 1 << 32, size=whole, dtype=np.uint32)
+        if rest:
+            self._refill()
+            out[left + whole :] = self._block[:rest]  # type: ignore[index]
+            self._next = rest
+        else:
+            self._block = out[-N:].copy()
+            self._next = N
+            self._fresh = False
+        return out
+
+    def _run(self, fast: object, out: Words) -> None:
+        key = self._key()
+        fast.blocks(key, out)  # type: ignore[attr-defined]
+        self._source.set_state(("MT19937", key, N))
+
+    def _key(self) -> Words:
+        return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index,union-attr]
+
+    def export(self, seed: int, cached: float | None) -> npt.NDArray[np.uint8]:
+        """The whole state as torch's bytes; `cached` is the waiting second sample of the Box-Muller pair."""
+        record = np.zeros((), STATE)
+        record["seed"] = seed
+        record["left"] = N + 1 - self._next
+        record["seeded"] = 1
+        record["next"] = 0 if self._fresh else self._next
+        record["state"] = self._key()
+        if cached is not None:
+            record["normal_y"], record["normal_is_valid"] = cached, 1
+        return np.frombuffer(record.tobytes(), np.uint8).copy()
+
+    def restore(self, state: npt.NDArray[np.uint8]) -> tuple[int, float | None]:
+        """Take over a state exported here or by torch; answers the seed and the cached sample."""
+        record = np.frombuffer(state.tobytes(), STATE)[0]
+        left, following = int(record["left"]), int(record["next"])
+        if record["seeded"] != 1 or not 0 < left <= N or following > N or (left > 1 and left + following != N + 1):
+            raise RuntimeError("Invalid mt19937 state")
+        key = record["state"].astype(np.uint32)
+        self._source.set_state(("MT19937", key, N))
+        self._next = N if left == 1 else following
+        self._fresh = left == 1 and following == 0
+        self._block = None if self._next == N else _temper(key)
+        return int(record["seed"]), float(record["normal_y"]) if record["normal_is_valid"] else None
+
+
+def _temper(key: Words) -> Words:
+    y = key ^ (key >> np.uint32(11))
+    y = y ^ ((y << np.uint32(7)) & np.uint32(0x9D2C5680))
+    y = y ^ ((y << np.uint32(15)) & np.uint32(0xEFC60000))
+    return y ^ (y >> np.uint32(18))
