@@ -11,6 +11,7 @@ torch rounds, so that any sequence of calls stays in step with torch.  The rules
 
 from __future__ import annotations
 
+import functools
 import math
 import secrets
 import threading
@@ -30,7 +31,6 @@ Shape = tuple[int, ...] | int
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
-DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # bits of significand, the hidden one included
 SKEW_LIMIT = 1 << 28  # from this range on, 32-bit words would make the modulo noticeably uneven
 
 
@@ -41,7 +41,7 @@ class Generator:
     array([0.49625659, 0.7682218 , 0.08847743], dtype=float32)
     """
 
-    __slots__ = ("_engine", "_seed", "_cached", "_lock", "__weakref__")
+    __slots__ = ("__weakref__", "_cached", "_engine", "_lock", "_seed")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._lock = threading.Lock()
@@ -118,22 +118,23 @@ class Generator:
         return out
 
     def _uniform64(self, count: int) -> npt.NDArray[np.float64]:
-        words = self._engine.words(2 * count)
-        out = np.empty(count)
         if fast := kernels.load(count):
+            words = self._engine.take(2 * count)
+            out = words.view(F64)
             fast.uniform_f64(words, out)
             return out
-        np.multiply(words[0::2] & np.uint32(0x1FFFFF), 2.0**-21, out=out)
+        words = self._engine.words(2 * count)
+        out = (words[0::2] & np.uint32(0x1FFFFF)) * 2.0**-21
         out += words[1::2] * 2.0**-53
         return out
 
     def _uniform32(self, count: int) -> npt.NDArray[np.float32]:
-        words = self._engine.words(count)
         if fast := kernels.load(count):
-            out = np.empty(count, F32)
+            words = self._engine.take(count)
+            out = words.view(F32)
             fast.uniform_f32(words, out)
             return out
-        out = (words & np.uint32(0xFFFFFF)).view(np.int32).astype(F32)
+        out = (self._engine.words(count) & np.uint32(0xFFFFFF)).view(np.int32).astype(F32)
         out *= F32(2.0**-24)
         return out
 
@@ -148,17 +149,19 @@ class Generator:
         if dtype.kind == "c":
             return self.uniform((*shape, 2), _part(dtype), low, high).view(dtype).reshape(shape)
         _check_floating(dtype, "uniform", "check_uniform_bounds")
-        low, high = float(low), float(high)
-        _check_uniform_bounds(low, high, dtype)
         count = math.prod(shape)
+        standard = low == 0.0 and high == 1.0
+        if not standard:
+            low, high = float(low), float(high)
+            _check_uniform_bounds(low, high, dtype)
         with self._lock:
             x = self._uniform64(count) if dtype == F64 else self._uniform32(count)
-        if low != 0.0 or high != 1.0:
+        if not standard:
             kind = x.dtype.type
             start, stop = kind(low), kind(high)
             x = _fma(x, stop - start, start)
         x = x.astype(dtype, copy=False)
-        if dtype.itemsize == 2 or low != 0.0 or high != 1.0:
+        if dtype.itemsize == 2 or not standard:
             # Rounding may reach the excluded end; torch folds that end back onto the start.
             x[x == dtype.type(high)] = dtype.type(low)
         return x.reshape(shape)
@@ -189,20 +192,16 @@ class Generator:
 
     def _normal_blocks32(self, count: int, dtype: np.dtype, mean: np.float32, std: np.float32) -> Array:
         """Box-Muller over blocks of 16 words; the last 16 numbers are drawn anew where `count` is no multiple of 16."""
-        tail = 16 if count % 16 else 0
-        if dtype != F32:
-            words = self._engine.words(count // 16 * 16 + tail)  # narrow types draw no words for the part redrawn
-        else:
-            words = self._engine.words(count + tail)
-        out = np.empty(count, F32)
-        if fast := kernels.load(count):
-            fast.normal_f32(words, out, mean, std)
-            return out.astype(dtype, copy=False)
         whole = count // 16 * 16
-        out[:whole] = _box_muller32(words[:whole], mean, std)
-        out = out.astype(dtype, copy=False)
-        if tail:
-            out[-16:] = _box_muller32(words[-16:], mean, std)
+        if dtype == F32:
+            words = self._engine.take(count)
+            out = words.view(F32)
+            out[:whole] = _box_muller32(words[:whole], mean, std)
+        else:  # the narrow types draw no words for the part that is drawn anew
+            out = np.empty(count, dtype)
+            out[:whole] = _box_muller32(self._engine.take(whole), mean, std)
+        if whole != count:
+            out[-16:] = _box_muller32(self._engine.take(16), mean, std)
         return out
 
     def _normal_blocks64(self, count: int, mean: float, std: float) -> Array:
@@ -240,6 +239,48 @@ class Generator:
                 self._cached = float(pairs[-1])
         return out
 
+    def trunc_normal(
+        self, shape: Shape, dtype: npt.DTypeLike = F32, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
+    ) -> Array:
+        """Normals of `mean` and `std` conditioned on ``[a, b]``: ``torch.nn.init.trunc_normal_``.
+
+        By rejection, as torch does it: of normals where at least 0.3 of their mass lies in the interval, of uniforms
+        under the density elsewhere (where a float32 logarithm decides, which may differ from torch's in the last place).
+        """
+        if mean < a - 2 * std or mean > b + 2 * std:
+            warnings.warn(
+                "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+                "The distribution of values may be incorrect.",
+                stacklevel=2,
+            )
+        dtype = np.dtype(dtype)
+
+        def below(x: float) -> float:
+            return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+
+        if below(b) - below(a) > 0.3:
+            low, high = dtype.type(a), dtype.type(b)
+            out = self.normal(shape, dtype, mean, std)
+            while (outside := (out < low) | (out > high)).any():
+                out = np.where(outside, self.normal(shape, dtype, mean, std), out)
+            return out
+
+        log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+        def rejected(x: Array) -> Array:
+            kind = dtype.type
+            density = np.square((x - kind(mean)) / kind(std)) * kind(-0.5) - kind(log_peak)
+            with np.errstate(divide="ignore"):
+                return np.log(self.uniform(shape, dtype)) > density
+
+        out = self.uniform(shape, dtype, a, b)
+        pending = rejected(out)
+        while pending.any():
+            candidates = self.uniform(shape, dtype, a, b)
+            out = np.where(pending, candidates, out)
+            pending &= rejected(candidates)
+        return out
+
     def log_normal(self, shape: Shape, dtype: npt.DTypeLike = F32, mean: float = 1.0, std: float = 2.0) -> Array:
         """Exponentials of normals of `mean` and `std`: ``Tensor.log_normal_``."""
         if not std > 0.0:
@@ -255,7 +296,7 @@ class Generator:
         if not rate > 0.0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={_number(rate)}")
         shape, dtype = _shape(shape), np.dtype(dtype)
-        if dtype.name not in DIGITS:
+        if not _digits(dtype):
             raise RuntimeError(
                 "Exponential distribution is a continuous probability distribution. "
                 f"dtype must be a floating point but you specified {_CPP_NAMES.get(dtype.name, dtype.name)}"
@@ -269,10 +310,10 @@ class Generator:
         if not sigma > 0.0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={_number(sigma)}")
         shape, dtype = _shape(shape), np.dtype(dtype)
-        if dtype.name not in DIGITS:
+        if not _digits(dtype):
             raise RuntimeError(
                 "Cauchy distribution is a continuous probability distribution. "
-                f"dtype must be a floating point but you specified {_CPP_NAMES.get(dtype.name, dtype.name)}"
+                f"dtype must be a floating point but you specified {_C_NAMES.get(dtype.name, dtype.name)}"
             )
         with self._lock:
             u = self._uniform64(math.prod(shape))
@@ -348,30 +389,32 @@ class Generator:
                 out = values.view(np.int64)
             else:
                 words = self._engine.words(count)
-                power = spread & (spread - 1) == 0
-                out = (words & np.uint32(spread - 1) if power else words % np.uint32(spread)).astype(np.int64)
-                if low:
+                if fast := kernels.load(count):
+                    out = np.empty(count, np.int64)
+                    fast.integers(words, np.uint32(spread), low, out)
+                else:
+                    out = (words % np.uint32(spread)).astype(np.int64)
                     out += low
         return _narrow(out, dtype).reshape(shape)
 
     def _whole_range(self, count: int, dtype: np.dtype) -> Array:
-        name = dtype.name
+        digits = _digits(dtype)
         with self._lock:
-            if name == "float64":
+            if digits == 53:
                 return (self._words64(count) % np.uint64((1 << 53) + 1)).astype(F64)
-            if name == "int64":
+            if dtype == np.int64:
                 return (self._words64(count) & np.uint64(INT64_MAX)).view(np.int64)
             words = self._engine.words(count)
         if dtype == np.bool_:
             return (words & np.uint32(1)).astype(np.bool_)
-        if name in DIGITS:
-            return _narrow(words % np.uint32((1 << DIGITS[name]) + 1), dtype)
+        if digits:
+            return _narrow(words % np.uint32((1 << digits) + 1), dtype)
         return (words & np.uint32(np.iinfo(dtype).max)).astype(dtype)
 
     def randperm(self, n: int, dtype: npt.DTypeLike = np.int64) -> Array:
         """A permutation of ``range(n)``: ``torch.randperm``."""
         if n < 0:
-            raise RuntimeError(f"n must be non-negative, got{n}")
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
         out = np.arange(n, dtype=np.int64)
         if n < 2:
             return out.astype(dtype)
@@ -396,11 +439,11 @@ class Generator:
     def multinomial(self, weights: Array, count: int, replacement: bool = False) -> npt.NDArray[np.int64]:
         """`count` category indices per row of `weights` (1-D or 2-D, not negative): ``torch.multinomial``.
 
-        Without replacement the categories of the largest ``weight / Exp(1)`` are taken, in that order.
+        Without replacement, and for one sample, the categories of the largest ``weight / Exp(1)`` are taken in order.
         """
         weights = np.asarray(weights)
         _check_weights(weights, count, replacement)
-        if not replacement:
+        if not replacement or count == 1:
             odds = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
             noise = self.exponential(weights.shape, weights.dtype)
             with np.errstate(divide="ignore"):
@@ -431,8 +474,14 @@ def _default_generator() -> Generator:
 
 
 def _box_muller32(words: npt.NDArray[np.uint32], mean: np.float32, std: np.float32) -> Array:
-    u = (words & np.uint32(0xFFFFFF)).view(np.int32).astype(F32) * F32(2.0**-24)
-    u = u.reshape(-1, 2, 8)
+    """Normals from blocks of 16 words, which are overwritten."""
+    if fast := kernels.load(words.size):
+        out = words.view(F32)
+        fast.normal_f32(words.reshape(-1, 2, 8), out.reshape(-1, 2, 8), mean, std)
+        return out
+    words &= np.uint32(0xFFFFFF)
+    u = words.view(np.int32).astype(F32).reshape(-1, 2, 8)
+    u *= F32(2.0**-24)
     radius = np.sqrt(F32(-2) * log32(F32(1) - u[:, 0]))
     sine, cosine = sincos32(TWO_PI * u[:, 1])
     return fma32(np.stack((radius * cosine, radius * sine), 1), std, mean).reshape(-1)
@@ -496,7 +545,7 @@ def _fma(x: Array, scale: float, shift: float) -> Array:
 
 def _narrow(x: Array, dtype: np.dtype) -> Array:
     """Cast as C++ does: 16-bit floats by way of float32."""
-    if dtype.itemsize == 2 and dtype.name in DIGITS:
+    if dtype.itemsize == 2 and _digits(dtype):
         x = x.astype(F32)
     return x.astype(dtype, copy=False)
 
@@ -509,11 +558,32 @@ _CPP_NAMES = {
     "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
 }  # fmt: skip
 _C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
-    "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long", "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
+    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # bits of significand, the hidden one included
+_LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38, "float16": 65504.0,
+            "bfloat16": 3.3895313892515355e38}  # fmt: skip
+
+
+@functools.cache
+def _digits(dtype: np.dtype) -> int:
+    """Bits of significand of a real floating dtype, 0 for any other."""
+    return _DIGITS.get(dtype.name, 0)
+
+
+@functools.cache
+def _limits(dtype: np.dtype) -> tuple[float, float]:
+    """The smallest and the largest number `Tensor.random_` may name for `dtype`."""
+    if largest := _LARGEST.get(dtype.name):
+        return -largest, largest
+    if dtype == np.bool_:
+        return 0, 1
+    if dtype == np.uint64:
+        return 0, INT64_MAX
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
 def _as_uint64(seed: int) -> int:
@@ -536,12 +606,12 @@ def _number(value: float) -> str:
 
 
 def _check_floating(dtype: np.dtype, name: str, kernel: str) -> None:
-    if dtype.name not in DIGITS:
+    if not _digits(dtype):
         raise NotImplementedError(f'"{kernel}" not implemented for \'{_CPP_NAMES.get(dtype.name, dtype.name)}\'')
 
 
 def _check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
-    largest = _LARGEST.get(dtype.name) or float(np.finfo(dtype).max)
+    largest = _LARGEST[dtype.name]
     for value, name in ((low, "from"), (high, "to")):
         if not -largest <= value <= largest:
             raise RuntimeError(f"{name} is out of bounds for {_C_NAMES[dtype.name]}")
@@ -559,10 +629,10 @@ def _check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
 
 def _integer_bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
     """The half-open range of integers that `dtype` can hold without rounding out of it, checked as torch checks it."""
-    floating = dtype.name in DIGITS
+    digits = _digits(dtype)
     if high is None:
-        last = min(1 << DIGITS[dtype.name], INT64_MAX) if floating else _integer_limits(dtype)[1]
-        if floating:
+        last = 1 << digits if digits else int(_limits(dtype)[1])
+        if digits:
             low = _round_up(low, dtype)
             if not low < last:
                 raise RuntimeError(
@@ -576,7 +646,7 @@ def _integer_bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, i
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    if floating:
+    if digits:
         low, high = _round_up(low, dtype), _round_down(high, dtype)
         if not low < high:
             raise RuntimeError(
@@ -587,36 +657,21 @@ def _integer_bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, i
     return low, high
 
 
-def _integer_limits(dtype: np.dtype) -> tuple[int, int]:
-    if dtype == np.bool_:
-        return 0, 1
-    if dtype == np.uint64:
-        return 0, INT64_MAX
-    limits = np.iinfo(dtype)
-    return int(limits.min), int(limits.max)
-
-
 def _check_in_range(low: int, last: int, dtype: np.dtype) -> None:
-    if dtype.name in DIGITS:
-        digits = DIGITS[dtype.name]
-        largest = _LARGEST.get(dtype.name) or float(np.finfo(dtype).max)
-        smallest: float = -largest
-    else:
-        digits = None
-        smallest, largest = _integer_limits(dtype)
-    name = _C_NAMES[dtype.name]
-    for value, argument in ((low, "from"), (last, "to - 1")):
+    smallest, largest = _limits(dtype)
+    bounds = ((low, "from"), (last, "to - 1"))
+    for value, argument in bounds:
         if not smallest <= value <= largest:
-            raise RuntimeError(f"{argument} is out of bounds for {name}")
-    if digits is None:
+            raise RuntimeError(f"{argument} is out of bounds for {_C_NAMES[dtype.name]}")
+    if not (digits := _digits(dtype)):
         return
-    for value, argument in ((low, "from"), (last, "to - 1")):
+    for value, argument in bounds:
         if abs(value) > 1 << digits:
             warnings.warn(
-                f"{argument} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {name} can "
-                "support discrete uniform distribution only within this range. This warning will become an error in "
-                "version 1.7 release, please fix the code in advance",
-                stacklevel=4,
+                f"{argument} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                f"{_C_NAMES[dtype.name]} can support discrete uniform distribution only within this range. "
+                "This warning will become an error in version 1.7 release, please fix the code in advance",
+                stacklevel=5,
             )
 
 
@@ -627,21 +682,21 @@ def _cast(value: int, dtype: np.dtype) -> int:
 def _round_up(low: int, dtype: np.dtype) -> int:
     following = _cast(low + 1, dtype)
     if following < low:
-        low = following + (1 << (abs(low + 1).bit_length() - 1 - DIGITS[dtype.name] + 1))
+        low = following + (1 << (abs(low + 1).bit_length() - 1 - _digits(dtype) + 1))
     return low
 
 
 def _round_down(high: int, dtype: np.dtype) -> int:
     preceding = _cast(high - 1, dtype)
     if preceding >= high:
-        high = preceding - (1 << (abs(high - 1).bit_length() - 1 - DIGITS[dtype.name] + 1))
+        high = preceding - (1 << (abs(high - 1).bit_length() - 1 - _digits(dtype) + 1))
     return high
 
 
 def _check_weights(weights: Array, count: int, replacement: bool) -> None:
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if weights.dtype.name not in DIGITS:
+    if not _digits(weights.dtype):
         kind = _CPP_NAMES.get(weights.dtype.name, weights.dtype.name)
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind}")
     if count <= 0:
@@ -650,7 +705,7 @@ def _check_weights(weights: Array, count: int, replacement: bool) -> None:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if weights.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
-    if replacement:
+    if replacement and count > 1:
         if (weights < 0).any():
             raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
         if not np.isfinite(weights.astype(F64)).all():

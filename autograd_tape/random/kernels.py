@@ -6,15 +6,16 @@ The compiler (numba) is imported by `load`, which the generator calls for the fi
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import math
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 
 from . import polynomials as poly
 
-WORTH_COMPILING = 1 << 18  # draws below this size do not pay for importing the compiler
+WORTH_IMPORTING = 1 << 18  # draws below this size do not pay for importing the compiler,
+WORTH_LOADING = 1 << 12  # nor below this one for loading the compiled code where the compiler is imported already
 
 _loaded: SimpleNamespace | None = None
 _tried = False
@@ -23,7 +24,7 @@ _tried = False
 def load(size: int) -> SimpleNamespace | None:
     """The compiled kernels, or ``None`` where the draw is too small to pay for them or numba is absent."""
     global _loaded, _tried
-    if not _tried and size >= WORTH_COMPILING:
+    if not _tried and size >= (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
         _tried = True
         try:
             _loaded = _build()
@@ -75,11 +76,11 @@ def _build() -> SimpleNamespace:
                 out[start + i] = u32(y ^ (y >> u32(18)))
 
     @njit(nogil=True, cache=True)
-    def normal_16(words, w, out, o, mean, std):  # type: ignore[no-untyped-def]
-        for j in range(8):
-            u1 = one - f32(i32(words[w + j] & u32(0xFFFFFF))) * unit32
-            u2 = f32(i32(words[w + 8 + j] & u32(0xFFFFFF))) * unit32
-            bits = f32(u1).view(np.uint32)
+    def box_muller(u1, u2, mean, std):  # type: ignore[no-untyped-def]
+        # Flat loops over separate arrays, without branches: what the compiler turns into vector code.
+        for i in range(u1.size):
+            u = one - u1[i]
+            bits = f32(u).view(np.uint32)
             m = u32((bits & u32(0x807FFFFF)) | u32(0x3F000000)).view(np.float32)
             small = m < sqrt_half
             e = f32(i32(i32(bits >> u32(23)) - i32(126))) - (one if small else f32(0))
@@ -96,7 +97,7 @@ def _build() -> SimpleNamespace:
             y = fma(y * x, z, e * ln2_low) - z * half
             radius = np.sqrt(f32(-2) * ((x + y) + e * ln2_high))
 
-            theta = two_pi * u2
+            theta = two_pi * u2[i]
             octant = i32(i32(i32(theta * four_over_pi) + i32(1)) & i32(-2))
             k = f32(octant)
             x = fma(k, pi4_2, fma(k, pi4_1, fma(k, pi4_0, theta)))
@@ -110,16 +111,25 @@ def _build() -> SimpleNamespace:
             cosine = s if swap else c
             sine = -sine if (octant & i32(4)) != 0 else sine
             cosine = cosine if (i32(octant - i32(2)) & i32(4)) != 0 else -cosine
-            out[o + j] = fma(radius * cosine, std, mean)
-            out[o + 8 + j] = fma(radius * sine, std, mean)
+            u1[i] = fma(radius * cosine, std, mean)
+            u2[i] = fma(radius * sine, std, mean)
 
     @njit(nogil=True, cache=True)
     def normal_f32(words, out, mean, std):  # type: ignore[no-untyped-def]
-        whole = out.size - out.size % 16
-        for i in range(0, whole, 16):
-            normal_16(words, i, out, i, mean, std)
-        if whole != out.size:
-            normal_16(words, words.size - 16, out, out.size - 16, mean, std)
+        """Blocks of 16 words (both arguments of shape (blocks, 2, 8), the same memory allowed) to blocks of 16 normals."""
+        chunk = 64
+        u1, u2 = np.empty(8 * chunk, np.float32), np.empty(8 * chunk, np.float32)
+        for start in range(0, len(words), chunk):
+            stop = min(start + chunk, len(words))
+            for b in range(start, stop):
+                for j in range(8):
+                    u1[8 * (b - start) + j] = f32(i32(words[b, 0, j] & u32(0xFFFFFF))) * unit32
+                    u2[8 * (b - start) + j] = f32(i32(words[b, 1, j] & u32(0xFFFFFF))) * unit32
+            box_muller(u1, u2, mean, std)
+            for b in range(start, stop):
+                for j in range(8):
+                    out[b, 0, j] = u1[8 * (b - start) + j]
+                    out[b, 1, j] = u2[8 * (b - start) + j]
 
     @njit(nogil=True, cache=True)
     def box_muller_f64(u, out, mean, std):  # type: ignore[no-untyped-def]
@@ -141,11 +151,6 @@ def _build() -> SimpleNamespace:
 
     @njit(nogil=True, cache=True)
     def fma_f64(a, b, c, out):  # type: ignore[no-untyped-def]
-        for i in range(a.size):
-            out[i] = fma(a[i], b, c)
-
-    @njit(nogil=True, cache=True)
-    def fma_f32(a, b, c, out):  # type: ignore[no-untyped-def]
         for i in range(a.size):
             out[i] = fma(a[i], b, c)
 
@@ -180,18 +185,25 @@ def _build() -> SimpleNamespace:
             out[j] = kept
 
     @njit(nogil=True, cache=True)
+    def integers(words, spread, low, out):  # type: ignore[no-untyped-def]
+        for i in range(out.size):
+            out[i] = low + np.int64(words[i] % spread)
+
+    @njit(nogil=True, cache=True)
     def uniform_f32(words, out):  # type: ignore[no-untyped-def]
+        """24 bits a number; `out` may be the memory of `words`."""
         for i in range(out.size):
             out[i] = f32(i32(words[i] & u32(0xFFFFFF))) * unit32
 
     @njit(nogil=True, cache=True)
     def uniform_f64(words, out):  # type: ignore[no-untyped-def]
+        """53 bits a number, of two words, the high one first; `out` may be the memory of `words`."""
         for i in range(out.size):
             high = np.int64(words[2 * i] & u32(0x1FFFFF))
             out[i] = np.float64((high << np.int64(32)) | np.int64(words[2 * i + 1])) * unit64
 
     return SimpleNamespace(
         blocks=blocks, normal_f32=normal_f32, box_muller_f64=box_muller_f64, box_muller_pairs=box_muller_pairs,
-        fma_f64=fma_f64, fma_f32=fma_f32, log=log, log1p=log1p, exp=exp, tan=tan, shuffle=shuffle,
-        uniform_f32=uniform_f32, uniform_f64=uniform_f64,
+        fma_f64=fma_f64, log=log, log1p=log1p, exp=exp, tan=tan, shuffle=shuffle,
+        integers=integers, uniform_f32=uniform_f32, uniform_f64=uniform_f64,
     )

@@ -34,7 +34,7 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_source", "_block", "_next", "_fresh")
+    __slots__ = ("_block", "_fresh", "_next", "_source")
 
     def __init__(self, seed: int) -> None:
         self._source = np.random.RandomState(0)
@@ -54,43 +54,34 @@ class MT19937:
         if end <= N:
             self._next = end
             return self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]
-        if count < N // 2:
-            out = np.empty(count, np.uint32)
-            left = N - start
-            if left:
-                out[:left] = self._block[start:]  # type: ignore[index]
-            self._refill()
-            self._next = count - left
-            out[left:] = self._block[: self._next]  # type: ignore[index]
-            return out
-        return self._bulk(count)
+        return self.take(count)
 
-    def _refill(self) -> None:
-        self._block = self._source.randint(0, 1 << 32, size=N, dtype=np.uint32)
-        self._fresh = False
-
-    def _bulk(self, count: int) -> Words:
-        left = N - self._next
+    def take(self, count: int) -> Words:
+        """The next `count` words in memory of their own."""
+        out = np.empty(count, np.uint32)
+        left = min(N - self._next, count)
+        if left:
+            out[:left] = self._block[self._next : self._next + left]  # type: ignore[index]
+            self._next += left
         whole = (count - left) // N * N
         rest = count - left - whole
-        fast = kernels.load(count)
-        out = np.empty(count, np.uint32)
-        if left:
-            out[:left] = self._block[self._next :]  # type: ignore[index]
-        middle = out[left : left + whole]
-        if fast:
-            self._run(fast, middle)
-        elif whole:
-            middle[:] = self._source.randint(0, 1 << 32, size=whole, dtype=np.uint32)
+        if whole:
+            middle = out[left : left + whole]
+            if fast := kernels.load(count):
+                self._run(fast, middle)
+            else:
+                middle[:] = self._source.randint(0, 1 << 32, size=whole, dtype=np.uint32)
+            self._block = middle[-N:].copy()
+            self._fresh = False
         if rest:
             self._refill()
             out[left + whole :] = self._block[:rest]  # type: ignore[index]
             self._next = rest
-        else:
-            self._block = out[-N:].copy()
-            self._next = N
-            self._fresh = False
         return out
+
+    def _refill(self) -> None:
+        self._block = self._source.randint(0, 1 << 32, size=N, dtype=np.uint32)
+        self._fresh = False
 
     def _run(self, fast: object, out: Words) -> None:
         key = self._key()

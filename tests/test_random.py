@@ -1,0 +1,179 @@
+"""The generator gives torch's numbers, bit for bit, and consumes the stream as torch does."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import zlib
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from oracle_random import TARGET, encode, programs
+
+from autograd_tape.random import Generator, kernels
+from autograd_tape.random.polynomials import log32, sincos32
+
+RECORD = json.loads(TARGET.read_text())
+PROGRAMS = list(zip(programs(), RECORD["programs"], strict=True))
+
+
+def dtype_of(name: str) -> np.dtype:
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def run(generator: Generator, call: str, size: int, dtype: str, args: list[Any]) -> np.ndarray:
+    kind = dtype_of(dtype)
+    if call == "random":
+        return generator.random(size, kind, *args) if len(args) != 1 else generator.random(size, kind, 1, None)
+    if call == "randperm":
+        return generator.randperm(size, kind)
+    if call == "bernoulli":
+        return generator.bernoulli(args[0], size, kind)
+    if call == "bernoulli_of":
+        return generator.bernoulli((np.arange(size) / max(size, 1)).astype(kind))
+    if call == "complex_normal":
+        return generator.normal(size, kind)
+    if call == "complex_uniform":
+        return generator.uniform(size, kind)
+    if call == "scattered_normal":
+        return generator.normal(size, kind, *args, contiguous=False)
+    if call == "multinomial":
+        rows, count, replacement = args
+        shape = (rows, size) if rows else (size,)
+        weights = (np.arange(max(rows, 1) * size) % 7 + 1).astype(kind).reshape(shape)
+        return generator.multinomial(weights, count, replacement)
+    return getattr(generator, call)(size, kind, *args)
+
+
+@pytest.fixture(params=["compositions", "kernels"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test runs on the NumPy compositions and on the compiled kernels."""
+    if request.param == "compositions":
+        monkeypatch.setattr(kernels, "_loaded", None)
+        monkeypatch.setattr(kernels, "_tried", True)
+    else:
+        pytest.importorskip("numba")
+        if kernels._loaded is None:
+            kernels._tried = False
+        assert kernels.load(kernels.WORTH_IMPORTING) is not None
+    return request.param
+
+
+@pytest.mark.parametrize("index", range(len(PROGRAMS)))
+def test_programs_equal_torch(index: int, path: str) -> None:
+    (seed, calls), expected = PROGRAMS[index]
+    generator = Generator().manual_seed(seed)
+    for number, (call, result) in enumerate(zip(calls, expected["results"], strict=True)):
+        value = run(generator, **call)
+        wanted = np.int64 if call["call"] == "multinomial" else dtype_of(call["dtype"])
+        assert value.dtype == wanted
+        assert encode(value.tobytes()) == result, f"call {number}: {call}"
+    assert encode(generator.get_state().tobytes()) == expected["state"]
+    assert generator.initial_seed() == expected["initial_seed"]
+
+
+def test_state_of_torch_continues_here() -> None:
+    state = np.frombuffer(zlib.decompress(base64.b64decode(RECORD["state"])), np.uint8)
+    generator = Generator()
+    generator.set_state(state)
+    assert generator.initial_seed() == 3
+    assert np.array_equal(generator.get_state(), state)
+    assert generator.normal(3).tolist() == RECORD["next"]
+
+
+@pytest.mark.parametrize("before", [0, 1, 623, 624, 625, 1247, 1248, 5000])
+def test_state_round_trip_mid_block(before: int, path: str) -> None:
+    generator = Generator(99)
+    generator.random_uint32(before)
+    generator.normal(3)
+    other = Generator(1).set_state(generator.get_state())
+    copied = pickle.loads(pickle.dumps(generator))
+    expected = generator.uniform(2000, np.float64)
+    assert np.array_equal(other.uniform(2000, np.float64), expected)
+    assert np.array_equal(copied.uniform(2000, np.float64), expected)
+
+
+@pytest.mark.parametrize("counts", [(1, 2, 3), (600, 24, 1), (624, 624), (700, 548, 10), (100, 1772), (311, 313, 312, 936)])
+def test_words_do_not_depend_on_the_cuts(counts: tuple[int, ...], path: str) -> None:
+    whole = np.random.RandomState(5).randint(0, 1 << 32, size=sum(counts), dtype=np.uint32)
+    generator = Generator(5)
+    assert np.array_equal(np.concatenate([generator.random_uint32(n) for n in counts]), whole)
+
+
+def test_words_handed_out_are_the_callers_own() -> None:
+    generator = Generator(5)
+    generator.random_uint32(3)[:] = 0
+    assert np.array_equal(generator.random_uint32(3), Generator(5).random_uint32(6)[3:])
+
+
+def test_uint64_is_high_word_first() -> None:
+    words = Generator(1).random_uint32(4).astype(object)
+    assert Generator(1).random_uint64(2).tolist() == [(words[0] << 32) | words[1], (words[2] << 32) | words[3]]
+
+
+def test_polynomials_are_accurate() -> None:
+    x = np.linspace(2.0**-24, 1, 20001, dtype=np.float32)
+    assert np.allclose(log32(x), np.log(x.astype(np.float64)), rtol=3e-7, atol=1e-9)
+    angle = np.linspace(0, 2 * np.pi, 20001, dtype=np.float32)
+    sine, cosine = sincos32(angle)
+    assert np.abs(sine - np.sin(angle.astype(np.float64))).max() < 2e-7
+    assert np.abs(cosine - np.cos(angle.astype(np.float64))).max() < 2e-7
+
+
+def test_statistics() -> None:
+    generator = Generator(0)
+    assert abs(generator.normal(200_000).mean()) < 0.01
+    assert abs(generator.normal(200_000, np.complex64).var() - 1) < 0.02
+    assert abs(generator.bernoulli(0.25, 200_000).mean() - 0.25) < 0.01
+    assert sorted(generator.randperm(1000).tolist()) == list(range(1000))
+    without = generator.multinomial(np.ones((50, 20)), 20)
+    assert (np.sort(without, -1) == np.arange(20)).all()
+
+
+def test_seeding_from_the_system_differs() -> None:
+    generator = Generator()
+    first = generator.seed()
+    assert generator.initial_seed() == first
+    assert generator.seed() != first
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda g: g.manual_seed(1 << 64), ValueError, "Overflow when unpacking long long"),
+        (lambda g: g.set_state(np.zeros(10, np.uint8)), RuntimeError,
+         "Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be 10"),
+        (lambda g: g.set_state(np.zeros(5056, np.uint8)), RuntimeError, "Invalid mt19937 state"),
+        (lambda g: g.set_state(np.zeros(5056)), TypeError, "RNG state must be a torch.ByteTensor"),
+        (lambda g: g.uniform(3, np.float32, 2.0, 1.0), RuntimeError,
+         "uniform_ expects to return a [from, to) range, but found from=2 > to=1"),
+        (lambda g: g.normal(3, np.float32, 0.0, -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),
+        (lambda g: g.exponential(3, np.float32, 0.0), RuntimeError,
+         "exponential_ expects lambda > 0.0, but found lambda=0"),
+        (lambda g: g.geometric(3, np.float32, 1.0), RuntimeError, "geometric_ expects p to be in (0, 1), but got p=1"),
+        (lambda g: g.bernoulli(1.5, 3), RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=1.5"),
+        (lambda g: g.randint(3, 3, 2), RuntimeError,
+         "random_ expects 'from' to be less than 'to', but got from=3 >= to=3"),
+        (lambda g: g.randint(0, 300, 2, np.uint8), RuntimeError, "to - 1 is out of bounds for unsigned char"),
+        (lambda g: g.randperm(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
+        (lambda g: g.uniform(3, np.int64), NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Long'"),
+        (lambda g: g.cauchy(3, np.int64), RuntimeError,
+         "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+         "long int"),
+        (lambda g: g.multinomial(np.ones(3), 4), RuntimeError,
+         "cannot sample n_sample > prob_dist.size(-1) samples without replacement"),
+        (lambda g: g.multinomial(np.array([1.0, -1.0]), 2, True), RuntimeError,
+         "invalid multinomial distribution (encountering probability entry < 0)"),
+        (lambda g: g.multinomial(np.zeros(3), 1), RuntimeError,
+         "invalid multinomial distribution (sum of probabilities <= 0)"),
+        (lambda g: g.multinomial(np.array([1.0, np.nan]), 1), RuntimeError,
+         "probability tensor contains either `inf`, `nan` or element < 0"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_torch_says(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        call(Generator(0))
+    assert str(caught.value) == text
