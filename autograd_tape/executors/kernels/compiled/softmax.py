@@ -1,0 +1,205 @@
+"""Softmax, log-softmax and cross entropy over rows (the last axis), and softmax over a middle axis in column tiles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .base import REORDER, kernel, largest
+from .base import exp as exp_
+
+#: Columns one tile of a middle-axis kernel works on: its running maxima and sums stay in the first-level cache.
+TILE = 128
+
+
+@kernel("r2 w2 i i", REORDER)
+def softmax(x, y, start, stop):
+    T = x.dtype.type
+    for r in range(start, stop):
+        xs, ys = x[r], y[r]
+        m = largest(xs)
+        total = T(0)
+        for i in range(ys.size):
+            e = exp_(xs[i] - m)
+            ys[i] = e
+            total += e
+        scale = T(1) / total
+        for i in range(ys.size):
+            ys[i] *= scale
+
+
+@kernel("r2 r2 w2 i i", REORDER)
+def softmax_backward(grad, y, dx, start, stop):
+    T = y.dtype.type
+    for r in range(start, stop):
+        gs, ys, ds = grad[r], y[r], dx[r]
+        dot = T(0)
+        for i in range(ds.size):
+            dot += gs[i] * ys[i]
+        for i in range(ds.size):
+            ds[i] = ys[i] * (gs[i] - dot)
+
+
+@kernel("r2 w2 i i", REORDER)
+def log_softmax(x, y, start, stop):
+    T = x.dtype.type
+    for r in range(start, stop):
+        xs, ys = x[r], y[r]
+        m = largest(xs)
+        total = T(0)
+        for i in range(ys.size):
+            total += exp_(xs[i] - m)
+        log_total = T(math.log(total))
+        for i in range(ys.size):
+            z = xs[i] - m
+            ys[i] = z - log_total
+
+
+@kernel("r2 r2 w2 i i", REORDER)
+def log_softmax_backward(grad, y, dx, start, stop):
+    T = y.dtype.type
+    for r in range(start, stop):
+        gs, ys, ds = grad[r], y[r], dx[r]
+        total = T(0)
+        for i in range(ds.size):
+            total += gs[i]
+        for i in range(ds.size):
+            ds[i] = gs[i] - exp_(ys[i]) * total
+
+
+@kernel("r3 w3 i i i", REORDER)
+def softmax_middle(x, y, log, start, stop):
+    """Items are (outer, tile) pairs of ``x`` of shape (outer, classes, inner); ``log`` selects log-softmax."""
+    T = x.dtype.type
+    classes, inner = x.shape[1], x.shape[2]
+    tiles = (inner + TILE - 1) // TILE
+    top, total = np.empty(TILE, x.dtype), np.empty(TILE, x.dtype)
+    for item in range(start, stop):
+        outer, a = item // tiles, (item % tiles) * TILE
+        b = min(a + TILE, inner)
+        ms, ts = top[: b - a], total[: b - a]
+        ms[:] = x[outer, 0, a:b]
+        ts[:] = T(0)
+        for c in range(classes):
+            xs = x[outer, c, a:b]
+            for i in range(ms.size):
+                ms[i] = xs[i] if xs[i] > ms[i] else ms[i]
+        for c in range(classes):
+            xs, ys = x[outer, c, a:b], y[outer, c, a:b]
+            for i in range(ts.size):
+                e = exp_(xs[i] - ms[i])
+                ys[i] = e
+                ts[i] += e
+        if log:
+            for i in range(ts.size):
+                ts[i] = math.log(ts[i])
+            for c in range(classes):
+                xs, ys = x[outer, c, a:b], y[outer, c, a:b]
+                for i in range(ts.size):
+                    z = xs[i] - ms[i]
+                    ys[i] = z - ts[i]
+        else:
+            for i in range(ts.size):
+                ts[i] = T(1) / ts[i]
+            for c in range(classes):
+                ys = y[outer, c, a:b]
+                for i in range(ts.size):
+                    ys[i] *= ts[i]
+
+
+@kernel("r3 r3 w3 i i i", REORDER)
+def softmax_middle_backward(grad, y, dx, log, start, stop):
+    T = y.dtype.type
+    classes, inner = y.shape[1], y.shape[2]
+    tiles = (inner + TILE - 1) // TILE
+    total = np.empty(TILE, y.dtype)
+    for item in range(start, stop):
+        outer, a = item // tiles, (item % tiles) * TILE
+        b = min(a + TILE, inner)
+        ts = total[: b - a]
+        ts[:] = T(0)
+        for c in range(classes):
+            gs, ys = grad[outer, c, a:b], y[outer, c, a:b]
+            if log:
+                for i in range(ts.size):
+                    ts[i] += gs[i]
+            else:
+                for i in range(ts.size):
+                    ts[i] += gs[i] * ys[i]
+        for c in range(classes):
+            gs, ys, ds = grad[outer, c, a:b], y[outer, c, a:b], dx[outer, c, a:b]
+            if log:
+                for i in range(ts.size):
+                    ds[i] = gs[i] - exp_(ys[i]) * ts[i]
+            else:
+                for i in range(ts.size):
+                    ds[i] = ys[i] * (gs[i] - ts[i])
+
+
+@kernel("r2 q1 r1 w1 w1 w1 i s i i", REORDER)
+def cross_entropy(x, target, weight, loss, top, log_total, ignore, smoothing, start, stop):
+    """Losses of the rows, and the maximum and log-sum-exp (after subtracting it) that the vjp needs.
+
+    A row's log-probabilities are ``x - top - log_total``; the two are kept apart because their sum would round away
+    digits of large logits.  ``weight`` is empty for none.
+    """
+    T = x.dtype.type
+    classes = x.shape[1]
+    weighted = weight.size > 0
+    for r in range(start, stop):
+        xs = x[r]
+        m = largest(xs)
+        total = T(0)
+        for i in range(xs.size):
+            total += exp_(xs[i] - m)
+        lse = T(math.log(total))
+        top[r], log_total[r] = m, lse
+        t = target[r]
+        if t == ignore:
+            loss[r] = T(0)
+            continue
+        value = -((xs[t] - m) - lse)
+        if weighted:
+            value *= weight[t]
+        if smoothing > 0.0:
+            spread = T(0)
+            if weighted:
+                for i in range(xs.size):
+                    z = xs[i] - m
+                    spread += (lse - z) * weight[i]
+            else:
+                for i in range(xs.size):
+                    z = xs[i] - m
+                    spread += lse - z
+            value = T(1.0 - smoothing) * value + T(smoothing / classes) * spread
+        loss[r] = value
+
+
+@kernel("r2 q1 r1 r1 r1 r1 w2 i s s i i")
+def cross_entropy_backward(x, target, weight, grad, top, log_total, dx, ignore, smoothing, weight_sum, start, stop):
+    """``dx[r] = grad[r] * (sum(q) * p - q)`` for the (smoothed, weighted) target distribution ``q``."""
+    T = x.dtype.type
+    classes = x.shape[1]
+    weighted = weight.size > 0
+    for r in range(start, stop):
+        ds = dx[r]
+        t = target[r]
+        if t == ignore:
+            ds[:] = T(0)
+            continue
+        xs, g, m, lse = x[r], grad[r], top[r], log_total[r]
+        hit = T(1.0 - smoothing) * (weight[t] if weighted else T(1))
+        rest = T(smoothing / classes)
+        scale = g * (hit + rest * T(weight_sum))
+        for i in range(ds.size):
+            z = xs[i] - m
+            ds[i] = exp_(z - lse) * scale
+        if smoothing > 0.0:
+            if weighted:
+                for i in range(ds.size):
+                    ds[i] -= g * rest * weight[i]
+            else:
+                for i in range(ds.size):
+                    ds[i] -= g * rest
+        ds[t] -= g * hit

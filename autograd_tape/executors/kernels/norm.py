@@ -1,0 +1,367 @@
+"""Layer, batch and group normalization with their vjps.
+
+Each forward returns ``(y, mean, rstd)``; the statistics have the compute precision (float32 for half inputs) and are what
+the vjp needs besides the input.  Variances are biased and two-pass.  ``needs`` in the vjps says which of the gradients for
+``(x, weight, bias)`` to compute; the others are ``None``.
+
+Sources: Ba et al. (arXiv:1607.06450), Ioffe and Szegedy (arXiv:1502.03167), Wu and He (arXiv:1803.08494).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ._compile import LazyModule, compute_array, contiguous, state
+from .pool import parallel_rows
+
+__all__ = [
+    "batch_norm",
+    "batch_norm_backward",
+    "group_norm",
+    "group_norm_backward",
+    "layer_norm",
+    "layer_norm_backward",
+]
+
+_compiled = LazyModule("norm")
+#: Blocks of rows whose parameter gradients are summed apart: fixed, so that the result depends on no thread count.
+_BLOCKS = 16
+#: Rows shorter than this are not worth a kernel over rows.
+_SHORT = 8
+
+Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
+Needs = tuple[bool, bool, bool]
+
+
+def _flat(parameter: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+    """A weight or bias as a flat array of the compute dtype; empty for ``None``."""
+    if parameter is None:
+        return np.empty(0, dtype)
+    return contiguous(parameter.astype(dtype, copy=False)).reshape(-1)
+
+
+def layer_norm(
+    x: np.ndarray, n_dims: int, weight: np.ndarray | None = None, bias: np.ndarray | None = None, eps: float = 1e-5
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Normalize over the last ``n_dims`` axes; ``weight`` and ``bias`` have the shape of those axes.
+
+    ``mean`` and ``rstd`` have the shape of ``x`` with those axes of size 1.
+
+    >>> y, mean, rstd = layer_norm(np.array([[1.0, 3.0]]), 1, eps=0.0)
+    >>> y
+    array([[-1.,  1.]])
+    """
+    c = contiguous(compute_array(x))
+    lead = c.ndim - n_dims
+    kept = c.shape[:lead] + (1,) * n_dims
+    size = prod(c.shape[lead:])
+    rows = c.reshape(prod(c.shape[:lead]), size)
+    n = rows.shape[0]
+    w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
+    y = np.empty(rows.shape, c.dtype)
+    mean, rstd = np.empty(n, c.dtype), np.empty(n, c.dtype)
+    if c.size >= state.fused:
+        run = _compiled.layer_norm[c.dtype.char]
+        parallel_rows(n, size, lambda start, stop: run(rows, w, b, y, mean, rstd, float(eps), start, stop))
+    elif c.size:
+        with np.errstate(all="ignore"):
+            rows.mean(1, out=mean)
+            np.subtract(rows, mean[:, None], out=y)
+            rstd[:] = 1 / np.sqrt((y * y).mean(1) + c.dtype.type(eps))
+            y *= rstd[:, None]
+            if w.size:
+                y *= w
+            if b.size:
+                y += b
+    return y.reshape(c.shape).astype(x.dtype, copy=False), mean.reshape(kept), rstd.reshape(kept)
+
+
+def layer_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    n_dims: int,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients for ``(x, weight, bias)``; those of the parameters have the shape of the normalized axes."""
+    c = contiguous(compute_array(x))
+    lead = c.ndim - n_dims
+    normalized = c.shape[lead:]
+    size = prod(normalized)
+    n = prod(c.shape[:lead])
+    xs = c.reshape(n, size)
+    gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(n, size)
+    m, s, w = mean.reshape(-1), rstd.reshape(-1), _flat(weight, c.dtype)
+    dx: np.ndarray | None = None
+    dw: np.ndarray | None = None
+    db: np.ndarray | None = None
+    if c.size >= state.fused:
+        char = c.dtype.char
+        if needs[0]:
+            dx = np.empty(xs.shape, c.dtype)
+            run, out = _compiled.layer_norm_dx[char], dx
+            parallel_rows(n, size, lambda start, stop: run(gs, xs, m, s, w, out, start, stop), 2)
+        if needs[1] or needs[2]:
+            per_block = -(-n // _BLOCKS)
+            blocks = -(-n // per_block)
+            dw_parts, db_parts = np.empty((blocks, size), c.dtype), np.empty((blocks, size), c.dtype)
+            sums = _compiled.layer_norm_params[char]
+            parallel_rows(
+                blocks,
+                per_block * size,
+                lambda start, stop: sums(gs, xs, m, s, dw_parts, db_parts, per_block, start, stop),
+            )
+            dw, db = dw_parts.sum(0), db_parts.sum(0)
+    else:
+        with np.errstate(all="ignore"):
+            normal = (xs - m[:, None]) * s[:, None]
+            if needs[0]:
+                v = gs * w if w.size else gs
+                a, b = v.mean(1, keepdims=True), (v * normal).mean(1, keepdims=True)
+                dx = s[:, None] * (v - a - normal * b) if size else np.empty(xs.shape, c.dtype)
+            if needs[1]:
+                dw = (gs * normal).sum(0)
+            if needs[2]:
+                db = gs.sum(0)
+    parameter_dtype = x.dtype if weight is None else weight.dtype
+    return (
+        None if dx is None else dx.reshape(c.shape).astype(x.dtype, copy=False),
+        dw.reshape(normalized).astype(parameter_dtype, copy=False) if needs[1] and dw is not None else None,
+        db.reshape(normalized).astype(parameter_dtype, copy=False) if needs[2] and db is not None else None,
+    )
+
+
+# Batch and group normalization share four row kernels; a row is one channel of one sample, and the statistics of several
+# rows are combined here, on arrays of N * C numbers, in double precision.
+
+
+def _moments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 mean and biased variance of each row."""
+    mean, variance = np.empty(rows.shape[0]), np.empty(rows.shape[0])
+    if rows.size >= state.fused and rows.shape[1] >= _SHORT:
+        run = _compiled.moments[rows.dtype.char]
+        parallel_rows(rows.shape[0], rows.shape[1], lambda start, stop: run(rows, mean, variance, start, stop))
+    else:
+        rows.mean(1, dtype=np.float64, out=mean)
+        np.square(rows - mean[:, None]).mean(1, out=variance)
+    return mean, variance
+
+
+def _scale_shift(rows: np.ndarray, centre: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """``(rows - centre) * scale + shift`` with one coefficient each per row."""
+    dtype = rows.dtype
+    centre, scale, shift = (np.ascontiguousarray(v, dtype) for v in (centre, scale, shift))
+    y = np.empty(rows.shape, dtype)
+    if rows.size >= state.fused and rows.shape[1] >= _SHORT:
+        run = _compiled.scale_shift[dtype.char]
+        parallel_rows(*rows.shape, lambda start, stop: run(rows, centre, scale, shift, y, start, stop))
+    else:
+        np.subtract(rows, centre[:, None], out=y)
+        y *= scale[:, None]
+        y += shift[:, None]
+    return y
+
+
+def _grad_sums(grad: np.ndarray, rows: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 sums of ``grad`` and of ``grad * (rows - centre)`` of each row."""
+    centre = np.ascontiguousarray(centre, rows.dtype)
+    total, dot = np.empty(rows.shape[0]), np.empty(rows.shape[0])
+    if rows.size >= state.fused and rows.shape[1] >= _SHORT:
+        run = _compiled.grad_sums[rows.dtype.char]
+        parallel_rows(*rows.shape, lambda start, stop: run(grad, rows, centre, total, dot, start, stop))
+    else:
+        grad.sum(1, dtype=np.float64, out=total)
+        (grad * (rows - centre[:, None])).sum(1, dtype=np.float64, out=dot)
+    return total, dot
+
+
+def _grad_affine(
+    grad: np.ndarray, rows: np.ndarray, centre: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray
+) -> np.ndarray:
+    """``a * grad + b * (rows - centre) + c`` with one coefficient each per row."""
+    dtype = rows.dtype
+    centre, a, b, c = (np.ascontiguousarray(v, dtype) for v in (centre, a, b, c))
+    dx = np.empty(rows.shape, dtype)
+    if rows.size >= state.fused and rows.shape[1] >= _SHORT:
+        run = _compiled.grad_affine[dtype.char]
+        parallel_rows(*rows.shape, lambda start, stop: run(grad, rows, centre, a, b, c, dx, start, stop))
+    else:
+        np.subtract(rows, centre[:, None], out=dx)
+        dx *= b[:, None]
+        dx += a[:, None] * grad
+        dx += c[:, None]
+    return dx
+
+
+def _double(parameter: np.ndarray | None, n: int, default: float) -> np.ndarray:
+    return np.full(n, default) if parameter is None else parameter.astype(np.float64).reshape(-1)
+
+
+def _channels(x: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """``x`` of shape (N, C, ...) as rows (N * C, ...), with N and C."""
+    n, channels = x.shape[0], x.shape[1]
+    return x.reshape(n * channels, prod(x.shape[2:])), n, channels
+
+
+def _put(running: np.ndarray, value: np.ndarray, momentum: float) -> None:
+    running[...] = momentum * value + (1 - momentum) * running
+
+
+def batch_norm(
+    x: np.ndarray,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    running_mean: np.ndarray | None,
+    running_var: np.ndarray | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Normalize each channel of ``x`` (N, C, ...) over the other axes; ``mean`` and ``rstd`` have shape (C,).
+
+    In training the statistics are the batch's, and the running ones (if given) move in place by ``momentum`` towards them
+    (the variance towards the unbiased one); else they are the running ones.
+
+    >>> y, mean, rstd = batch_norm(np.array([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)
+    >>> y.ravel(), mean
+    (array([-1.,  1.]), array([2.]))
+    """
+    c = contiguous(compute_array(x))
+    rows, n, channels = _channels(c)
+    count = n * rows.shape[1]
+    with np.errstate(all="ignore"):
+        if training:
+            if rows.shape[1] >= _SHORT:
+                row_mean, row_var = (v.reshape(n, channels) for v in _moments(rows))
+                mean = row_mean.mean(0)
+                var = (row_var + (row_mean - mean) ** 2).mean(0)
+            else:  # few positions: whole columns at a time
+                table = c.reshape(n, channels, rows.shape[1])
+                mean = table.mean((0, 2), dtype=np.float64)
+                var = np.square(table - mean[:, None]).mean((0, 2))
+            if running_mean is not None:
+                _put(running_mean, mean, momentum)
+            if running_var is not None:
+                _put(running_var, var * (count / max(count - 1, 1)), momentum)
+        else:
+            if running_mean is None or running_var is None:
+                raise ValueError("Expected running_mean and running_var to be defined when training=False")
+            mean, var = running_mean.astype(np.float64), running_var.astype(np.float64)
+        rstd = 1 / np.sqrt(var + eps)
+        scale = rstd * _double(weight, channels, 1.0)
+        shift = _double(bias, channels, 0.0)
+        y = _scale_shift(rows, np.tile(mean, n), np.tile(scale, n), np.tile(shift, n))
+    return (
+        y.reshape(c.shape).astype(x.dtype, copy=False),
+        mean.astype(c.dtype),
+        rstd.astype(c.dtype),
+    )
+
+
+def batch_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    training: bool,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
+    c = contiguous(compute_array(x))
+    rows, n, channels = _channels(c)
+    gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
+    count = n * rows.shape[1]
+    m, s, w = mean.astype(np.float64), rstd.astype(np.float64), _double(weight, channels, 1.0)
+    dx: np.ndarray | None = None
+    with np.errstate(all="ignore"):
+        centre = np.tile(mean, n)
+        total, dot = (v.reshape(n, channels).sum(0) for v in _grad_sums(gs, rows, centre))
+        if needs[0]:
+            a = w * s
+            if training:
+                b, shift = -a * s * s * dot / count, -a * total / count
+            else:
+                b = shift = np.zeros(channels)
+            dx = _grad_affine(gs, rows, centre, np.tile(a, n), np.tile(b, n), np.tile(shift, n))
+            dx = dx.reshape(c.shape).astype(x.dtype, copy=False)
+    parameter_dtype = x.dtype if weight is None else weight.dtype
+    return (
+        dx,
+        (dot * s).astype(parameter_dtype) if needs[1] else None,
+        total.astype(parameter_dtype) if needs[2] else None,
+    )
+
+
+def group_norm(
+    x: np.ndarray,
+    groups: int,
+    weight: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    eps: float = 1e-5,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Normalize each of the ``groups`` groups of channels of ``x`` (N, C, ...); ``mean``, ``rstd`` are (N, groups).
+
+    >>> y, mean, rstd = group_norm(np.array([[1.0, 3.0]]), 1, eps=0.0)
+    >>> y
+    array([[-1.,  1.]])
+    """
+    c = contiguous(compute_array(x))
+    rows, n, channels = _channels(c)
+    if groups < 1 or channels % groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(x.shape)} and num_groups={groups}"
+        )
+    width = channels // groups
+    with np.errstate(all="ignore"):
+        mean, var = _moments(rows.reshape(n * groups, width * rows.shape[1]))
+        rstd = 1 / np.sqrt(var + eps)
+        scale = np.repeat(rstd, width) * np.tile(_double(weight, channels, 1.0), n)
+        y = _scale_shift(rows, np.repeat(mean, width), scale, np.tile(_double(bias, channels, 0.0), n))
+    shape = (n, groups)
+    return (
+        y.reshape(c.shape).astype(x.dtype, copy=False),
+        mean.astype(c.dtype).reshape(shape),
+        rstd.astype(c.dtype).reshape(shape),
+    )
+
+
+def group_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    groups: int,
+    weight: np.ndarray | None,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
+    c = contiguous(compute_array(x))
+    rows, n, channels = _channels(c)
+    gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
+    width = channels // groups
+    count = width * rows.shape[1]
+    s = rstd.astype(np.float64).reshape(n, groups, 1)
+    w = _double(weight, channels, 1.0).reshape(1, groups, width)
+    dx: np.ndarray | None = None
+    with np.errstate(all="ignore"):
+        centre = np.repeat(mean.reshape(-1), width)
+        total, dot = (v.reshape(n, groups, width) for v in _grad_sums(gs, rows, centre))
+        if needs[0]:
+            a = w * s
+            b = -(s**3) * (w * dot).sum(2, keepdims=True) / count
+            shift = -s * (w * total).sum(2, keepdims=True) / count
+            full = (n, groups, width)
+            coefficients = (np.broadcast_to(v, full).reshape(-1) for v in (a, b, shift))
+            dx = _grad_affine(gs, rows, centre, *coefficients).reshape(c.shape).astype(x.dtype, copy=False)
+    parameter_dtype = x.dtype if weight is None else weight.dtype
+    return (
+        dx,
+        (dot * s).sum(0).reshape(channels).astype(parameter_dtype) if needs[1] else None,
+        total.sum(0).reshape(channels).astype(parameter_dtype) if needs[2] else None,
+    )

@@ -1,0 +1,294 @@
+"""Softmax, log-softmax and cross entropy with their vjps.
+
+Rows with a NaN, with +inf, or with nothing but -inf become NaN, as in torch.  Any axis and any input strides; results are
+in C order.  Half precision computes in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._compile import LazyModule, compute_array, contiguous, state
+from .pool import parallel_rows
+
+__all__ = [
+    "cross_entropy",
+    "cross_entropy_backward",
+    "log_softmax",
+    "log_softmax_backward",
+    "softmax",
+    "softmax_backward",
+]
+
+_compiled = LazyModule("softmax")
+_TILE = 128  # columns of a tile in the compiled middle-axis kernels
+
+
+def _split(shape: tuple[int, ...], axis: int) -> tuple[int, int, int]:
+    """(outer, classes, inner) sizes around ``axis``."""
+    outer = inner = 1
+    for n in shape[:axis]:
+        outer *= n
+    for n in shape[axis + 1 :]:
+        inner *= n
+    return outer, shape[axis], inner
+
+
+def _axis(x: np.ndarray, axis: int) -> int:
+    ndim = x.ndim or 1
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {axis})")
+    return axis % ndim
+
+
+def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
+    axis = _axis(x, axis)
+    c = compute_array(x)
+    if c.ndim == 0:
+        return _forward(c.reshape(1), 0, log).reshape(()).astype(x.dtype, copy=False)
+    if c.size < state.fused:
+        with np.errstate(all="ignore"):
+            shifted = c - c.max(axis, keepdims=True) if c.size else c.copy()
+            if log:
+                shifted -= np.log(np.exp(shifted).sum(axis, keepdims=True))
+            else:
+                np.exp(shifted, out=shifted)
+                shifted /= shifted.sum(axis, keepdims=True)
+        return shifted.astype(x.dtype, copy=False)
+    c = contiguous(c)
+    y = np.empty(c.shape, c.dtype)
+    outer, classes, inner = _split(c.shape, axis)
+    char = c.dtype.char
+    if inner == 1:
+        rows_x, rows_y = c.reshape(outer, classes), y.reshape(outer, classes)
+        run = (_compiled.log_softmax if log else _compiled.softmax)[char]
+        parallel_rows(outer, classes, lambda start, stop: run(rows_x, rows_y, start, stop), 2)
+    else:
+        x3, y3 = c.reshape(outer, classes, inner), y.reshape(outer, classes, inner)
+        run = _compiled.softmax_middle[char]
+        items = outer * -(-inner // _TILE)
+        parallel_rows(items, classes * min(inner, _TILE), lambda start, stop: run(x3, y3, log, start, stop), 2)
+    return y.astype(x.dtype, copy=False)
+
+
+def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool) -> np.ndarray:
+    axis = _axis(y, axis)
+    c = compute_array(y)
+    g = grad.astype(c.dtype, copy=False)
+    if c.ndim == 0:
+        return _backward(g.reshape(1), c.reshape(1), 0, log).reshape(()).astype(y.dtype, copy=False)
+    if c.size < state.fused:
+        with np.errstate(all="ignore"):
+            if log:
+                dx = g - np.exp(c) * g.sum(axis, keepdims=True)
+            else:
+                dx = c * (g - (g * c).sum(axis, keepdims=True))
+        return np.ascontiguousarray(dx.astype(y.dtype, copy=False))
+    c, g = contiguous(c), contiguous(g)
+    dx = np.empty(c.shape, c.dtype)
+    outer, classes, inner = _split(c.shape, axis)
+    char = c.dtype.char
+    if inner == 1:
+        shape = outer, classes
+        gs, ys, ds = g.reshape(shape), c.reshape(shape), dx.reshape(shape)
+        run = (_compiled.log_softmax_backward if log else _compiled.softmax_backward)[char]
+        parallel_rows(outer, classes, lambda start, stop: run(gs, ys, ds, start, stop), 2)
+    else:
+        shape3 = outer, classes, inner
+        gs, ys, ds = g.reshape(shape3), c.reshape(shape3), dx.reshape(shape3)
+        run = _compiled.softmax_middle_backward[char]
+        items = outer * -(-inner // _TILE)
+        parallel_rows(items, classes * min(inner, _TILE), lambda start, stop: run(gs, ys, ds, log, start, stop), 2)
+    return dx.astype(y.dtype, copy=False)
+
+
+def softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    """``exp(x) / sum(exp(x))`` along ``axis``, computed after subtracting the maximum.
+
+    >>> softmax(np.array([[0.0, 0.0], [0.0, -np.inf]]), 1)
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    return _forward(x, axis, False)
+
+
+def softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    """``y * (grad - sum(grad * y))`` along ``axis`` for ``y = softmax(x)``."""
+    return _backward(grad, y, axis, False)
+
+
+def log_softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    """``x - log(sum(exp(x)))`` along ``axis``, computed after subtracting the maximum.
+
+    >>> log_softmax(np.array([0.0, 0.0]), 0)
+    array([-0.69314718, -0.69314718])
+    """
+    return _forward(x, axis, True)
+
+
+def log_softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    """``grad - exp(y) * sum(grad)`` along ``axis`` for ``y = log_softmax(x)``."""
+    return _backward(grad, y, axis, True)
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    """Logits (N, C, d1, ...) as C-contiguous rows (N * d1 * ..., C); (C,) as one row."""
+    if x.ndim == 1:
+        return contiguous(x).reshape(1, -1)
+    if x.ndim == 2:
+        return contiguous(x)
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(-1, x.shape[1])
+
+
+def cross_entropy(
+    logits: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Cross entropy of ``logits`` (C,), (N, C) or (N, C, d1, ...) with class indices ``target`` (), (N,) or (N, d1, ...).
+
+    Returns ``(loss, top, log_total, denominator)``: the loss (0-d, or of the target's shape for ``"none"``), and three
+    arrays that ``cross_entropy_backward`` takes (per row the maximum and the log of the shifted sum of exponentials, and
+    0-d what the mean divided by).  Raises ``IndexError`` for a class index outside ``[0, C)`` other than
+    ``ignore_index``.
+
+    >>> loss, *saved = cross_entropy(np.zeros((2, 4)), np.array([1, 3]))
+    >>> float(loss)
+    1.3862943611198906
+    """
+    c = compute_array(logits)
+    rows = _rows(c)
+    n, classes = rows.shape
+    index = np.ascontiguousarray(target, np.int64).reshape(-1)
+    _check_target(index, classes, ignore_index)
+    w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
+    loss, top, log_total = (np.empty(n, c.dtype) for _ in range(3))
+    if rows.size >= state.fused and classes:
+        run = _compiled.cross_entropy[c.dtype.char]
+        w1 = np.empty(0, c.dtype) if w is None else w
+        args = (rows, index, w1, loss, top, log_total, int(ignore_index), float(label_smoothing))
+        parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
+    else:
+        _cross_entropy_rows(rows, index, w, loss, top, log_total, ignore_index, label_smoothing)
+    kept = index != ignore_index
+    if reduction == "none":
+        value = loss.reshape(target.shape)
+        denominator = np.ones((), c.dtype)
+    elif reduction == "sum":
+        value = loss.sum()
+        denominator = np.ones((), c.dtype)
+    elif reduction == "mean":
+        count: Any = kept.sum() if w is None else w[index[kept]].sum()
+        denominator = np.asarray(count, c.dtype)
+        with np.errstate(all="ignore"):
+            value = loss.sum() / denominator  # nothing kept: 0 / 0 is NaN, as in torch
+    else:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return np.asarray(value, logits.dtype), top, log_total, denominator
+
+
+def cross_entropy_backward(
+    grad: np.ndarray,
+    logits: np.ndarray,
+    target: np.ndarray,
+    top: np.ndarray,
+    log_total: np.ndarray,
+    denominator: np.ndarray,
+    weight: np.ndarray | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> np.ndarray:
+    """The gradient for ``logits`` from that for the loss (0-d, or of the target's shape for reduction ``"none"``)."""
+    c = compute_array(logits)
+    rows = _rows(c)
+    n, classes = rows.shape
+    index = np.ascontiguousarray(target, np.int64).reshape(-1)
+    w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
+    with np.errstate(all="ignore"):
+        g = np.empty(n, c.dtype)
+        g[:] = (grad.astype(c.dtype, copy=False) / denominator).reshape(-1)
+    dx = np.empty((n, classes), c.dtype)
+    weight_sum = float(classes if w is None else w.sum())
+    if rows.size >= state.fused:
+        run = _compiled.cross_entropy_backward[c.dtype.char]
+        w1 = np.empty(0, c.dtype) if w is None else w
+        args = (rows, index, w1, g, top, log_total, dx, int(ignore_index), float(label_smoothing), weight_sum)
+        parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
+    else:
+        _cross_entropy_rows_backward(
+            rows, index, w, g, top, log_total, dx, ignore_index, label_smoothing, weight_sum
+        )
+    if logits.ndim > 2:
+        moved = (logits.shape[0], *logits.shape[2:], classes)
+        dx = np.ascontiguousarray(np.moveaxis(dx.reshape(moved), -1, 1))
+    return dx.reshape(logits.shape).astype(logits.dtype, copy=False)
+
+
+def _check_target(index: np.ndarray, classes: int, ignore_index: int) -> None:
+    if index.size and (index.min() < 0 or index.max() >= classes):
+        bad = index[((index < 0) | (index >= classes)) & (index != ignore_index)]
+        if bad.size:
+            raise IndexError(f"Target {bad[0]} is out of bounds.")
+
+
+def _cross_entropy_rows(
+    rows: np.ndarray,
+    index: np.ndarray,
+    w: np.ndarray | None,
+    loss: np.ndarray,
+    top: np.ndarray,
+    log_total: np.ndarray,
+    ignore: int,
+    smoothing: float,
+) -> None:
+    """The NumPy composition of the compiled kernel of the same purpose; fills ``loss``, ``top`` and ``log_total``."""
+    if not rows.size:
+        top[:] = log_total[:] = loss[:] = np.nan  # no class at all
+        return
+    T = rows.dtype.type
+    kept = index != ignore
+    safe = np.where(kept, index, 0)
+    with np.errstate(all="ignore"):
+        rows.max(1, out=top)
+        shifted = rows - top[:, None]
+        np.log(np.exp(shifted).sum(1), out=log_total)
+        nll = -(np.take_along_axis(shifted, safe[:, None], 1)[:, 0] - log_total)
+        if w is not None:
+            nll *= w[safe]
+        if smoothing > 0:
+            spread = log_total[:, None] - shifted
+            spread = spread.sum(1) if w is None else (spread * w).sum(1)
+            nll = T(1 - smoothing) * nll + T(smoothing / rows.shape[1]) * spread
+    loss[:] = np.where(kept, nll, T(0))
+
+
+def _cross_entropy_rows_backward(
+    rows: np.ndarray,
+    index: np.ndarray,
+    w: np.ndarray | None,
+    g: np.ndarray,
+    top: np.ndarray,
+    log_total: np.ndarray,
+    dx: np.ndarray,
+    ignore: int,
+    smoothing: float,
+    weight_sum: float,
+) -> None:
+    T = rows.dtype.type
+    kept = np.nonzero(index != ignore)[0]
+    dx[:] = 0
+    t, g = index[kept], g[kept]
+    with np.errstate(all="ignore"):
+        hit = np.full(t.shape, T(1 - smoothing)) if w is None else T(1 - smoothing) * w[t]
+        rest = T(smoothing / max(1, rows.shape[1]))
+        p = np.exp((rows[kept] - top[kept, None]) - log_total[kept, None])
+        p *= (g * (hit + rest * T(weight_sum)))[:, None]
+        if smoothing > 0:
+            p -= (g * rest)[:, None] * (T(1) if w is None else w)
+        p[np.arange(t.size), t] -= g * hit
+    dx[kept] = p
