@@ -1,0 +1,508 @@
+"""The backward pass.
+
+The engine keeps the gradients that have arrived so far in a heap ordered by entry id. Ids grow along the graph, so whatever
+the heap gives next has received all its contributions: no sort of the graph beforehand, no recursion, and a chain of a
+million operations is as good as one of ten. Gradients are plain buffers, unless `create_graph` asks for tensors whose own
+history is recorded.
+"""
+
+from __future__ import annotations
+
+import sys
+from heapq import heappop, heappush
+from typing import Any, Callable, Iterable, Sequence
+
+import attrs
+import numpy as np
+
+from .dtypes import CPU, FLOATING
+from .errors import ArgumentError, AutogradError, NoGradError, NoGradFnError, ShapeMismatchError
+from .executors import Executor, executor_for
+from .registry import get_grad_fn
+from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
+from .tensor import LEAF, TensorRef
+
+_getrefcount = sys.getrefcount
+_ndarray = np.ndarray
+
+
+def freed(entry: TapeEntry) -> AutogradError:
+    """The error of a second backward pass through a freed graph."""
+    return NoGradError(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
+        "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
+
+
+def unpack(entry: TapeEntry) -> tuple[Any, ...]:
+    """What an entry saved, where that is no plain tuple: freed, or packed by saved-tensor hooks."""
+    if entry.saved is None:
+        raise freed(entry)
+    return entry.saved.unpack(entry)
+
+
+def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None = None) -> AutogradError:
+    """The error of a saved tensor that was changed in place since."""
+    tensor = isinstance(value, TensorRef)
+    version = value._v[0] if tensor else found
+    names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+             "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+    data = value._data if tensor else value
+    what = f"[torch.{names.get(data.dtype.name, data.dtype.name)}Tensor {list(data.shape)}]"
+    creator = value.creator if tensor else entry
+    if creator is not None:
+        nr = value._node.nr if tensor and value._node._tag == 2 else 0
+        name = type(creator).__name__
+        what += f", which is output {nr} of {name},"
+    return AutogradError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} is at version "
+        f"{version}; expected version {expected or 0} instead. Hint: enable anomaly detection to find the operation that failed to "
+        "compute its gradient, with torch.autograd.set_detect_anomaly(True).")
+
+
+class Hooks:
+    """What somebody wants to see of an entry's gradients. Made only when a hook is registered."""
+
+    __slots__ = ("tensor_pre", "pre", "post", "retain")
+
+    def __init__(self) -> None:
+        self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}  # per output
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.retain: dict[int, Any] = {}  # per output: called with the gradient after all other hooks
+
+
+class Engine:
+    """One backward pass.
+
+    Args:
+        F: the executor's operations on buffers, or the front end where `create_graph`.
+        create_graph: gradients are tensors, and what is done with them is recorded.
+        retain_graph: saved tensors are kept.
+        accumulate: called with (leaf, gradient) for each leaf reached, once, with the sum.
+        capture: entries or (entry, output nr), or leaves, whose gradients are wanted; only what leads to them is computed.
+        wrap: makes a tensor of a buffer, for hooks.
+    """
+
+    def __init__(self, F: Any, *, create_graph: bool = False, retain_graph: bool = False,
+                 accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
+                 wrap: Callable[[Any], Any] | None = None) -> None:
+        self.F, self.create_graph, self.retain_graph = F, create_graph, retain_graph
+        self.accumulate, self.wrap = accumulate, wrap
+        self.capture = None if capture is None else dict.fromkeys(capture)
+        self.captured: dict[Any, Any] = {}
+
+    def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
+        """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
+        create_graph, retain, F = self.create_graph, self.retain_graph, self.F
+        needed = self._needed([edge for edge, _ in roots]) if self.capture is not None else None
+        pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
+        heap: list[int] = []
+        leaves: dict[Any, list[Any]] = {}  # leaf -> [gradient, whether the buffer is ours]
+        add = self._add
+        for edge, grad in roots:
+            if edge is not None:
+                self._arrive(edge, grad, pending, heap, leaves, needed)
+        while heap:
+            entry, grad, _ = pending.pop(-heappop(heap))
+            if entry.hooks is not None:
+                grad = self._before(entry, grad)
+            if self.capture is not None:
+                if self._capture_entry(entry, grad) and needed is not None and entry not in needed:
+                    continue
+            grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
+            del grad
+            if entry.hooks is not None and entry.hooks.post:
+                grads = self._after(entry, grads)
+            if not retain:
+                entry.release()
+            edges = entry.edges
+            if len(grads) != len(edges):
+                raise AutogradError(f"{type(entry).__name__} returned an incorrect number of gradients (expected {len(edges)}, got {len(grads)})",
+                                    remedy="return one gradient per input, None where there is none")
+            if grads.__class__ is tuple:
+                grads = list(grads)
+            i = 0
+            for edge in edges:
+                g = grads[i]
+                grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
+                i += 1
+                if edge is None or g is None:
+                    continue
+                if needed is None:
+                    tag = edge._tag
+                    if tag == 0:
+                        slot = pending.get(edge.id)
+                        if slot is None:
+                            pending[edge.id] = [edge, g, False]
+                            heappush(heap, -edge.id)
+                        else:
+                            add(slot, g, 1, 2)
+                        continue
+                    if tag == 1:
+                        slot = leaves.get(edge)
+                        if slot is None:
+                            leaves[edge] = [g, False]
+                        else:
+                            add(slot, g, 0, 1)
+                        continue
+                self._arrive(edge, g, pending, heap, leaves, needed)
+        g = None
+        self._finish(leaves)
+
+    def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
+        """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
+        if self.create_graph:
+            slot[at] = slot[at] + g
+        elif slot[owned] and slot[at].dtype is g.dtype and slot[at].shape == g.shape:
+            np.add(slot[at], g, out=slot[at])
+        else:
+            total = slot[at] + g
+            slot[at], slot[owned] = total, total.__class__ is _ndarray
+
+    def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]],
+                needed: set[Any] | None) -> None:
+        tag = edge._tag
+        if tag == 1:
+            if needed is not None and edge not in needed:
+                return
+            slot = leaves.get(edge)
+            if slot is None:
+                leaves[edge] = [g, False]
+            else:
+                self._add(slot, g, 0, 1)
+            return
+        entry = edge.entry if tag == 2 else edge
+        if needed is not None and entry not in needed and not self._is_captured(entry):
+            return
+        slot = pending.get(entry.id)
+        if slot is None:
+            pending[entry.id] = slot = [entry, None, False]
+            heappush(heap, -entry.id)
+            if tag == 2:
+                slot[1] = [None] * entry.n_outputs
+        if tag == 2:
+            held = slot[1][edge.nr]
+            slot[1][edge.nr] = g if held is None else held + g
+        elif slot[1] is None:
+            slot[1] = g
+        else:
+            self._add(slot, g, 1, 2)
+
+    # -- hooks ----------------------------------------------------------------------------------------------------
+
+    def _tensor(self, g: Any) -> Any:
+        return g if self.create_graph or g is None or self.wrap is None else self.wrap(g)
+
+    def _buffer(self, g: Any) -> Any:
+        return g if self.create_graph or not isinstance(g, TensorRef) else g._data
+
+    def _before(self, entry: TapeEntry, grad: Any) -> Any:
+        hooks: Hooks = entry.hooks
+        grads = [self._tensor(g) for g in (grad if entry.n_outputs > 1 or isinstance(grad, list) else [grad])]
+        for nr, table in hooks.tensor_pre.items():
+            for hook in list(table.values()):
+                result = hook(grads[nr])
+                if result is not None:
+                    grads[nr] = result
+        for hook in list(hooks.pre.values()):
+            result = hook(tuple(grads))
+            if result is not None:
+                grads = list(result) if isinstance(result, (tuple, list)) else [result]
+        for nr, keep in hooks.retain.items():
+            if grads[nr] is not None:
+                keep(grads[nr])
+        out = [self._buffer(g) for g in grads]
+        return out if isinstance(grad, list) else out[0]
+
+    def _after(self, entry: TapeEntry, grads: Sequence[Any]) -> Sequence[Any]:
+        inputs = tuple(self._tensor(g) for g in grads)
+        outputs: tuple[Any, ...] = ()
+        for hook in list(entry.hooks.post.values()):
+            result = hook(inputs, outputs)
+            if result is not None:
+                inputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        return [self._buffer(g) for g in inputs]
+
+    # -- only what is asked for -----------------------------------------------------------------------------------
+
+    def _needed(self, roots: Sequence[Any]) -> set[Any]:
+        """The entries that lead to a captured one, and captured leaves."""
+        assert self.capture is not None
+        wanted_leaves = {c for c in self.capture if not isinstance(c, tuple) and c._tag == 1}
+        wanted_entries = {c[0] for c in self.capture if isinstance(c, tuple)}
+        order: list[TapeEntry] = []
+        seen: set[TapeEntry] = set()
+        stack = [e.entry if e._tag == 2 else e for e in roots if e is not None and e._tag != 1]
+        while stack:
+            entry = stack.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            order.append(entry)
+            for edge in entry.edges:
+                if edge is not None and edge._tag != 1:
+                    stack.append(edge.entry if edge._tag == 2 else edge)
+        order.sort(key=lambda e: e.id)
+        needed: set[Any] = set(wanted_leaves)
+        for entry in order:
+            for edge in entry.edges:
+                if edge is None:
+                    continue
+                target = edge.entry if edge._tag == 2 else edge
+                if target in needed or target in wanted_entries:
+                    needed.add(entry)
+                    break
+        return needed
+
+    def _is_captured(self, entry: TapeEntry) -> bool:
+        return any(isinstance(c, tuple) and c[0] is entry for c in self.capture or ())
+
+    def _capture_entry(self, entry: TapeEntry, grad: Any) -> bool:
+        hit = False
+        for c in self.capture or ():
+            if isinstance(c, tuple) and c[0] is entry:
+                self.captured[c] = grad[c[1]] if isinstance(grad, list) else grad
+                hit = True
+        return hit
+
+    def _finish(self, leaves: dict[Any, list[Any]]) -> None:
+        if self.capture is not None:
+            for leaf, slot in leaves.items():
+                if leaf in self.capture:
+                    self.captured[leaf] = self._leaf_hooks(leaf, slot[0])
+        elif self.accumulate is not None:
+            accumulate = self.accumulate
+            while leaves:
+                leaf, slot = leaves.popitem()
+                g, owned = slot
+                slot = None  # type: ignore[assignment]
+                if getattr(leaf, "_info", None) is not None:
+                    g = self._leaf_hooks(leaf, g)
+                accumulate(leaf, g, owned)
+
+    def _leaf_hooks(self, leaf: Any, g: Any) -> Any:
+        info = getattr(leaf, "_info", None)
+        hooks = info.get("hooks") if info else None
+        if hooks:
+            for hook in list(hooks.values()):
+                result = hook(self._tensor(g))
+                if result is not None:
+                    g = self._buffer(result)
+        return g
+
+
+# -- the specification's interface ------------------------------------------------------------------------------------
+
+
+@attrs.define
+class BackwardOptions:
+    """How a backward pass is run.
+
+    Attributes:
+        retain_graph: keep the graph for another pass.
+        create_graph: record the pass itself, for derivatives of any order; gradients are then TensorRefs.
+        inputs: tensors to compute gradients for; all leaves where None.
+        grad_outputs: the cotangent of each output; ones for a one-element output where None.
+    """
+
+    retain_graph: bool = False
+    create_graph: bool = False
+    inputs: Sequence[TensorRef] | None = None
+    grad_outputs: Sequence[Any] | None = None
+
+
+class BackwardContext:
+    """Gradients accumulated so far, by tensor id."""
+
+    def __init__(self, tape: Tape | None = None, executor: Executor | None = None, *, retain_graph: bool = False,
+                 create_graph: bool = False) -> None:
+        self.tape, self.executor = tape, executor
+        self.retain_graph, self.create_graph = retain_graph, create_graph
+        self.grad_tensors: dict[int, Any] = {}
+
+    def accumulate_grad(self, ref: TensorRef, grad: Any) -> None:
+        """Adds `grad`, of the shape of `ref`, to what `ref` has."""
+        if tuple(grad.shape) != tuple(ref.shape):
+            raise ShapeMismatchError(f"The gradient of tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
+                                     found=str(tuple(grad.shape)), remedy="return a gradient of the input's shape from the gradient function")
+        held = self.grad_tensors.get(ref.id)
+        self.grad_tensors[ref.id] = grad if held is None else held + grad
+
+    def get_grad(self, ref: TensorRef) -> Any:
+        """The gradient of `ref`, or None."""
+        return self.grad_tensors.get(ref.id)
+
+
+def bound_data(x: Any) -> Any:
+    """A tensor's buffer; anything else unchanged."""
+    if isinstance(x, TensorRef):
+        if x._data is None:
+            raise NoGradError(f"Tensor {x.id} has no data", expected="bound data", found="a TensorRef without data",
+                              remedy="bind it with executor.bind(ref, array) before backward")
+        return x._data
+    return x
+
+
+def _materialize(tape: Tape, executor: Executor) -> None:
+    """Computes what was recorded by hand and has no data yet, in the order of the tape."""
+    for entry in tape.entries:
+        if isinstance(entry, ManualEntry) and entry.output is not None and entry.output._data is None:
+            arrays = [bound_data(x) for x in entry.inputs]
+            entry.output._data = np.asarray(getattr(executor.F, entry.op)(*arrays))
+
+
+def _prepare(tape: Tape) -> None:
+    """Gives entries recorded by hand the gradient function registered for their operation."""
+    for entry in tape.entries:
+        if isinstance(entry, ManualEntry):
+            if entry.grad_fn is None:
+                found = get_grad_fn(entry.op)
+                if found is None:
+                    raise NoGradFnError(f"No gradient function for the operation '{entry.op}'", expected="a registered GradFn",
+                                        found="none", remedy=f"call register_grad_fn({entry.op!r}, fn), or pass grad_fn to record()")
+                entry.grad_fn = found
+            if not entry.saved and entry.saved is not None and entry.refs is not None:
+                entry.saved = entry.refs[0]
+            if entry.meta is None and entry.refs is not None:
+                entry.meta = ()
+
+
+def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any:
+    if given is None:
+        if int(np.prod(output.shape)) != 1:
+            raise NoGradError("grad can be implicitly created only for scalar outputs", expected="an output with one element",
+                              found=f"shape {tuple(output.shape)}", remedy="reduce it to a scalar, or pass grad_outputs")
+        data = np.ones(output.shape, output._k.np)
+    else:
+        data = given._data if isinstance(given, TensorRef) else np.asarray(given)
+        if data.shape != tuple(output.shape):
+            raise ShapeMismatchError("A grad_output has another shape than its output", expected=str(tuple(output.shape)),
+                                     found=str(data.shape), remedy="pass a cotangent of the output's shape")
+        if create_graph and isinstance(given, TensorRef):
+            return given
+        data = data.astype(output._k.np, copy=False)
+    return F.wrap(data) if create_graph else data
+
+
+def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: BackwardOptions) -> BackwardContext:
+    from . import F as tensors
+
+    if not outputs:
+        raise ArgumentError("backward() needs an output", expected="at least one tensor", found="none", remedy="pass the loss")
+    for output in outputs:
+        if not isinstance(output, TensorRef):
+            raise ArgumentError("backward() takes tensors", expected="TensorRef", found=type(output).__name__, remedy="pass the loss")
+    if not isinstance(tape, DefaultTape):
+        _prepare(tape)
+        _materialize(tape, executor)
+    for output in outputs:
+        if output._node is None:
+            raise NoGradError("element 0 of tensors does not require grad and does not have a grad_fn", expected="an output computed from "
+                              "a tensor that requires grad", found="one that was not", remedy="set requires_grad before the forward pass")
+    given = options.grad_outputs
+    if given is not None and len(given) != len(outputs):
+        raise ArgumentError(f"got {len(outputs)} tensors and {len(given)} gradients", expected=f"{len(outputs)} cotangents",
+                            found=str(len(given)), remedy="pass one per output")
+    context = BackwardContext(tape, executor, retain_graph=options.retain_graph, create_graph=options.create_graph)
+    F = tensors if options.create_graph else executor.F
+    cotangents = [_cotangent(o, None if given is None else given[i], options.create_graph, F) for i, o in enumerate(outputs)]
+    refs: dict[Any, TensorRef] = {}
+
+    def accumulate(leaf: Any, g: Any, owned: bool) -> None:
+        context.accumulate_grad(leaf, _as_buffer(g, leaf) if not options.create_graph else g)
+
+    capture = None
+    if options.inputs is not None:
+        capture = []
+        for ref in options.inputs:
+            if ref._node is None:
+                raise NoGradError("One of the differentiated Tensors does not require grad", expected="inputs that require grad",
+                                  found=f"tensor {ref.id} does not", remedy="set requires_grad before the forward pass")
+            edge = edge_of(ref)
+            capture.append(edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0))
+            refs[capture[-1]] = ref
+    retain = options.retain_graph or options.create_graph or tape.retain_graph
+    engine = Engine(F, create_graph=options.create_graph, retain_graph=retain, accumulate=accumulate, capture=capture,
+                    wrap=tensors.wrap)
+    before = grad_mode()
+    _mode.set(GradMode.ENABLED if options.create_graph else GradMode.DISABLED)
+    try:
+        engine.run([(edge_of(o), c) for o, c in zip(outputs, cotangents)])
+    finally:
+        _mode.set(before)
+    for key, g in engine.captured.items():
+        context.accumulate_grad(refs[key], g if options.create_graph else _as_buffer(g, refs[key]))
+    if not retain:
+        tape.clear()
+    return context
+
+
+def _as_buffer(g: Any, ref: TensorRef) -> np.ndarray:
+    return np.asarray(g, ref._k.np)
+
+
+def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
+             options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> dict[int, Any]:
+    """Gradients of one output, or of several with custom cotangents, with respect to all leaves (or `options.inputs`).
+
+    Args:
+        output: a tensor, or several.
+        tape: where the operations were recorded; the thread's default tape where None.
+        executor: computes the gradients; the CPU's where None.
+        options: see `BackwardOptions`.
+        grad_outputs: the cotangent of each output.
+
+    Returns:
+        From tensor id (`ref.id`, `ref.hash`) to gradient, of the tensor's shape and dtype.
+
+    Raises:
+        NoGradError: nothing requires grad, the output is no scalar and has no cotangent, or the graph was freed.
+        NoGradFnError: an operation recorded by hand has no gradient function.
+        ShapeMismatchError: a cotangent, or what a gradient function returned, has the wrong shape.
+
+    >>> from autograd_tape import F, TensorRef, backward
+    >>> x = TensorRef.of([1.0, 2.0, 3.0], requires_grad=True)
+    >>> backward(F.sum(x * x))[x.id]
+    array([2., 4., 6.])
+    """
+    from .tape import get_default_tape
+
+    options = options or BackwardOptions()
+    if grad_outputs is not None:
+        options = attrs.evolve(options, grad_outputs=grad_outputs)
+    outputs = [output] if isinstance(output, TensorRef) else list(output)
+    return _run(outputs, tape or get_default_tape(), executor or executor_for(CPU), options).grad_tensors
+
+
+def grad(output: TensorRef, inputs: Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
+         grad_outputs: Any = None, retain_graph: bool = False, create_graph: bool = False) -> list[Any]:
+    """Gradients of `output` with respect to `inputs`, in their order; None where an input was not used.
+
+    >>> from autograd_tape import F, TensorRef
+    >>> x = TensorRef.of([3.0], requires_grad=True)
+    >>> (dx,) = grad(F.sum(x * x * x), [x], create_graph=True)
+    >>> grad(F.sum(dx), [x])
+    [array([18.])]
+    """
+    from .tape import get_default_tape
+
+    options = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=list(inputs),
+                              grad_outputs=None if grad_outputs is None else [grad_outputs])
+    context = _run([output], tape or get_default_tape(), executor or executor_for(CPU), options)
+    return [context.get_grad(ref) for ref in inputs]
+
+
+def topological_order(tape: Tape | None, outputs: Sequence[TensorRef]) -> list[TapeId]:
+    """The ids of the entries behind `outputs` in the order backward visits them: descending."""
+    seen: dict[int, TapeEntry] = {}
+    stack: list[Any] = [edge_of(o) for o in outputs]
+    while stack:
+        edge = stack.pop()
+        if edge is None or edge._tag == 1:
+            continue
+        entry = edge.entry if edge._tag == 2 else edge
+        if entry.id not in seen:
+            seen[entry.id] = entry
+            stack.extend(entry.edges)
+    return [TapeId(i) for i in sorted(seen, reverse=True)]

@@ -1,0 +1,94 @@
+"""The errors of the specification.
+
+Every message says what was expected, what was found and what to do about it. Each class also derives from the built-in
+exception that PyTorch raises in the same situation, and carries PyTorch's wording where there is one, so that a front
+end with torch's semantics can raise exactly that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class AutogradError(Exception):
+    """Base of all errors of this package.
+
+    Args:
+        message: what went wrong, in one sentence (PyTorch's own wording where it has one).
+        expected: what the operation needs.
+        found: what it got instead.
+        remedy: what the caller can do.
+
+    >>> print(ShapeMismatchError("The shapes differ", expected="(2, 3)", found="(3, 2)", remedy="transpose the operand"))
+    The shapes differ. Expected (2, 3), found (3, 2). To fix it, transpose the operand.
+    """
+
+    builtin: type[Exception] = RuntimeError
+
+    def __init__(self, message: str, *, expected: Any = None, found: Any = None, remedy: str | None = None) -> None:
+        self.message, self.expected, self.found, self.remedy = message, expected, found, remedy
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        text = self.message
+        if self.expected is not None or self.found is not None:
+            text = text.rstrip(".") + f". Expected {self.expected}, found {self.found}"
+        if self.remedy:
+            text = text.rstrip(".") + f". To fix it, {self.remedy}"
+        return text if text == self.message else text.rstrip(".") + "."
+
+    def as_builtin(self) -> Exception:
+        """The same failure as the built-in exception with PyTorch's bare wording."""
+        return self.builtin(self.message)
+
+
+class NoGradError(AutogradError, RuntimeError):
+    """A gradient was asked of something that does not require one, or whose graph is gone."""
+
+
+class TapeNotRecordingError(AutogradError, RuntimeError):
+    """`Tape.record` was called on a tape that is not recording."""
+
+
+class NoGradFnError(AutogradError, RuntimeError):
+    """An operation on the tape has no gradient function."""
+
+
+class ShapeMismatchError(AutogradError, RuntimeError):
+    """Shapes that do not fit each other or the operation."""
+
+
+class GradCheckFailedError(AutogradError, RuntimeError):
+    """Analytical and numerical gradients disagree (see `autograd_tape.check`)."""
+
+
+class UnknownOperationError(AutogradError, LookupError):
+    """No operation record has this name."""
+
+    builtin = AttributeError
+
+
+class MissingKernelError(AutogradError, NotImplementedError):
+    """An operation has neither a kernel nor a composition on an executor."""
+
+    builtin = NotImplementedError
+
+
+class ExecutorUnavailableError(AutogradError, RuntimeError):
+    """An executor or device was asked for that cannot be used here."""
+
+
+class DTypeError(AutogradError, TypeError):
+    """An operation does not take this dtype."""
+
+
+class ArgumentError(AutogradError, TypeError):
+    """An argument of the wrong type."""
+
+    builtin = TypeError
+
+
+class IndexRangeError(AutogradError, IndexError):
+    """A dimension or an index out of range."""
+
+    builtin = IndexError

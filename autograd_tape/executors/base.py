@@ -1,0 +1,193 @@
+"""The protocol of executors, and the table of which one serves which device.
+
+Buffers are NumPy arrays everywhere: strides, views and in-place updates are our own. An executor whose kernels want memory of
+their own kind takes and gives NumPy arrays at its border, without a copy where it can share memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable
+
+import numpy as np
+
+from ..dtypes import Device
+from ..errors import AutogradError, ExecutorUnavailableError, MissingKernelError
+from ..ops._record import RECORDS, Record, get_record
+
+
+class RawOps:
+    """An executor's operations on buffers, `F.name(...)`: its kernel, or the composition, with the schema's defaults."""
+
+    def __init__(self, executor: "Executor") -> None:
+        self._executor = executor
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        rec = get_record(name)
+        function = self._executor.raw_function(rec)
+        self.__dict__[name] = function
+        return function
+
+    def fit(self, g: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """A gradient with the shape and dtype of its input: broadcasting undone, dtype restored."""
+        if g.shape != shape:
+            g = self.reduce_to_shape(g, shape)
+        if g.dtype is not dtype:
+            g = g.real.astype(dtype) if g.dtype.kind == "c" and dtype.kind != "c" else np.asarray(g).astype(dtype)
+        return g
+
+    def reduce_to_shape(self, g: Any, shape: tuple[int, ...]) -> Any:
+        """Sums over the dimensions that broadcasting added or stretched."""
+        lead = g.ndim - len(shape)
+        axes = tuple(range(lead)) + tuple([i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1])
+        if axes:
+            g = np.add.reduce(g, axes, keepdims=True)
+        return g.reshape(shape) if lead else g
+
+
+class Executor:
+    """Carries out operations for one device type.
+
+    Subclasses say which field of a record holds their kernels (`field`) and may translate it (`kernel`).
+    """
+
+    name = ""
+    field = ""
+
+    def __init__(self) -> None:
+        self.F = RawOps(self)
+
+    def kernel(self, rec: Record) -> Callable[..., Any] | None:
+        """The kernel of an operation, called with the schema's parameters in order; None where there is none."""
+        return rec.field(self.field)
+
+    def status(self, rec: Record) -> str:
+        """"native", "composite" or "missing"."""
+        if self.kernel(rec) is not None or rec.field("function") is not None:
+            return "native"
+        return "composite" if rec.field("compose") is not None else "missing"
+
+    def raw_function(self, rec: Record) -> Callable[..., Any]:
+        """The operation on buffers, with the schema's defaults."""
+        kernel = self.kernel(rec)
+        if kernel is None:
+            compose, F = rec.field("compose"), self.F
+            if compose is None:
+                raise MissingKernelError(f"The operation '{rec.name}' has no kernel and no composition on the {self.name} executor",
+                                         expected=f"a field '{self.field}' or 'compose' in its record", found="neither",
+                                         remedy=f"use another executor, or add one of them to {rec.module}")
+            kernel = lambda *args: compose(F, *args)  # noqa: E731
+        if isinstance(kernel, np.ufunc) and all(p.is_tensor for p in rec.params):
+            return kernel
+        passed = [p.passed for p in rec.params]
+        names = [p.name for p in rec.params]
+        defaults = rec.defaults
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            values = list(args)
+            for name in names[len(args):]:
+                values.append(kwargs[name] if name in kwargs else defaults[name])
+            return self.call(rec, kernel, [v for v, passed_ in zip(values, passed) if passed_])
+
+        return function
+
+    def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
+        """Calls a kernel."""
+        return kernel(*values)
+
+    def run(self, rec: Record, arrays: dict[str, Any]) -> Any:
+        """Carries out an operation on kernel arguments by name (dtype parameters already applied and left out)."""
+        defaults = rec.defaults
+        return self.raw_function_cached(rec)(*[arrays.get(p.name, defaults.get(p.name)) for p in rec.params])
+
+    def raw_function_cached(self, rec: Record) -> Callable[..., Any]:
+        """`raw_function`, looked up once per operation."""
+        function = self.F.__dict__.get(rec.name)
+        return getattr(self.F, rec.name) if function is None else function
+
+
+# -- which executor serves a device ---------------------------------------------------------------------------------
+
+_factories: dict[str, Callable[[str], Executor]] = {}
+_executors: dict[tuple[str, str], Executor] = {}
+_chosen: dict[str, Executor] = {}
+_lock = threading.RLock()
+DEFAULTS = {"cpu": "numpy", "meta": "meta", "npu": "mindspore", "cuda": "mindspore"}
+
+
+def _make(name: str, device_type: str) -> Executor:
+    key = (name, device_type)
+    found = _executors.get(key)
+    if found is None:
+        if name == "numpy":
+            from .numpy import NumpyExecutor as factory
+        elif name == "meta":
+            from .meta import MetaExecutor as factory  # type: ignore[assignment]
+        elif name == "mindspore":
+            from .mindspore import MindSporeExecutor
+
+            found = _executors[key] = MindSporeExecutor(device_type)
+            return found
+        else:
+            raise ExecutorUnavailableError(f"There is no executor '{name}'", expected="numpy, mindspore or meta", found=repr(name),
+                                           remedy="choose one of these")
+        found = _executors[key] = factory()
+    return found
+
+
+def executor_for(device: Device) -> Executor:
+    """The executor that serves a device now."""
+    chosen = _chosen.get(device.type)
+    if chosen is None:
+        with _lock:
+            name = os.environ.get(f"AUTOGRAD_TAPE_{device.type.upper()}_EXECUTOR") or DEFAULTS.get(device.type)
+            if name is None:
+                raise ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(DEFAULTS),
+                                               found=device.type, remedy="use one of these devices")
+            chosen = _chosen[device.type] = _make(name, device.type)
+    return chosen
+
+
+def get_executor(name: str, device_type: str = "cpu") -> Executor:
+    """An executor by name, whether or not it is the chosen one."""
+    with _lock:
+        return _make(name, device_type)
+
+
+def set_executor(device: "Device | str", name: str) -> None:
+    """Makes an executor serve a device type: `set_executor("cpu", "mindspore")`.
+
+    The environment variable AUTOGRAD_TAPE_CPU_EXECUTOR does the same from outside.
+
+    Raises:
+        ExecutorUnavailableError: it does not exist or cannot be used here; nothing is changed then.
+    """
+    from ..tape import enter_quiet_path, leave_quiet_path
+
+    device_type = Device(device).type
+    with _lock:
+        executor = _make(name, device_type)
+        before = _chosen.get(device_type)
+        was_loud = device_type == "cpu" and before is not None and before.name != "numpy"
+        _chosen[device_type] = executor
+        is_loud = device_type == "cpu" and executor.name != "numpy"
+        # The quiet path calls NumPy's kernels itself, so another executor on the CPU must leave it.
+        if is_loud and not was_loud:
+            leave_quiet_path()
+        elif was_loud and not is_loud:
+            enter_quiet_path()
+
+
+def available_executors() -> dict[str, str]:
+    """Executor names, each with "" or the reason why it cannot be used here."""
+    found = {}
+    for name in ("numpy", "mindspore", "meta"):
+        try:
+            get_executor(name, "meta" if name == "meta" else "cpu")
+            found[name] = ""
+        except ExecutorUnavailableError as error:
+            found[name] = str(error)
+    return found

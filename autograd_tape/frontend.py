@@ -1,0 +1,328 @@
+"""A front end: the functions compiled from the operation records for one tensor class.
+
+`autograd_tape.F` is the front end of `TensorRef`; torchcompat makes another for its Tensor. What differs between them, how
+arguments are coerced, how errors are worded, what in-place updates must respect, are the methods below.
+"""
+
+from __future__ import annotations
+
+import weakref
+from types import FunctionType
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from .dtypes import CPU, CPU_KINDS, Device, Kind, kind
+from .errors import AutogradError, ShapeMismatchError
+from .executors import executor_for
+from .ops import ALIASES, RECORDS, compile_function, get_record
+from .ops._compile import QUIET_SETS, base_namespace
+from .ops._record import Param, Record
+from .tape import OutputEdge, TapeEntry, register_quiet_sets
+from .tensor import TensorRef
+
+
+def watch_view(version: list[Any], view: TensorRef) -> None:
+    """Notes that `view` shares `version`, so that an in-place update of its base can refresh its history."""
+    version.append(weakref.ref(view))
+    n = len(version)
+    if n > 16 and n & (n - 1) == 0:
+        version[1:] = [r for r in version[1:] if r() is not None]
+
+
+def unwatched_view(view: TensorRef) -> None:
+    """A view made while nothing was recorded; its history does not follow its base."""
+
+
+class Frontend:
+    """Functions by name (`frontend.mul`), compiled at first use for one tensor class."""
+
+    module = "autograd_tape.F"
+
+    def __init__(self, tensor_class: type[TensorRef], name: str) -> None:
+        self.Tensor, self.name = tensor_class, name
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.methods: dict[str, Callable[..., Any]] = {}
+        self.namespace = base_namespace()
+        self.namespace.update(Tensor=tensor_class, new=tensor_class.__new__, Edge=OutputEdge, watch_view=watch_view,
+                              unwatched_view=self.unwatched_view)
+        register_quiet_sets(self.namespace, QUIET_SETS)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            function = self.function(name)
+        except AutogradError as error:
+            raise AttributeError(str(error)) from None
+        self.__dict__[name] = function
+        return function
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The function of an operation, or of its in-place variant, by name or alias."""
+        found = self.functions.get(name)
+        if found is None:
+            if name not in RECORDS and name not in ALIASES and name.endswith("_") and (name[:-1] in RECORDS or name[:-1] in ALIASES):
+                rec = get_record(name[:-1])
+                if rec.inplace:
+                    found = compile_function(rec, self, inplace=True)
+            if found is None:
+                rec = get_record(name)
+                found = self.functions.get(rec.name) or rec.field("function") and self.bind_function(rec) or compile_function(rec, self)
+                self.functions[rec.name] = found
+            self.functions[name] = found
+        return found
+
+    def bind_function(self, rec: Record) -> Callable[..., Any]:
+        """An irregular operation, written as a plain function of the front end: `def function(F, ...)`."""
+        import functools
+
+        function = functools.partial(rec.field("function"), self)
+        functools.update_wrapper(function, rec.field("function"))
+        function.__doc__ = rec.doc
+        return function
+
+    def method(self, name: str) -> Callable[..., Any]:
+        """The function as a method: `varargs` records also take their list as several arguments."""
+        found = self.methods.get(name)
+        if found is None:
+            function = self.function(name)
+            rec = get_record(name if name in RECORDS or name in ALIASES else name[:-1])
+            found = function if rec.varargs is None else _spread(function, rec)
+            if not isinstance(found, FunctionType):
+                found = _as_function(found)
+            self.methods[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({*RECORDS, *ALIASES})
+
+    # -- what compiled functions need -----------------------------------------------------------------------------
+
+    def numpy_kernel(self, rec: Record) -> Any:
+        """The NumPy kernel that the quiet path calls."""
+        return rec.field("numpy")
+
+    def return_type(self, rec: Record) -> Any:
+        """What several outputs are returned in."""
+        names = [n for _, n in rec.returns]
+        if len(names) == 1:
+            return None
+        from collections import namedtuple
+
+        cached = _RETURN_TYPES.get(rec.name)
+        if cached is None:
+            cached = _RETURN_TYPES[rec.name] = namedtuple(rec.name, names)  # type: ignore[misc]
+            cached.__module__ = "autograd_tape.return_types"
+            cached.__repr__ = _return_type_repr  # type: ignore[assignment]
+        return cached
+
+    def list_type(self, rec: Record) -> type:
+        """What a list of outputs is returned in."""
+        return tuple
+
+    def wrap(self, array: np.ndarray, k: Kind | None = None, node: Any = None) -> Any:
+        """A new tensor over a buffer."""
+        t = self.Tensor.__new__(self.Tensor)
+        t._data, t._k, t._node = array, CPU_KINDS[array.dtype] if k is None else k, node
+        t._v = t._base = None
+        return t
+
+    def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
+        """A saved output as a tensor with its history, for gradients of gradients."""
+        targets = node.n_outputs
+        t = self.wrap(item[0], item[3], node if targets == 1 else OutputEdge(node, nr))
+        t._v = item[1]
+        return t
+
+    # -- the general path's questions -------------------------------------------------------------------------------
+
+    def intercept(self, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """Overrides and modes; NotImplemented where there are none."""
+        return NotImplemented
+
+    def coerce(self, p: Param, value: Any) -> Any:
+        """`value` as an argument for `p`: arrays become tensors."""
+        if isinstance(value, np.ndarray) and p.is_tensor:
+            return self.wrap(value, CPU_KINDS[value.dtype])
+        return value
+
+    def error(self, error: AutogradError) -> Exception:
+        """What is raised for a failure."""
+        return error
+
+    def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Device, Any]:
+        """The device and executor of an operation on `tensors`."""
+        device: Device | None = None
+        for t in tensors:
+            d = t._k.device
+            if device is None or (device is not d and device != d and device_yields(device, tensors)):
+                device = d
+            elif d is not device and d != device and t.ndim:
+                raise AutogradError(f"Expected all tensors to be on the same device, but found at least two devices, {device} and {d}!",
+                                    remedy=f"move one of them with .to('{device}')")
+        if device is None:
+            device = CPU
+        return device, executor_for(device)
+
+    def fit(self, g: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """A gradient with the shape and dtype of its input: broadcasting undone, dtype restored."""
+        if tuple(g.shape) != shape:
+            g = self.reduce_to_shape(g, shape)
+        if g._k.np is not dtype:
+            g = self.function("cast")(g, kind_dtype(dtype))
+        return g
+
+    def reduce_to_shape(self, g: Any, shape: tuple[int, ...]) -> Any:
+        """Sums over the dimensions that broadcasting added or stretched."""
+        lead = len(g.shape) - len(shape)
+        dims = tuple(range(lead)) + tuple([i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1])
+        if dims:
+            g = self.function("sum")(g, dims, True)
+        if lead:
+            g = self.function("reshape")(g, shape)
+        return g
+
+    def link_view(self, view: TensorRef, source: TensorRef, multi: bool = False) -> None:
+        """Makes `view` share the version counter and base of `source`."""
+        if source._v is None:
+            source._v = [0]
+        view._v = source._v
+        view._base = source if source._base is None else source._base
+        watch_view(source._v, view)
+
+    def unwatched_view(self, view: TensorRef) -> None:
+        """Called for a view made while nothing is recorded."""
+
+    def pack_saved(self, node: TapeEntry) -> None:
+        """Gives saved-tensor hooks, where there are any, what a new entry saved."""
+
+    def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
+        """Copies results into `out`."""
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        for o, r in zip(outs, results):
+            if o._data.shape != r._data.shape:
+                raise ShapeMismatchError("out= has another shape than the result", expected=str(r.shape), found=str(o.shape),
+                                         remedy="pass a tensor of the result's shape")
+            np.copyto(o._data, r._data, casting="unsafe")
+            self.bump(o)
+        return out
+
+    def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
+        """Raises where `target` may not be changed in place."""
+        from .tape import GradMode, grad_mode
+
+        if grad_mode() is GradMode.ENABLED:
+            if target._node is not None and target.is_leaf:
+                raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.",
+                                    remedy="use the out-of-place operation, or update it under no_grad()")
+
+    def check_store(self, rec: Record, target: TensorRef, result: np.ndarray, result_kind: Kind) -> None:
+        """Raises where `result` cannot be stored in `target`."""
+        if target._data.shape != result.shape:
+            raise ShapeMismatchError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result.shape)}",
+                                     expected=str(list(target._data.shape)), found=str(list(result.shape)),
+                                     remedy="use the out-of-place operation")
+        if result_kind.dtype.category > target._k.dtype.category:
+            from .dtypes import SCALAR_TYPE_NAMES
+
+            raise AutogradError(f"result type {SCALAR_TYPE_NAMES[result_kind.dtype.name]} can't be cast to the desired output type "
+                                f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}", remedy="convert one operand first")
+
+    def bump(self, target: TensorRef) -> None:
+        """Counts an in-place update."""
+        if target._v is None:
+            target._v = [1]
+        else:
+            target._v[0] += 1
+
+    def rebase(self, target: TensorRef, node: TapeEntry) -> None:
+        """Makes `node` the history of `target` after an in-place update."""
+        target._node = node
+
+
+def _spread(function: Callable[..., Any], rec: Record) -> Callable[..., Any]:
+    """A method that takes its list parameter as one argument or as several."""
+    name = rec.varargs
+
+    def method(self: Any, *sizes: Any, **kwargs: Any) -> Any:
+        if len(sizes) == 1 and sizes[0].__class__ is not int:
+            return function(self, *sizes, **kwargs)
+        if not sizes and name in kwargs:
+            return function(self, **kwargs)
+        return function(self, sizes, **kwargs)
+
+    method.__name__ = method.__qualname__ = rec.name
+    method.__doc__ = rec.doc
+    return method
+
+
+def _as_function(callable_: Callable[..., Any]) -> Callable[..., Any]:
+    """A plain function, which binds as a method, over any callable."""
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return callable_(*args, **kwargs)
+
+    method.__doc__ = callable_.__doc__
+    return method
+
+
+def device_yields(device: Device, tensors: Sequence[TensorRef]) -> bool:
+    """Whether all tensors on `device` are zero-dimensional CPU tensors, which go along with any other device."""
+    return device.type == "cpu" and all(t.ndim == 0 for t in tensors if t._k.device == device)
+
+
+def kind_dtype(dtype: np.dtype) -> Any:
+    """The DType of a NumPy dtype."""
+    return CPU_KINDS[dtype].dtype
+
+
+OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div", "__neg__": "neg",
+    "__pow__": "pow", "__matmul__": "matmul", "__floordiv__": "floor_divide", "__mod__": "remainder", "__abs__": "abs", "__pos__": "positive",
+    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__and__": "bitwise_and",
+    "__rand__": "bitwise_and", "__or__": "bitwise_or", "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
+    "__invert__": "bitwise_not", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift", "__rsub__": "rsub",
+    "__getitem__": "getitem",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_", "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
+    "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+}
+
+
+def install_methods(tensor_class: type, frontend: "Frontend") -> None:
+    """Gives a tensor class its operators and the methods of all records.
+
+    Each is a stub that compiles the operation when first called and puts the compiled function in its own place. (A class-level
+    `__getattr__` would do the same more simply, but makes the interpreter give up its fast attribute access for the class.)
+    """
+    def stub(attribute: str, name: str) -> Callable[..., Any]:
+        def method(*args: Any, **kwargs: Any) -> Any:
+            function = frontend.method(name)
+            setattr(tensor_class, attribute, function)
+            return function(*args, **kwargs)
+
+        method.__name__ = method.__qualname__ = attribute
+        return method
+
+    own = vars(tensor_class)
+    for attribute, name in OPERATORS.items():
+        base = name[:-1] if name.endswith("_") else name
+        if base in RECORDS and attribute not in own:
+            setattr(tensor_class, attribute, stub(attribute, name))
+    for rec in RECORDS.values():
+        if rec.method:
+            for name in (rec.name, *[a for a in rec.alias if "." not in a]):
+                if name not in own:
+                    setattr(tensor_class, name, stub(name, name))
+                if rec.inplace and name + "_" not in own:
+                    setattr(tensor_class, name + "_", stub(name + "_", name + "_"))
+    # Comparison makes tensors, so equality must not decide hashing.
+    tensor_class.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+_RETURN_TYPES: dict[str, Any] = {}
+
+
+def _return_type_repr(self: Any) -> str:
+    fields = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))
+    return f"torch.return_types.{type(self).__name__}(\n{fields})"

@@ -1,0 +1,430 @@
+"""From a record to one flat Python function, and to the class of its graph node.
+
+The source of a function is built from the family's template, compiled at first use, and registered in `linecache`, so that
+tracebacks and debuggers show it. A compiled function first tries the *quiet path*: all tensors of one kind, nothing special
+about them, no mode active; these few lines are the whole cost of an operation on small tensors. Whatever is unusual, and
+every error, goes on to `general` (see `_general.py`), which knows everything and need not be fast.
+
+`python -c "from autograd_tape.ops import source; print(source('mul'))"` shows what is generated.
+"""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any, Callable
+
+import numpy as np
+
+from .. import dtypes
+from ..tape import GradMode, TapeEntry, grad_mode, next_id
+from ..tensor import LEAF
+from ._record import Param, Record
+
+NUMBERS = frozenset([int, float, bool, complex])
+_NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c) in dtypes.CPU_KINDS]
+QUIET_SETS = {
+    "Q_ALL": frozenset(_NATIVE),
+    "Q_FLOAT": frozenset([dtypes.CPU_KINDS[np.dtype("f4")], dtypes.CPU_KINDS[np.dtype("f8")]]),
+    "Q_INT64": frozenset([dtypes.INT64_KIND]),
+    "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
+}
+# What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
+STUMBLES = (AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError, FloatingPointError, LookupError)
+
+
+def base_namespace() -> dict[str, Any]:
+    """What every compiled function can see."""
+    return {
+        "asarray": np.asarray, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode, "ENABLED": GradMode.ENABLED,
+        "next_id": next_id, "new_node": object.__new__, "KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND,
+        "INT64": dtypes.INT64_KIND, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
+    }
+
+
+def execute(source: str, name: str, filename: str, namespace: dict[str, Any]) -> Any:
+    """Compiles `source` as `filename` in `namespace`; returns what it defines as `name`."""
+    code = compile(source, filename, "exec")
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    exec(code, namespace)
+    return namespace.pop(name)
+
+
+# -- forward --------------------------------------------------------------------------------------------------------
+
+
+def _raw(p: Param) -> str:
+    if p.type == "Tensor[]":
+        return f"[_x._data for _x in {p.name}]"
+    if p.type.endswith("?") and p.is_tensor:
+        return f"(None if {p.name} is None else {p.name}._data)"
+    return f"{p.name}._data" if p.is_tensor else p.name
+
+
+def _edge(p: Param) -> str:
+    if p.type == "Tensor[]":
+        return f"*[_x if _x._node is LEAF else _x._node for _x in {p.name}]"
+    edge = f"({p.name} if {p.name}._node is LEAF else {p.name}._node)"
+    return f"(None if {p.name} is None else {edge})" if p.type == "Tensor?" else edge
+
+
+def _wanted(rec: Record) -> str:
+    """Source of the test whether any input requires grad."""
+    tests = []
+    for p in rec.differentiable_params:
+        if p.type == "Tensor[]":
+            tests.append(f"any([_x._node is not None for _x in {p.name}])")
+        elif p.type == "Tensor?":
+            tests.append(f"({p.name} is not None and {p.name}._node is not None)")
+        else:
+            tests.append(f"{p.name}._node is not None")
+    return " or ".join(tests)
+
+
+def _needed_by(rec: Record, name: str) -> list[str]:
+    """The inputs whose own formula needs `name`; empty where it is always needed."""
+    if len(rec.vjps) < 2:
+        return []
+    users = [target for target, _, needed in rec.vjps if name in needed]
+    return [] if None in users or len(users) == len(rec.vjps) else [u for u in users if u]
+
+
+def _saved(rec: Record, scalar: str | None = None) -> list[str]:
+    """Source of each item of `entry.saved`. `scalar` names an Operand that is a Python number here."""
+    params = {p.name: p for p in rec.params}
+    items: list[str] = []
+    for name in rec.saved_names:
+        p = params.get(name)
+        if p is not None and p.type == "Tensor[]":
+            items.append(f"(tuple({name}), [_x._v and _x._v[0] for _x in {name}])")
+        elif p is not None and p.is_tensor:
+            if name == scalar:
+                items += [name, "None"]
+            elif p.type.endswith("?"):
+                items += [name, f"{name} is not None and {name}._v and {name}._v[0]"]
+            else:
+                users = [u for u in _needed_by(rec, name) if u != scalar and u in params and params[u].type in ("Tensor", "Operand")]
+                if users and len(users) == len(_needed_by(rec, name)):
+                    test = " and ".join(f"{u}._node is None" for u in users)
+                    items += [f"(None if {test} else {name})", f"{name}._v and {name}._v[0]"]
+                elif scalar is not None and _needed_by(rec, name) == [scalar]:
+                    items += ["None", "None"]
+                else:
+                    items += [name, f"{name}._v and {name}._v[0]"]
+        elif p is not None:
+            items.append(name)
+        elif name.endswith("_shape") and name[:-6] in params:
+            q = params[name[:-6]]
+            shape = f"{q.name}._data.shape"
+            if q.type == "Tensor[]":
+                shape = f"[_x._data.shape for _x in {q.name}]"
+            elif q.name == scalar:
+                shape = "()"
+            elif q.type.endswith("?"):
+                shape = f"(None if {q.name} is None else {shape})"
+            items.append(shape)
+        else:
+            nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
+            items.append(f"(_r{nr}, _v{nr}, 0, _k{nr})")
+    return items
+
+
+def _kind(rec: Record, nr: int) -> str:
+    returned = rec.returns[nr][0]
+    if returned == "Index" or (rec.result == "int64" and nr == 0):
+        return "INT64"
+    if returned == "Mask" or (rec.result == "bool" and nr == 0):
+        return "BOOL"
+    if rec.result == "same":
+        return "_k"
+    return f"(_k if _r{nr}.dtype is _k.np else KINDS[_r{nr}.dtype])"
+
+
+def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
+    """(statement that sets `_k`, condition of the quiet path)."""
+    quiet = "Q_ALL" if rec.quiet == "all" else "Q_FLOAT"
+    tensors = [p for p in rec.tensor_params if p.name != scalar]
+    main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
+    if main is None:
+        return "_k = None", "False"
+    first = f"{main.name}[0]" if main.type == "Tensor[]" else main.name
+    tests = [f"_k in {quiet}"]
+    for p in tensors:
+        if p.type == "Tensor[]":
+            tests.append(f"all([_x._k is _k for _x in {p.name}])")
+        elif p.type in ("Index", "Mask"):
+            tests.append(f"{p.name}._k in {'Q_INT64' if p.type == 'Index' else 'Q_BOOL'}")
+        elif p.type == "Index?":
+            tests.append(f"({p.name} is None or {p.name}._k in Q_INT64)")
+        elif p.type == "Mask?":
+            tests.append(f"({p.name} is None or {p.name}._k in Q_BOOL)")
+        elif p.type == "Tensor?":
+            tests.append(f"({p.name} is None or {p.name}._k is _k)")
+        elif p is not main:
+            tests.append(f"{p.name}._k is _k")
+    tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
+    tests += [f"{p.name} == {p.default}" for p in rec.params if p.type == "Scalar" and p.name == "alpha"]
+    return f"_k = {first}._k", " and ".join(tests)
+
+
+def _meta(rec: Record, scalar: str | None = None) -> list[str]:
+    """Statements that set `_n.meta`, what gradients are fitted to where inputs were broadcast."""
+    params = [p for p in rec.differentiable_params]
+    if not rec.broadcasts or scalar is not None and len(params) <= 2:
+        return ["_n.meta = None"]
+    names = [f"_s{i}" for i in range(len(params))]
+    lines = [f"{n} = " + (f"None if {p.name} is None else {p.name}._data.shape" if p.type == "Tensor?" else f"{p.name}._data.shape")
+             for n, p in zip(names, params)]
+    same = " == ".join(names) + (f" == _r0.shape" if rec.family not in ("binary",) else "")
+    metas = ", ".join(f"({n}, _k.np)" for n in names)
+    return lines + [f"_n.meta = None if {same} else ({metas},)"]
+
+
+def _call(rec: Record) -> str:
+    return "kernel(" + ", ".join(_raw(p) for p in rec.params if p.passed) + ")"
+
+
+def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> list[str]:
+    """Statements that turn `_r` into the output tensors, record the entry, and return."""
+    out: list[str] = []
+    count = len(rec.returns)
+    if count > 1:
+        out.append(", ".join(f"_r{i}" for i in range(count)) + ", = _r")
+    else:
+        out.append("_r0 = _r")
+    saved = _saved(rec, scalar) if rec.differentiable else []
+    for i in range(count):
+        out.append(f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
+                   f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
+        out.append(f"_k{i} = {_kind(rec, i)}")
+        out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
+        needs_version = any(s.startswith(f"(_r{i}, _v{i}") for s in saved)
+        if not needs_version:
+            out.append(f"_t{i}._v = None")
+    if rec.family in ("view", "view?"):
+        out[-1] = "_t0._v = None"
+        share = [f"_v = {rec.params[0].name}._v",
+                 f"if _v is None: {rec.params[0].name}._v = _v = [0]",
+                 "_t0._v = _v",
+                 f"_t0._base = {rec.params[0].name} if {rec.params[0].name}._base is None else {rec.params[0].name}._base",
+                 "if grad_mode() is ENABLED: watch_view(_v, _t0)",
+                 f"else: unwatched_view(_t0)"]
+        if rec.family == "view?":
+            out.append("_b = _r0.base")
+            out.append(f"if _b is not None and (_b is {rec.params[0].name}._data or _b is {rec.params[0].name}._data.base):")
+            out += ["    " + line for line in share]
+        else:
+            out += share
+    versions = [f"_t{i}._v = _v{i} = [0]" for i in range(count) if any(s.startswith(f"(_r{i}, _v{i}") for s in saved)]
+    plain = [f"_t{i}._v = None" for i in range(count) if any(s.startswith(f"(_r{i}, _v{i}") for s in saved)]
+    result = "_t0" if count == 1 else f"named({', '.join(f'_t{i}' for i in range(count))})"
+    if rec.differentiable:
+        wanted = _wanted(rec)
+        if scalar is not None:
+            wanted = " or ".join(t for t in wanted.split(" or ") if t != f"{scalar}._node is not None")
+        differentiable_outputs = [i for i, (t, _) in enumerate(rec.returns) if t == "Tensor"]
+        edges = ", ".join("None" if p.name == scalar else _edge(p) for p in rec.differentiable_params)
+        out.append(f"if ({wanted}) and grad_mode() is ENABLED:")
+        body = ["_n = new_node(Node)"]
+        body += ["next_id()"] * (len(differentiable_outputs) - 1)
+        body += ["_n.id = next_id()"]
+        body += versions
+        body += [f"_n.edges = ({edges},)", f"_n.saved = ({', '.join(saved)}{',' if saved else ''})"]
+        body += _meta(rec, scalar)
+        if len(differentiable_outputs) == 1:
+            body += [f"_t{i}._node = _n" if i == differentiable_outputs[0] else f"_t{i}._node = None" for i in range(count)]
+        else:
+            body += [f"_t{i}._node = Edge(_n, {differentiable_outputs.index(i)})" if i in differentiable_outputs
+                     else f"_t{i}._node = None" for i in range(count)]
+        out += ["    " + line for line in body]
+        out.append(f"    return {result}")
+        out += plain
+    out += [f"_t{i}._node = None" for i in range(count)]
+    out.append(f"return {result}")
+    return [indent + line for line in out]
+
+
+def forward_source(rec: Record) -> str:
+    """The source of the operation's function."""
+    with_out = rec.out and rec.family != "view" and not rec.returns_list
+    lines = [f"def {rec.name}({rec.signature(with_out=with_out)}):"]
+    args = "(" + ", ".join(p.name for p in rec.params) + ("," if rec.params else "") + ")"
+    operand = rec.params[1] if rec.family in ("binary", "compare") and len(rec.params) > 1 else None
+    guard = ["out is None"] if with_out else []
+    if rec.returns_list or rec.field("numpy") is None:
+        return "\n".join([*lines, f"    return general({args}{', out' if with_out else ''})"]) + "\n"
+    lines.append("    try:")
+    if operand is not None:
+        extra = [f"{p.name} == {p.default}" for p in rec.params[2:] if p.name == "alpha"]
+        extra += [f"{p.name} is None" for p in rec.params[2:] if p.type in ("dtype?",)]
+        test = " and ".join([*guard, *extra]) or "True"
+        set_k, quiet = _quiet_test(rec)
+        rest = "".join(f", {p.name}" for p in rec.params[2:] if p.passed)
+        lines += [f"        _c = {operand.name}.__class__",
+                  f"        _k = {rec.params[0].name}._k",
+                  f"        if _c is float or _c is int:",
+                  f"            if _k in Q_FLOAT and {test}:",
+                  f"                _o = _k.scalars.get({operand.name})",
+                  f"                if _o is None: _o = _k.scalar({operand.name})",
+                  f"                _r = kernel({rec.params[0].name}._data, _o{rest})"]
+        lines += _wrap(rec, operand.name, " " * 16)
+        lines += [f"        elif {quiet} and {test}:",
+                  f"            _r = kernel({rec.params[0].name}._data, {operand.name}._data{rest})"]
+        lines += _wrap(rec)
+    else:
+        set_k, quiet = _quiet_test(rec)
+        test = " and ".join([*guard, quiet])
+        lines += [f"        {set_k}", f"        if {test}:", f"            _r = {_call(rec)}"]
+        lines += _wrap(rec)
+    lines += ["    except STUMBLES: pass", f"    return general({args}{', out' if with_out else ''})"]
+    return "\n".join(lines) + "\n"
+
+
+def inplace_source(rec: Record) -> str:
+    """The source of `name_`."""
+    lines = [f"def {rec.name}_({rec.signature()}):"]
+    args = "(" + ", ".join(p.name for p in rec.params) + ",)"
+    first = rec.params[0].name
+    if rec.family in ("binary", "unary") and isinstance(rec.field("numpy"), np.ufunc):
+        operand = rec.params[1] if rec.family == "binary" else None
+        extra = [f"{p.name} == {p.default}" for p in rec.params[1:] if p.name == "alpha"]
+        extra += [f"{p.name} is None" for p in rec.params[1:] if p.type == "dtype?"]
+        test = "".join(f" and {e}" for e in extra)
+        quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" else "Q_FLOAT"
+        finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
+        lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
+        if operand is not None:
+            lines += [f"        _c = {operand.name}.__class__",
+                      f"        if _c is float or _c is int:",
+                      f"            if _k in Q_FLOAT and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+                      f"                _o = _k.scalars.get({operand.name})",
+                      f"                if _o is None: _o = _k.scalar({operand.name})",
+                      f"                kernel(_a, _o, _a)"]
+            lines += [" " * 16 + line for line in finish]
+            lines += [f"        elif _k in {quiet} and {operand.name}._k is _k and (({first}._node is None and {operand.name}._node is None) "
+                      f"or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+                      f"            kernel(_a, {operand.name}._data, _a)"]
+        else:
+            lines += [f"        if _k in {quiet} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+                      "            kernel(_a, _a)"]
+        lines += [" " * 12 + line for line in finish]
+        lines += ["    except STUMBLES: pass"]
+    lines += [f"    return general({args}, None, True)"]
+    return "\n".join(lines) + "\n"
+
+
+# -- backward -------------------------------------------------------------------------------------------------------
+
+
+def _unpack(rec: Record, recorded: bool) -> list[str]:
+    params = {p.name: p for p in rec.params}
+    targets, after = [], []
+    for i, name in enumerate(rec.saved_names):
+        p = params.get(name)
+        if p is not None and p.type == "Tensor[]":
+            targets.append(name)
+            after += [f"for _s, _sv in zip(*{name}):",
+                      f"    if _s._v is not None and _s._v[0] != (_sv or 0): raise stale(self, _s, _sv)",
+                      f"{name} = {name}[0]" if recorded else f"{name} = [_s._data for _s in {name}[0]]"]
+        elif p is not None and p.is_tensor:
+            targets += [name, f"_sv{i}"]
+            check = [f"if {name}._v is not None and {name}._v[0] != (_sv{i} or 0): raise stale(self, {name}, _sv{i})"]
+            if not recorded:
+                check.append(f"{name} = {name}._data")
+            guard = f"if {name} is not None" + (f" and {name}.__class__ not in NUMBERS:" if p.type == "Operand" else ":")
+            after += [guard] + ["    " + c for c in check]
+        elif p is not None or (name.endswith("_shape") and name[:-6] in params):
+            targets.append(name)
+        else:
+            nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
+            targets.append(f"_o{i}")
+            after.append(f"if _o{i}[1][0] != _o{i}[2]: raise stale(self, _o{i}[0], _o{i}[2], _o{i}[1][0])")
+            after.append(f"{name} = F.saved_output(self, {nr}, _o{i})" if recorded else f"{name} = _o{i}[0]")
+    head = ["_s = self.saved", "if _s.__class__ is not tuple: _s = unpack(self)"]
+    if targets:
+        head.append(", ".join(targets) + ", = _s")
+    return head + after
+
+
+def backward_source(rec: Record, recorded: bool) -> str:
+    """The source of the node's `raw` or `recorded`."""
+    name = "recorded" if recorded else "raw"
+    lines = [f"def {name}(self, grad, F):"]
+    body = _unpack(rec, recorded) if rec.saved_names else []
+    params = rec.differentiable_params
+    if rec.vjp_names is None:
+        _, _, needed = rec.vjps[0]
+        if "needs" in needed:
+            body.append("needs = tuple([_e is not None for _e in self.edges])")
+        call = "vjp(F, grad" + "".join(f", {n}" for n in needed) + ")"
+        single = len(params) == 1 and params[0].type != "Tensor[]"
+        body.append(f"_g = ({call},)" if single else f"_g = {call}")
+    else:
+        edges = [f"_e{i}" for i in range(len(params))]
+        body.append(", ".join(edges) + ", = self.edges")
+        calls = []
+        for (target, _, needed), e in zip(rec.vjps, edges):
+            calls.append(f"None if {e} is None else vjp_{target}(F, grad" + "".join(f", {n}" for n in needed) + ")")
+        body.append("_g = (" + ", ".join(calls) + ",)")
+    body += ["if self.meta is None: return _g",
+             "return [None if _x is None or _m is None else F.fit(_x, *_m) for _x, _m in zip(_g, self.meta)]"]
+    return "\n".join(lines + ["    " + line for line in body]) + "\n"
+
+
+_node_classes: dict[str, type[TapeEntry]] = {}
+
+
+def node_class(rec: Record) -> type[TapeEntry]:
+    """The TapeEntry subclass of an operation."""
+    found = _node_classes.get(rec.name)
+    if found is not None:
+        return found
+    from ..backward import stale, unpack
+
+    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS}
+    for target, function, _ in rec.vjps:
+        namespace["vjp" if target is None else f"vjp_{target}"] = function
+    methods = {}
+    for recorded in (False, True):
+        name = "recorded" if recorded else "raw"
+        methods[name] = execute(backward_source(rec, recorded), name, f"<{rec.name}: backward, {name}>", namespace)
+    outputs = [t for t, _ in rec.returns if t == "Tensor"]
+    _node_classes[rec.name] = cls = type(rec.node_name, (TapeEntry,), {
+        "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods})
+    return cls
+
+
+def source(name: str) -> str:
+    """The generated source of an operation: forward, in place, backward.
+
+    >>> print(source("neg").splitlines()[0])
+    def neg(input, *, out=None):
+    """
+    from ._record import get_record
+
+    rec = get_record(name)
+    parts = [forward_source(rec)]
+    if rec.inplace:
+        parts.append(inplace_source(rec))
+    if rec.has_vjp:
+        parts += [backward_source(rec, False), backward_source(rec, True)]
+    return "\n".join(parts)
+
+
+def compile_function(rec: Record, frontend: Any, *, inplace: bool = False) -> Callable[..., Any]:
+    """The operation (or its in-place variant) as a function for `frontend`'s tensors."""
+    from ._general import General
+
+    # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
+    # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
+    cells = {"kernel": frontend.numpy_kernel(rec), "general": General(rec, frontend), "Node": node_class(rec) if rec.differentiable else None,
+             "named": frontend.return_type(rec)}
+    name = rec.name + ("_" if inplace else "")
+    body = inplace_source(rec) if inplace else forward_source(rec)
+    text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
+    make = execute(text, "make", f"<{name}: {frontend.name}>", frontend.namespace)
+    function = make(**cells)
+    function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
+    function.__module__ = frontend.module
+    function.__qualname__ = name
+    function.record = rec
+    return function

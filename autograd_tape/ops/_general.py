@@ -1,0 +1,365 @@
+"""The general path of an operation: argument checks, overrides, modes, promotion, devices, executors, `out=`, in-place updates,
+recording. Everything the quiet path leaves out is here, once for all operations.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..dtypes import BOOL_KIND, CPU, DType, FLOATING, INTEGER, INT64_KIND, Device, Kind, dtype_of, kind, result_dtype
+from ..errors import ArgumentError, AutogradError, ShapeMismatchError
+from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
+from ..tensor import TensorRef
+from ._record import Param, Record
+
+_HALVES = ("float16", "bfloat16")
+
+
+def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that `shapes` broadcast to; ShapeMismatchError in PyTorch's words where they do not.
+
+    >>> broadcast_shape((2, 1), (3,))
+    (2, 3)
+    """
+    result: tuple[int, ...] = tuple(shapes[0]) if shapes else ()
+    for shape in shapes[1:]:
+        a, b = result, tuple(shape)
+        if a == b:
+            continue
+        n = max(len(a), len(b))
+        out = []
+        for i in range(n):
+            x = a[i - n + len(a)] if i - n + len(a) >= 0 else 1
+            y = b[i - n + len(b)] if i - n + len(b) >= 0 else 1
+            if x != y and x != 1 and y != 1:
+                raise ShapeMismatchError(
+                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {i}",
+                    expected=f"shapes that broadcast with {list(a)}", found=str(list(b)),
+                    remedy="reshape or expand one of them; sizes must be equal or 1, compared from the right")
+            out.append(y if x == 1 else x)
+        result = tuple(out)
+    return result
+
+
+def _type_name(value: Any) -> str:
+    return type(value).__name__
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    if isinstance(value, TensorRef):
+        return value.ndim == 0 and value.dtype.category <= INTEGER
+    return False
+
+
+def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
+    """`value` as parameter `p` takes it; ArgumentError in PyTorch's words where it does not fit."""
+    want = p.type
+    if value is None:
+        if want.endswith("?") or p.default == "None":
+            return None
+    elif p.is_tensor:
+        if want == "Tensor[]":
+            if isinstance(value, (tuple, list)):
+                for i, x in enumerate(value):
+                    if not isinstance(x, TensorRef):
+                        raise ArgumentError(f"expected Tensor as element {i} in argument {position}, but got {_type_name(x)}",
+                                            expected="Tensor", found=_type_name(x), remedy="convert it with tensor(...)")
+                return value
+        elif isinstance(value, TensorRef) or want == "Operand" and isinstance(value, (int, float, complex, np.generic)):
+            return value.item() if isinstance(value, np.generic) else value
+    else:
+        base = want.removesuffix("?")
+        if base == "int" and _is_int(value):
+            return operator.index(value.item() if isinstance(value, TensorRef) else value)
+        if base == "float" and isinstance(value, (int, float, np.generic)) and not isinstance(value, (np.complexfloating,)):
+            return float(value)
+        if base in ("Scalar", "float") and isinstance(value, (int, float, complex, np.generic)):
+            return value.item() if isinstance(value, np.generic) else value
+        if base in ("Scalar", "float") and isinstance(value, TensorRef) and value.ndim == 0:
+            return value.item()
+        if base.startswith("int["):
+            if _is_int(value):
+                return operator.index(value.item() if isinstance(value, TensorRef) else value)
+            if isinstance(value, (tuple, list)) and all(_is_int(v) for v in value):
+                return tuple([operator.index(v.item() if isinstance(v, TensorRef) else v) for v in value])
+        if base == "bool" and isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        if base == "bool" and isinstance(value, int):
+            return bool(value)
+        if base == "str" and isinstance(value, str):
+            return value
+        if base == "dtype":
+            if isinstance(value, DType):
+                return value
+            from ..tensor import as_dtype
+
+            return as_dtype(value)
+        if base in ("Any", "Generator", "device", "memory_format") or base.endswith("[]"):
+            return value
+    wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number"}.get(
+        want.removesuffix("?"), want.removesuffix("?"))
+    if wanted.startswith("int["):
+        wanted = "tuple of ints"
+    where = f" (position {position})" if not p.keyword_only else ""
+    raise ArgumentError(f"{rec.name}(): argument '{p.name}'{where} must be {wanted}, not {_type_name(value)}",
+                        expected=wanted, found=_type_name(value), remedy=f"pass {p.name} as {wanted}")
+
+
+class General:
+    """The general path of one operation for one front end."""
+
+    def __init__(self, rec: Record, frontend: Any) -> None:
+        self.rec, self.frontend = rec, frontend
+
+    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """Carries out the operation on `args`, in the order of the schema's parameters."""
+        frontend = self.frontend
+        try:
+            handled = frontend.intercept(self, args, out, inplace)
+            if handled is not NotImplemented:
+                return handled
+            return self.run(args, out, inplace)
+        except AutogradError as error:
+            raise frontend.error(error) from None
+
+    def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """The operation below overrides and modes."""
+        rec, frontend = self.rec, self.frontend
+        values = {p.name: _check(rec, p, i + 1, frontend.coerce(p, v)) for i, (p, v) in enumerate(zip(rec.params, args))}
+        tensors = self._tensors(values)
+        if inplace:
+            frontend.check_inplace(values[rec.params[0].name], tensors[1:])
+        if out is not None:
+            self._check_out(out, tensors)
+        check = rec.field("check")
+        if check is not None:
+            check(**values)
+        device, executor = frontend.place(rec, tensors, values)
+        compute, arrays = self._arrays(values, tensors, device)
+        if rec.broadcasts:
+            broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])
+        results = executor.run(rec, arrays)
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        results, kinds = self._finish(results, compute, device, values)
+        if inplace:
+            return self._store(values, tensors, results[0], kinds)
+        outputs, node = self._record(values, tensors, results, kinds)
+        if out is not None:
+            return frontend.write_out(rec, out, outputs)
+        if rec.returns_list:
+            return frontend.list_type(rec)(outputs)
+        return outputs[0] if len(outputs) == 1 else frontend.return_type(rec)(*outputs)
+
+    # -- arguments ------------------------------------------------------------------------------------------------
+
+    def _tensors(self, values: dict[str, Any]) -> list[TensorRef]:
+        found: list[TensorRef] = []
+        for p in self.rec.tensor_params:
+            value = values[p.name]
+            if p.type == "Tensor[]":
+                found += value
+            elif isinstance(value, TensorRef):
+                found.append(value)
+        return found
+
+    def _check_out(self, out: Any, tensors: list[TensorRef]) -> None:
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        for o in outs:
+            if not isinstance(o, TensorRef):
+                raise ArgumentError(f"{self.rec.name}(): argument 'out' must be Tensor, not {_type_name(o)}", expected="Tensor",
+                                    found=_type_name(o), remedy="pass a tensor to write the result to")
+        if grad_mode() is GradMode.ENABLED and any(t._node is not None for t in (*outs, *tensors)):
+            raise AutogradError(f"{self.rec.name}(): functions with out=... arguments don't support automatic differentiation, "
+                                "but one of the arguments requires grad.")
+
+    def _broadcast_arrays(self, arrays: dict[str, Any]) -> list[np.ndarray]:
+        return [arrays[p.name] for p in self.rec.tensor_params if p.type != "Tensor[]" and isinstance(arrays[p.name], np.ndarray)]
+
+    def _arrays(self, values: dict[str, Any], tensors: list[TensorRef], device: Device) -> tuple[DType | None, dict[str, Any]]:
+        """(dtype of the computation, kernel arguments)."""
+        rec = self.rec
+        asked = next((values[p.name] for p in rec.params if p.type == "dtype?"), None)
+        compute: DType | None = None
+        if rec.promotion != "none":
+            typed = [(v._k.dtype, v.ndim) for p in rec.tensor_params if p.differentiable
+                     for v in (values[p.name] if p.type == "Tensor[]" else (values[p.name],)) if isinstance(v, TensorRef)]
+            numbers = [values[p.name] for p in rec.params if p.type == "Operand" and not isinstance(values[p.name], TensorRef)
+                       and values[p.name] is not None]
+            compute = result_dtype(typed, numbers) if typed or numbers else None
+            if compute is not None and rec.promotion == "float" and compute.category < FLOATING:
+                from ..dtypes import default_dtype
+
+                compute = default_dtype()
+        if asked is not None:
+            compute = asked
+        arrays: dict[str, Any] = {}
+        for p in rec.params:
+            value = values[p.name]
+            if p.type == "dtype?":
+                continue
+            if p.type == "Tensor[]":
+                arrays[p.name] = [self._cast(v._data, compute) for v in value]
+            elif isinstance(value, TensorRef) and p.is_tensor:
+                data = value._data
+                if data is None:
+                    raise AutogradError(f"{rec.name}() needs data", expected="a tensor with data", found="a TensorRef without",
+                                        remedy="bind data first, or record OpSpecs and let the executor compute them")
+                if p.type == "Index" and data.dtype != np.int64 and data.dtype.kind in "iu":
+                    data = data.astype(np.int64)
+                arrays[p.name] = self._cast(data, compute) if p.differentiable else data
+            elif p.type == "Operand" and value is not None:
+                arrays[p.name] = np.array(value, compute.np if compute is not None else None)
+            elif p.name == "alpha":
+                if value != 1:
+                    scaled = rec.params[1].name
+                    arrays[scaled] = np.asarray(arrays[scaled] * compute.np.type(value))
+            else:
+                arrays[p.name] = value
+        return compute, arrays
+
+    def _cast(self, array: np.ndarray, compute: DType | None) -> np.ndarray:
+        return array if compute is None or array.dtype is compute.np or array.dtype == compute.np else array.astype(compute.np)
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def _finish(self, results: Sequence[Any], compute: DType | None, device: Device, values: dict[str, Any]
+                ) -> tuple[list[np.ndarray], list[Kind]]:
+        rec = self.rec
+        arrays: list[np.ndarray] = []
+        kinds: list[Kind] = []
+        for i, array in enumerate(results):
+            array = np.asarray(array)
+            if rec.result == "same" and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
+                array = array.astype(compute.np)
+            arrays.append(array)
+            kinds.append(kind(dtype_of(array), device))
+        return arrays, kinds
+
+    def _record(self, values: dict[str, Any], tensors: list[TensorRef], results: list[np.ndarray], kinds: list[Kind]
+                ) -> tuple[list[TensorRef], Any]:
+        rec, frontend = self.rec, self.frontend
+        outputs = [frontend.wrap(r, k) for r, k in zip(results, kinds)]
+        if rec.family in ("view", "view?"):
+            source = values[rec.params[0].name]
+            for output in outputs:
+                base = output._data.base
+                if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
+                    frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
+        node = None
+        if rec.differentiable and grad_mode() is GradMode.ENABLED:
+            node = self._node(values, results, outputs, kinds)
+        for tape in active_tapes() if node is not None else ():
+            tape.add(node, tuple(tensors), tuple(outputs), values)
+        return outputs, node
+
+    def _differentiable_outputs(self, outputs: Sequence[TensorRef]) -> list[TensorRef]:
+        if self.rec.returns_list:
+            return list(outputs)
+        return [o for o, (t, _) in zip(outputs, self.rec.returns) if t == "Tensor" and o._k.dtype.category >= FLOATING]
+
+    def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]) -> Any:
+        """Makes the entry where an input requires grad, and hangs it on the outputs."""
+        from ._compile import node_class
+
+        rec = self.rec
+        edges: list[Any] = []
+        meta: list[Any] = []
+        for p in rec.differentiable_params:
+            value = values[p.name]
+            for x in value if p.type == "Tensor[]" else (value,):
+                if isinstance(x, TensorRef):
+                    edges.append(edge_of(x))
+                    meta.append((x._data.shape, x._k.np))
+                else:
+                    edges.append(None)
+                    meta.append(None)
+        if not any([e is not None for e in edges]):
+            return None
+        targets = self._differentiable_outputs(outputs)
+        if not targets:
+            return None
+        node = node_class(rec)()
+        for _ in targets[1:]:
+            next_id()
+        node.id = next_id()
+        node.edges, node.meta = tuple(edges), tuple(meta)
+        if rec.returns_list:
+            node.n_outputs = len(targets)
+        node.saved = self._saved(values, results, outputs, kinds)
+        self.frontend.pack_saved(node)
+        if len(targets) == 1 and not rec.returns_list:
+            targets[0]._node = node
+        else:
+            for nr, target in enumerate(targets):
+                target._node = OutputEdge(node, nr)
+        return node
+
+    def _saved(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]) -> tuple[Any, ...]:
+        rec = self.rec
+        params = {p.name: p for p in rec.params}
+        saved: list[Any] = []
+        for name in rec.saved_names:
+            p = params.get(name)
+            if p is not None and p.type == "Tensor[]":
+                saved.append((tuple(values[name]), [x._v and x._v[0] for x in values[name]]))
+            elif p is not None and p.is_tensor:
+                x = values[name]
+                wanted = x if self._wanted_by(rec, name, values) else None
+                saved += [wanted, wanted._v and wanted._v[0] if isinstance(wanted, TensorRef) else None]
+            elif p is not None:
+                saved.append(values[name])
+            elif name.endswith("_shape") and name[:-6] in params:
+                x = values[name[:-6]]
+                saved.append([t._data.shape for t in x] if isinstance(x, (tuple, list)) else x._data.shape if isinstance(x, TensorRef) else None if x is None else ())
+            else:
+                nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
+                if outputs[nr]._v is None:
+                    outputs[nr]._v = [0]
+                saved.append((outputs[nr]._data, outputs[nr]._v, outputs[nr]._v[0], outputs[nr]._k))
+        return tuple(saved)
+
+    @staticmethod
+    def _wanted_by(rec: Record, name: str, values: dict[str, Any]) -> bool:
+        """Whether a gradient that somebody wants needs the input `name`."""
+        for target, _, needed in rec.vjps:
+            if name in needed:
+                if target is None:
+                    return True
+                x = values[target]
+                if isinstance(x, TensorRef) and x._node is not None or isinstance(x, (tuple, list)):
+                    return True
+        return False
+
+    # -- in place -------------------------------------------------------------------------------------------------
+
+    def _store(self, values: dict[str, Any], tensors: list[TensorRef], result: np.ndarray, kinds: list[Kind]) -> TensorRef:
+        """Writes the result over the first argument, and puts the entry into the history of it and of its base."""
+        rec, frontend = self.rec, self.frontend
+        first = rec.params[0].name
+        target: TensorRef = values[first]
+        frontend.check_store(rec, target, result, kinds[0])
+        recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
+        if recording and first in rec.saved_names:
+            # The gradient needs the value from before the update.
+            copy = frontend.wrap(target._data.copy(), target._k)
+            copy._node = target._node
+            values = {**values, first: copy}
+        np.copyto(target._data, result, casting="unsafe")
+        frontend.bump(target)
+        if recording:
+            shadow = frontend.wrap(target._data, target._k)
+            shadow._v = target._v
+            before = {**values}
+            if first not in rec.saved_names:
+                before[first] = target
+            node = self._node(before, [target._data], [shadow], [target._k])
+            if node is not None:
+                frontend.rebase(target, node)
+                for tape in active_tapes():
+                    tape.add(node, tuple(tensors), (target,), values)
+        return target

@@ -1,0 +1,257 @@
+"""The declarative record of an operation. See `autograd_tape/ops/__init__.py` for how to write one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cached_property
+from typing import Any, Callable, Iterator
+
+import attrs
+
+from ..errors import UnknownOperationError
+
+TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
+DIFFERENTIABLE = {"Tensor", "Tensor?", "Operand", "Tensor[]"}
+
+
+@attrs.frozen
+class Param:
+    """One parameter of a schema: `Tensor input`, `int dim=-1`."""
+
+    name: str
+    type: str
+    default: str | None = None
+    keyword_only: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether tensors are passed here."""
+        return self.type in TENSOR_TYPES
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a gradient can flow here."""
+        return self.type in DIFFERENTIABLE
+
+    @property
+    def passed(self) -> bool:
+        """Whether kernels see it: a dtype and `alpha` are applied to the operands before."""
+        return self.type != "dtype?" and self.name != "alpha"
+
+    def __str__(self) -> str:
+        return self.name if self.default is None else f"{self.name}={self.default}"
+
+
+_PARAM = re.compile(r"(?P<type>[\w\[\]?.]+)\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
+
+
+def _split(text: str) -> Iterator[str]:
+    depth, start = 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if c == "," and depth == 0:
+            yield text[start:i].strip()
+            start = i + 1
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+class Record:
+    """Everything known about one operation; made by `@op(...)` from a class body.
+
+    Fields of the class body, all optional but a kernel or `compose`:
+
+    `numpy`, `mindspore`  kernels on buffers, called with the schema's parameters in order (a callable, or for MindSpore a
+                          dotted name such as "ops.Exp")
+    `compose(F, ...)`     the operation in terms of others, for executors without a kernel
+    `vjp(F, grad, ...)`   the gradient. Its further parameters name what is saved: a parameter of the schema, an output
+                          (`result`, or its name in the schema), `<tensor>_shape`, `needs` (which inputs want a gradient).
+                          Returns the gradient of the only differentiable input, or a tuple with one per input.
+    `vjp_<input>(F, grad, ...)`  the gradient with respect to one input, computed only when wanted
+    `shape(...)`          the output's shape from the inputs' shapes (for the meta executor and for early errors)
+    `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
+    `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
+    `errors(rng)`         yields (arguments, exception type, text) for bad input
+    """
+
+    def __init__(self, body: type, schema: str, *, family: str, alias: tuple[str, ...], promotion: str, result: str, quiet: str,
+                 broadcasts: bool, method: bool, inplace: bool, out: bool, varargs: str | None, namespace: str,
+                 node: str | None, differentiable: bool, dtypes: str | None) -> None:
+        self.body, self.schema, self.family, self.alias = body, schema, family, alias
+        self.promotion, self.result, self.quiet, self.broadcasts = promotion, result, quiet, broadcasts
+        self.method, self.inplace, self.out, self.varargs, self.namespace = method, inplace, out, varargs, namespace
+        self.name = schema.partition("(")[0].strip()
+        self.node_name = node or "".join(w.capitalize() for w in self.name.split("_")) + "Backward0"
+        self.doc = inspect.cleandoc(body.__doc__ or "")
+        self.module = body.__module__
+        self.differentiable = differentiable and self.has_vjp
+        self.dtypes = dtypes
+
+    def __repr__(self) -> str:
+        return f"<operation {self.schema}>"
+
+    def field(self, name: str) -> Any:
+        """A field of the class body, or None. Functions come without a `self`."""
+        value = self.body.__dict__.get(name)
+        return value.__func__ if isinstance(value, staticmethod) else value
+
+    @cached_property
+    def _parsed(self) -> tuple[tuple[Param, ...], tuple[tuple[str, str], ...]]:
+        head, _, tail = self.schema.rpartition("->")
+        inner = head[head.index("(") + 1: head.rindex(")")]
+        params, keyword_only = [], False
+        for item in _split(inner):
+            if item == "*":
+                keyword_only = True
+                continue
+            match = _PARAM.match(item)
+            if match is None:
+                raise ValueError(f"cannot read {item!r} in the schema {self.schema!r}; write 'Type name' or 'Type name=default'")
+            params.append(Param(match["name"], match["type"], match["default"], keyword_only))
+        tail = tail.strip()
+        if tail.startswith("("):
+            returns = tuple((m[0], m[1]) for m in (r.split() for r in _split(tail[1:-1])))
+        else:
+            returns = ((tail, "result"),)
+        return tuple(params), returns
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """The parameters, without `out`."""
+        return self._parsed[0]
+
+    @property
+    def returns(self) -> tuple[tuple[str, str], ...]:
+        """(type, name) of each output."""
+        return self._parsed[1]
+
+    @property
+    def returns_list(self) -> bool:
+        """Whether the operation returns a list of tensors."""
+        return self.returns[0][0] == "Tensor[]"
+
+    @cached_property
+    def tensor_params(self) -> tuple[Param, ...]:
+        """The parameters that take tensors."""
+        return tuple(p for p in self.params if p.is_tensor)
+
+    @cached_property
+    def differentiable_params(self) -> tuple[Param, ...]:
+        """The parameters that gradients flow to."""
+        if not self.has_vjp:
+            return ()
+        names = self.vjp_names
+        return tuple(p for p in self.params if p.differentiable and (names is None or p.name in names))
+
+    @property
+    def has_vjp(self) -> bool:
+        """Whether a gradient is defined."""
+        return any(name == "vjp" or name.startswith("vjp_") for name in self.body.__dict__)
+
+    @cached_property
+    def vjp_names(self) -> set[str] | None:
+        """The inputs with a formula of their own; None where one `vjp` serves all."""
+        if "vjp" in self.body.__dict__:
+            return None
+        return {name[4:] for name in self.body.__dict__ if name.startswith("vjp_")}
+
+    @cached_property
+    def vjps(self) -> tuple[tuple[str | None, Callable[..., Any], tuple[str, ...]], ...]:
+        """(input name or None, formula, names of what it needs)."""
+        found = []
+        for name, value in self.body.__dict__.items():
+            if name == "vjp" or name.startswith("vjp_"):
+                function = value.__func__ if isinstance(value, staticmethod) else value
+                needed = tuple(inspect.signature(function).parameters)[2:]
+                found.append((None if name == "vjp" else name[4:], function, needed))
+        order = {p.name: i for i, p in enumerate(self.params)}
+        return tuple(sorted(found, key=lambda item: order.get(item[0] or "", 0)))
+
+    @cached_property
+    def saved_names(self) -> tuple[str, ...]:
+        """What the gradient formulas need, in the order it is saved."""
+        names: dict[str, None] = {}
+        for _, _, needed in self.vjps:
+            names.update(dict.fromkeys(needed))
+        names.pop("needs", None)
+        return tuple(names)
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Default values of the parameters that have one."""
+        return {p.name: eval(p.default, {"inf": float("inf")}) for p in self.params if p.default is not None}
+
+    def signature(self, *, with_out: bool = False) -> str:
+        """The parameter list as Python source."""
+        parts, star = [], False
+        for p in self.params:
+            if p.keyword_only and not star:
+                parts.append("*")
+                star = True
+            parts.append(str(p))
+        if with_out:
+            parts += ([] if star else ["*"]) + ["out=None"]
+        return ", ".join(parts)
+
+
+RECORDS: dict[str, Record] = {}
+ALIASES: dict[str, str] = {}
+
+
+def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (), promotion: str = "none", result: str = "numpy",
+       quiet: str = "float", broadcasts: bool = False, method: bool = True, inplace: bool = False, out: bool = True,
+       varargs: str | None = None, namespace: str = "", node: str | None = None, differentiable: bool = True,
+       dtypes: str | None = None) -> Callable[[type], Record]:
+    """Makes a record from a class body and registers it.
+
+    Args:
+        schema: "name(Type param, ..., *, Type param=default) -> Tensor", or "-> (Tensor values, Index indices)".
+        family: the template of the compiled function: "unary", "binary", "compare", "view", or "generic".
+        alias: further names, dotted for a namespace ("special.expm1").
+        promotion: "none" (dtypes stay), "promote" (torch's promotion over tensors and Operands), "float" (and integers become
+            the default float dtype).
+        result: dtype of the output: "numpy" (what the kernel returns), "same" (that of the computation), "bool", "int64".
+        quiet: the kinds the quiet path takes: "float" (float32, float64), "all" (all that NumPy has natively).
+        broadcasts: inputs broadcast against each other, so gradients are summed back to their shapes.
+        method, inplace, out: whether a Tensor method, `name_`, and `out=` exist.
+        varargs: a parameter that the method also takes as several arguments: `x.permute(0, 1)`.
+        namespace: "" for `torch.name`, or "nn.functional", "special", "linalg", ... if the function lives only there.
+        node: the name of the graph node, "<Name>Backward0" where left out.
+        dtypes: the dtypes tests use, a subset of "float int bool half complex" (default: float for differentiable
+            operations, else float and int).
+    """
+
+    def register(body: type) -> Record:
+        record = Record(body, schema, family=family, alias=(alias,) if isinstance(alias, str) else tuple(alias), promotion=promotion,
+                        result=result, quiet=quiet, broadcasts=broadcasts, method=method, inplace=inplace, out=out,
+                        varargs=varargs, namespace=namespace, node=node, differentiable=differentiable, dtypes=dtypes)
+        if record.name in RECORDS:
+            raise ValueError(f"operation {record.name!r} has two records, in {RECORDS[record.name].module} and {record.module}; merge them")
+        RECORDS[record.name] = record
+        for other in record.alias:
+            ALIASES[other] = record.name
+        return record
+
+    return register
+
+
+def get_record(name: str) -> Record:
+    """The record of an operation, by name or alias; UnknownOperationError lists the nearest names."""
+    record = RECORDS.get(ALIASES.get(name, name))
+    if record is None:
+        import difflib
+
+        near = difflib.get_close_matches(name, RECORDS, 3)
+        raise UnknownOperationError(f"There is no operation {name!r}", expected="a registered operation", found=repr(name),
+                                    remedy=f"use {' or '.join(near)}" if near else "register it with @op or register_grad_fn")
+    return record
+
+
+@attrs.frozen
+class Sample:
+    """Arguments of one test call. Arrays stand for tensors, float ones for tensors that require grad."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = attrs.field(factory=dict)
+    note: str = ""

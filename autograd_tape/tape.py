@@ -1,0 +1,481 @@
+"""The tape: entries, tapes, and the thread's recording state.
+
+An entry *is* the graph node. An output tensor holds its entry (`_node`); an entry holds the entries, or the leaf tensors,
+of its inputs (`edges`). Ids come from one monotonic counter, so an entry's id is larger than those of all its inputs and
+descending ids are a valid backward order: nothing has to be sorted, and nothing recurses.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import threading
+import weakref
+from contextvars import ContextVar
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NewType, Sequence
+
+import attrs
+
+from .errors import ArgumentError, TapeNotRecordingError
+from .tensor import LEAF, TensorRef
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+TapeId = NewType("TapeId", int)
+GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
+"""`grad_fn(grad_output, saved_tensors) -> gradients with respect to each input` (None where there is none)."""
+
+next_id: Callable[[], int] = itertools.count(1).__next__
+
+
+class GradMode(IntEnum):
+    """What a thread does with operations on tensors that require grad."""
+
+    DISABLED = 0
+    ENABLED = 1
+    INFERENCE = 2
+
+
+_mode: ContextVar[GradMode] = ContextVar("autograd_tape.grad_mode", default=GradMode.ENABLED)
+grad_mode: Callable[[], GradMode] = _mode.get
+"""The grad mode of this thread. Operations call this at most once each, and only where an input requires grad."""
+
+
+class TapeEntry:
+    """One recorded operation. Each compiled operation has a subclass of its own (`MulBackward0`), whose methods `raw`
+    and `recorded` turn the cotangent of the output into those of the inputs, on buffers and on tensors."""
+
+    # id     from the counter
+    # edges  per differentiable input: None, an entry, an OutputEdge, or a leaf tensor
+    # saved  what the gradient needs, or None once freed
+    # meta   per edge what its gradient must be fitted to, (shape, dtype); None where all have the output's
+    __slots__ = ("id", "edges", "saved", "meta", "__dict__", "__weakref__")
+    _tag = 0  # 0: an entry, 1: a leaf tensor, 2: one output of an entry
+    n_outputs = 1
+    op: Any = None
+    # Set on an instance only when used:
+    hooks: Any = None          # functions that see or replace the gradients, see backward.Hooks
+    refs: Any = None           # (inputs, outputs, arguments) where an explicit tape keeps them alive
+    grad_fn: Any = None        # the GradFn of an entry recorded by hand
+
+    id: TapeId
+    edges: tuple[Any, ...]
+    saved: Any
+    meta: Any
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Cotangents of the inputs, on buffers."""
+        raise NotImplementedError
+
+    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Cotangents of the inputs, on tensors, recording what it does."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Frees what was saved, once the gradient has been taken."""
+        if self.saved is not None and self.saved != ():
+            self.saved = None
+
+    @property
+    def op_name(self) -> str:
+        """The operation's name."""
+        return self.op if isinstance(self.op, str) else self.op.name if self.op is not None else type(self).__name__
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The input tensors where a tape keeps them; else leaves, and entries in the place of intermediate tensors."""
+        if self.refs is not None:
+            return self.refs[0]
+        return tuple(e.entry if e is not None and e._tag == 2 else e for e in self.edges)
+
+    @property
+    def output(self) -> Any:
+        """The output tensor, where a tape keeps it."""
+        return None if self.refs is None else self.refs[1][0]
+
+    @property
+    def saved_tensors(self) -> tuple[TensorRef, ...]:
+        """The tensors saved for backward."""
+        return tuple(s for s in self.saved or () if isinstance(s, TensorRef))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+class OutputEdge:
+    """Output `nr` of an entry that has several."""
+
+    __slots__ = ("entry", "nr")
+    _tag = 2
+
+    def __init__(self, entry: TapeEntry, nr: int) -> None:
+        self.entry, self.nr = entry, nr
+
+    @property
+    def id(self) -> int:
+        # Entries with several outputs take one id per output from the counter, the last of them their own.
+        return self.entry.id - self.entry.n_outputs + 1 + self.nr
+
+
+class ManualEntry(TapeEntry):
+    """An entry recorded by hand with a gradient function of the caller's."""
+
+    __slots__ = ()
+
+    def _arguments(self) -> tuple[Any, ...]:
+        if self.saved is None:
+            from .backward import freed
+
+            raise freed(self)
+        return self.saved
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Calls the gradient function with the saved buffers."""
+        from .backward import bound_data
+
+        return self.grad_fn(grad, [bound_data(s) for s in self._arguments()])
+
+    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Calls the gradient function with the saved tensors, so that what it does is recorded."""
+        return self.grad_fn(grad, list(self._arguments()))
+
+
+# -- modes that leave the quiet path --------------------------------------------------------------------------------
+
+_quiet_lock = threading.Lock()
+_loud = 0
+_quiet_sets: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+
+def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, frozenset[Any]]) -> None:
+    """Compiled operations read their quiet sets from `namespace`; while a mode is active anywhere these are empty, so that
+    every operation takes the general path, where modes are looked at."""
+    with _quiet_lock:
+        _quiet_sets.append((namespace, sets))
+        namespace.update(sets if not _loud else dict.fromkeys(sets, frozenset()))
+
+
+def leave_quiet_path() -> None:
+    """Sends all operations through the general path until `enter_quiet_path`. Calls nest."""
+    global _loud
+    with _quiet_lock:
+        _loud += 1
+        if _loud == 1:
+            for namespace, sets in _quiet_sets:
+                namespace.update(dict.fromkeys(sets, frozenset()))
+
+
+def enter_quiet_path() -> None:
+    """Undoes one `leave_quiet_path`."""
+    global _loud
+    with _quiet_lock:
+        _loud -= 1
+        if _loud == 0:
+            for namespace, sets in _quiet_sets:
+                namespace.update(sets)
+
+
+# -- tapes ----------------------------------------------------------------------------------------------------------
+
+
+class _Thread(threading.local):
+    default: "Tape | None" = None
+    active: tuple["Tape", ...] = ()
+
+
+_thread = _Thread()
+
+
+class Tape:
+    """An explicit record of operations.
+
+    `with tape:` records every operation inside that has an input requiring grad, and keeps inputs and outputs alive until
+    `clear()`, or until `backward` without `retain_graph`. `record` adds an operation by hand.
+
+    Args:
+        retain_graph: keep the entries after a backward pass.
+
+    >>> from autograd_tape import Tape, TensorRef, F
+    >>> x = TensorRef.of([1.0, 2.0], requires_grad=True)
+    >>> with Tape() as tape:
+    ...     y = F.sum(x * x)
+    >>> [entry.op_name for entry in tape.entries], tape.requires_grad(y)
+    (['mul', 'sum'], True)
+    """
+
+    def __init__(self, *, retain_graph: bool = False) -> None:
+        self.retain_graph = retain_graph
+        self._entries: dict[int, TapeEntry] = {}
+        self._tensor_to_entry: dict[int, int] = {}
+        self._recording = False
+        self._contexts: list[RecordingContext] = []
+
+    # recording
+
+    def start_recording(self) -> None:
+        """From now on this thread's operations are recorded here."""
+        if not self._recording:
+            self._recording = True
+            _thread.active += (self,)
+            leave_quiet_path()
+
+    def stop_recording(self) -> None:
+        """Stops recording; what was recorded stays."""
+        if self._recording:
+            self._recording = False
+            _thread.active = tuple(t for t in _thread.active if t is not self)
+            enter_quiet_path()
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether operations are being recorded."""
+        return self._recording
+
+    def clear(self) -> None:
+        """Forgets all entries, and with them what they kept alive."""
+        self._entries.clear()
+        self._tensor_to_entry.clear()
+
+    def __enter__(self) -> "Tape":
+        self._contexts.append(RecordingContext(self, _thread.default, self._recording))
+        _thread.default = self
+        self.start_recording()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        context = self._contexts.pop()
+        _thread.default = context.prev_tape
+        if not context.was_recording:
+            self.stop_recording()
+
+    def record(self, op: str, inputs: Sequence[TensorRef], output: TensorRef, grad_fn: GradFn | None = None,
+               saved_tensors: Sequence[TensorRef] = ()) -> TapeId:
+        """Adds an operation that the caller carried out, or will.
+
+        Args:
+            op: the operation's name; its registered gradient function is used where `grad_fn` is None.
+            inputs: its input tensors.
+            output: its output tensor.
+            grad_fn: `grad_fn(grad_output, saved_tensors)` -> a gradient (or None) per input.
+            saved_tensors: what `grad_fn` needs; the inputs where left out and `grad_fn` is registered for the name.
+
+        Raises:
+            TapeNotRecordingError: outside `with tape:` / `start_recording()`.
+            ArgumentError: an input or the output is no TensorRef.
+        """
+        if not self._recording:
+            raise TapeNotRecordingError("The tape is not recording", expected="a recording tape", found="a stopped one",
+                                        remedy="record inside `with tape:` or call tape.start_recording() first")
+        for position, ref in enumerate((*inputs, output, *saved_tensors)):
+            if not isinstance(ref, TensorRef):
+                raise ArgumentError(f"record() takes tensors, argument {position} is none", expected="TensorRef",
+                                    found=type(ref).__name__, remedy="wrap arrays with TensorRef.of(array)")
+        entry = ManualEntry()
+        entry.id = TapeId(next_id())
+        entry.op = op
+        entry.grad_fn = grad_fn
+        entry.edges = tuple(edge_of(x) for x in inputs)
+        entry.saved = tuple(saved_tensors)
+        entry.meta = None
+        wanted = grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges)
+        if not output.is_leaf:
+            # The output came from a recorded operation already: the hand-written entry takes its place on this tape.
+            self._entries.pop(output.id, None)
+        if wanted:
+            output._node = entry
+        self.add(entry, tuple(inputs), (output,), {})
+        return entry.id
+
+    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
+        """Keeps an entry together with its tensors."""
+        entry.refs = (inputs, outputs, arguments)
+        self._entries[entry.id] = entry
+        for output in outputs:
+            self._tensor_to_entry[output.id] = entry.id
+
+    # looking
+
+    @property
+    def entries(self) -> list[TapeEntry]:
+        """The entries in the order they were recorded."""
+        return list(self._entries.values())
+
+    @property
+    def tensor_to_entry(self) -> dict[int, int]:
+        """From tensor id to entry id."""
+        return dict(self._tensor_to_entry)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[TapeEntry]:
+        return iter(self.entries)
+
+    def get_entry(self, id: TapeId | int) -> TapeEntry:
+        """The entry with this id; KeyError where the tape has none."""
+        try:
+            return self._entries[id]
+        except KeyError:
+            raise KeyError(f"the tape has no entry {id}; it holds {len(self._entries)} entries. Was it cleared?") from None
+
+    def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
+        """The entry on this tape that made `ref`, or None."""
+        return self._entries.get(self._tensor_to_entry.get(ref.id, -1))
+
+    def requires_grad(self, ref: TensorRef) -> bool:
+        """Whether gradients flow to `ref`."""
+        return ref.requires_grad
+
+    def get_creator(self, ref: TensorRef) -> TapeEntry | None:
+        """The operation that made `ref`, or None for a leaf."""
+        return self.get_entry_for_tensor(ref)
+
+    def get_dependencies(self, ref: TensorRef) -> list[TensorRef]:
+        """All tensors that `ref` was computed from, nearest first."""
+        seen: dict[int, TensorRef] = {}
+        queue = [ref]
+        for tensor in queue:
+            entry = self.get_entry_for_tensor(tensor)
+            for source in () if entry is None else entry.inputs:
+                if isinstance(source, TensorRef) and source.id not in seen:
+                    seen[source.id] = source
+                    queue.append(source)
+        return list(seen.values())
+
+    def to_graph(self, outputs: Sequence[TensorRef] | None = None) -> "Graph":
+        """This tape as an IR graph: values, nodes, DOT and JSON export, replay (see `autograd_tape.graph`)."""
+        from .graph import Graph
+
+        return Graph.from_tape(self, outputs)
+
+
+class DefaultTape(Tape):
+    """A thread's own tape, always recording. It holds its entries weakly: a graph lives as long as its outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recording = True
+
+    def start_recording(self) -> None:
+        """Recording resumes (see `stop_recording`)."""
+        self._recording = True
+        _mode.set(GradMode.ENABLED)
+
+    def stop_recording(self) -> None:
+        """Stops recording on this thread: the same as grad mode disabled."""
+        self._recording = False
+        _mode.set(GradMode.DISABLED)
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether this thread records."""
+        return grad_mode() is GradMode.ENABLED
+
+    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
+        """Nothing to keep: the outputs hold the entry."""
+        if isinstance(entry, ManualEntry):
+            # What was recorded by hand has no data yet when backward runs; it needs its tensors to compute them.
+            entry.refs = (inputs, tuple(weakref.proxy(o) for o in outputs), arguments)
+
+    @property
+    def entries(self) -> list[TapeEntry]:
+        """The live entries, by id. A query for people: it walks all objects of the process."""
+        return sorted((o for o in gc.get_objects() if isinstance(o, TapeEntry)), key=lambda entry: entry.id)
+
+    def get_entry(self, id: TapeId | int) -> TapeEntry:
+        """The live entry with this id."""
+        for entry in self.entries:
+            if entry.id == id:
+                return entry
+        raise KeyError(f"no live entry {id}; the default tape holds entries only as long as their outputs live")
+
+    def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
+        """The entry that made `ref`, or None."""
+        return ref.creator
+
+
+@attrs.frozen
+class RecordingContext:
+    """What `with tape:` restores at its end."""
+
+    tape: Tape
+    prev_tape: Tape | None
+    was_recording: bool = False
+
+
+def active_tapes() -> tuple[Tape, ...]:
+    """The explicit tapes that record this thread."""
+    return _thread.active
+
+
+def get_default_tape() -> Tape:
+    """This thread's tape: the innermost `with tape:`, or the one set, or a weak one made on first use."""
+    if _thread.default is None:
+        _thread.default = DefaultTape()
+    return _thread.default
+
+
+def set_default_tape(tape: Tape) -> None:
+    """Makes `tape` this thread's default tape; it records if it is recording."""
+    if not isinstance(tape, Tape):
+        raise ArgumentError("set_default_tape() takes a Tape", expected="Tape", found=type(tape).__name__, remedy="pass Tape()")
+    _thread.default = tape
+
+
+def clear_default_tape() -> None:
+    """Forgets this thread's default tape; the next use makes a new one."""
+    _thread.default = None
+
+
+def edge_of(x: TensorRef) -> Any:
+    """What an entry holds of an input: None, the leaf itself, or the entry (output) that made it."""
+    node = x._node
+    return x if node is LEAF else node
+
+
+class _ModeContext:
+    """A grad mode for a block, as a context manager or a decorator."""
+
+    __slots__ = ("mode", "tokens")
+
+    def __init__(self, mode: GradMode) -> None:
+        self.mode, self.tokens = mode, []  # type: ignore[var-annotated]
+
+    def __enter__(self) -> None:
+        self.tokens.append(grad_mode())
+        _mode.set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.set(self.tokens.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        import functools
+
+        mode = self.mode
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with _ModeContext(mode):
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+def no_grad() -> _ModeContext:
+    """A block, or a decorated function, without recording.
+
+    >>> from autograd_tape import TensorRef, no_grad
+    >>> x = TensorRef.of([2.0], requires_grad=True)
+    >>> with no_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    False
+    """
+    return _ModeContext(GradMode.DISABLED)
+
+
+def set_grad_mode(mode: GradMode) -> None:
+    """Sets this thread's grad mode."""
+    _mode.set(GradMode(mode))
