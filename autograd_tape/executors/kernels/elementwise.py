@@ -2,7 +2,8 @@
 
 ``tanh`` and ``sigmoid`` have their vjps in terms of the result, the others in terms of the input.  Inputs are NumPy
 arrays of any strides; float32 and float64 compute in their own precision, float16 and bfloat16 in float32 (the result
-has the input's dtype).  Results are new arrays in C order; a 0-d input gives a 0-d array.
+has the input's dtype).  Results are new arrays that keep the order of the input's axes in memory, as in torch; a 0-d
+input gives a 0-d array.
 
 Sources: gelu, Hendrycks and Gimpel (arXiv:1606.08415); silu, Elfwing et al. (arXiv:1702.03118); erf without Numba, Cody,
 "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969).
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import LazyModule, compute_array, contiguous, state
+from ._compile import LazyModule, compute_array, state
 from .pool import GRAIN, parallel_for, ufunc1
 
 __all__ = [
@@ -44,21 +45,38 @@ _CUBIC = 0.044715
 
 def _run1(kernel: Any, x: np.ndarray, *scalars: float) -> np.ndarray:
     """The compiled ``kernel`` over all of ``x``, sliced over the pool."""
-    c = contiguous(compute_array(x))
-    y = np.empty(c.shape, c.dtype)
-    run, flat, out = kernel[c.dtype.char], c.reshape(-1), y.reshape(-1)
+    c = _dense(compute_array(x))
+    y = np.empty_like(c)
+    run, flat, out = kernel[c.dtype.char], c.ravel("K"), y.ravel("K")
     parallel_for(flat.size, GRAIN, lambda start, stop: run(flat, out, *scalars, start, stop))
     return y if x.dtype == y.dtype else y.astype(x.dtype)
 
 
 def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, *scalars: float) -> np.ndarray:
     """The compiled vjp ``kernel`` over ``grad`` and the saved ``x`` of the same shape."""
-    c = contiguous(compute_array(x))
-    g = contiguous(grad if grad.dtype == c.dtype else grad.astype(c.dtype))
-    dx = np.empty(c.shape, c.dtype)
-    run, flat_g, flat_x, out = kernel[c.dtype.char], g.reshape(-1), c.reshape(-1), dx.reshape(-1)
+    c = _dense(compute_array(x))
+    dx = np.empty_like(c)
+    g = grad
+    if g.dtype != c.dtype or g.strides != dx.strides or not g.flags.aligned:
+        g = np.empty_like(c)
+        g[...] = grad
+    run, flat_g, flat_x, out = kernel[c.dtype.char], g.ravel("K"), c.ravel("K"), dx.ravel("K")
     parallel_for(flat_x.size, GRAIN, lambda start, stop: run(flat_g, flat_x, out, *scalars, start, stop))
     return dx if x.dtype == dx.dtype else dx.astype(x.dtype)
+
+
+def _dense(c: np.ndarray) -> np.ndarray:
+    """``c`` itself if its elements fill one aligned block in some order of the axes, else a copy that does."""
+    flags = c.flags
+    if flags.forc and flags.aligned:
+        return c
+    if 0 in c.strides:  # expanded: the order of the axes is anybody's guess, so C order
+        return c.copy(order="C")
+    dense = np.empty_like(c)
+    if dense.strides == c.strides and flags.aligned:
+        return c
+    dense[...] = c
+    return dense
 
 
 def _composed(x: np.ndarray, formula: Callable[[Any], Any]) -> np.ndarray:
@@ -304,7 +322,7 @@ def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
 def _erf(x: np.ndarray) -> np.ndarray:
     dtype = x.dtype
     x, a, near, far = _split(x)
-    result = x.copy()  # NaN passes through
+    result = x.copy(order="K")  # NaN passes through
     y = x[near]
     result[near] = y * _ratio(_NEAR_P, _NEAR_Q, y * y)
     result[far] = np.copysign(1 - _erfc_tail(a[far]), x[far])
@@ -313,7 +331,7 @@ def _erf(x: np.ndarray) -> np.ndarray:
 
 def _erfc(x: np.ndarray) -> np.ndarray:
     x, a, near, far = _split(x)
-    result = x.copy()
+    result = x.copy(order="K")
     y = x[near]
     result[near] = 1 - y * _ratio(_NEAR_P, _NEAR_Q, y * y)
     tail = _erfc_tail(a[far])
