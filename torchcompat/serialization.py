@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 import torchcompat as torch
-from autograd_tape.dtypes import Device, DType
+from autograd_tape.dtypes import Device, DType, uint8
 
 from ._weights_only import (
     WeightsUnpickler,
@@ -38,12 +38,15 @@ from ._weights_only import (
     get_safe_globals,
     safe_globals,
 )
+from .storage import TypedStorage, UntypedStorage, address_of
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 Array = npt.NDArray[Any]
+Sizes = tuple[int, ...]
 FileLike = str | os.PathLike[str] | IO[bytes]
-MapLocation = Callable[[Any, str], Any] | Device | str | dict[str, str] | None
+Move = Callable[[UntypedStorage, str], UntypedStorage]
+MapLocation = Callable[[UntypedStorage, str], UntypedStorage | None] | Device | str | dict[str, str] | None
 
 DEFAULT_PROTOCOL = 2
 ALIGNMENT = 64
@@ -64,70 +67,36 @@ UNSAFE_MESSAGE = (
 
 
 class _StorageType:
-    """The class of a storage as the pickle names it: its dtype, or None for bytes without one."""
+    """The class of a storage as the pickle names it, and its dtype."""
 
-    def __init__(self, name: str, dtype: DType | None) -> None:
+    def __init__(self, name: str, dtype: DType) -> None:
         self.name, self.dtype = name, dtype
 
 
-UNTYPED = _StorageType("UntypedStorage", None)
-_STORAGE_TYPES = {name: _StorageType(name, DType.by_name[dtype]) for dtype, name in STORAGE_NAMES.items()}
+UNTYPED = _StorageType("UntypedStorage", uint8)
+_STORAGE_TYPES = {DType.by_name[dtype]: _StorageType(name, DType.by_name[dtype]) for dtype, name in STORAGE_NAMES.items()}
 
 
-class _Storage:
-    """The memory of tensors in a file: `root` owns it, and `location` is the device it was saved from."""
-
-    def __init__(self, root: Array, kind: _StorageType, location: str) -> None:
-        self.root, self.kind, self.location = root, kind, location
-
-    @property
-    def dtype(self) -> DType:
-        """The element type; uint8 for storages without one."""
-        return self.kind.dtype or DType.by_name["uint8"]
-
-    @property
-    def device(self) -> Device:
-        """Where the storage is."""
-        return Device(self.location)
-
-
-def _root(array: Array) -> Array:
-    """The array that owns the memory `array` is a view of."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]
-
-
-def _storage_of(tensor: Any) -> tuple[_Storage, int]:
-    """The storage of a tensor and the tensor's place in it, in elements."""
+def _storage_of(tensor: Any) -> tuple[TypedStorage | UntypedStorage, int]:
+    """The storage of a tensor and the tensor's place in it, in elements; untyped for dtypes without a storage class."""
     array, dtype = tensor._data, tensor.dtype
-    root = _root(array)
-    name = STORAGE_NAMES.get(dtype.name)
-    kind = _STORAGE_TYPES[name] if name else UNTYPED
-    offset = _address(array) - _address(root) if array.size else 0
-    return _Storage(root, kind, str(tensor.device)), offset // dtype.itemsize
-
-
-def _tensor(array: Array, requires_grad: bool) -> Any:
-    return torch.Tensor.of(array, requires_grad=requires_grad)
+    storage = UntypedStorage.of(array, tensor.device)
+    offset = (address_of(array) - storage.data_ptr()) // dtype.itemsize if array.size else 0
+    return (TypedStorage(storage, dtype) if dtype in _STORAGE_TYPES else storage), offset
 
 
 # -- what the pickle calls -----------------------------------------------------------------------------------------
 
 
-def _rebuild_tensor(storage: _Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+def _rebuild_tensor(storage: TypedStorage, offset: int, size: Sizes, stride: Sizes) -> Any:
     return _rebuild_tensor_v3(storage, offset, size, stride, False, None, storage.dtype)
 
 
 def _rebuild_tensor_v2(
-    storage: _Storage,
+    storage: TypedStorage,
     offset: int,
-    size: tuple[int, ...],
-    stride: tuple[int, ...],
+    size: Sizes,
+    stride: Sizes,
     requires_grad: bool,
     hooks: Any,
     metadata: dict[str, bool] | None = None,
@@ -136,28 +105,28 @@ def _rebuild_tensor_v2(
 
 
 def _rebuild_tensor_v3(
-    storage: _Storage,
+    storage: TypedStorage,
     offset: int,
-    size: tuple[int, ...],
-    stride: tuple[int, ...],
+    size: Sizes,
+    stride: Sizes,
     requires_grad: bool,
     hooks: Any,
     dtype: DType,
     metadata: dict[str, bool] | None = None,
 ) -> Any:
-    if storage.location == "meta":
+    if storage.device.type == "meta":
         return _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad)
     step = dtype.itemsize
-    strides = tuple(n * step for n in stride)
     if math.prod(size):
-        array = np.ndarray(tuple(size), dtype.np, storage.root, offset * step, strides)
+        memory = storage.untyped()._owner
+        array = np.ndarray(tuple(size), dtype.np, memory, offset * step, tuple(n * step for n in stride))
     else:
         array = np.empty(tuple(size), dtype.np)
     if metadata and metadata.get("conj"):
         array = array.conj()
     if metadata and metadata.get("neg"):
         array = -array
-    return _tensor(array, requires_grad)
+    return torch.Tensor.of(array, requires_grad=requires_grad)
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, hooks: Any) -> Any:
@@ -171,7 +140,7 @@ def _rebuild_parameter_with_state(data: Any, requires_grad: bool, hooks: Any, st
 
 
 def _rebuild_meta_tensor_no_storage(
-    dtype: DType, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool
+    dtype: DType, size: Sizes, stride: Sizes, requires_grad: bool
 ) -> Any:
     return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
@@ -225,7 +194,7 @@ def _globals() -> dict[str, Any]:
         "builtins.complex": complex,
     }
     table |= {f"torch._utils.{name}": function for name, function in _REBUILD.items()}
-    table |= {f"torch.{name}": kind for name, kind in _STORAGE_TYPES.items()}
+    table |= {f"torch.{kind.name}": kind for kind in _STORAGE_TYPES.values()}
     table |= {f"torch.{name}": dtype for name, dtype in DType.by_name.items()}
     return table
 
@@ -267,8 +236,8 @@ def save(
         archive.write(".storage_alignment", str(ALIGNMENT).encode())
         if not _disable_byteorder_record:
             archive.write("byteorder", sys.byteorder.encode())
-        for key, root in pickler.roots.items():
-            archive.write(f"data/{key}", _bytes_of(root))
+        for key, storage in pickler.storages.items():
+            archive.write(f"data/{key}", memoryview(storage._bytes))
         archive.write("version", b"3\n")
         archive.write(".data/serialization_id", archive.serialization_id())
 
@@ -285,23 +254,25 @@ def _pickler_class(module: types.ModuleType) -> type:
     class Pickler(base):  # type: ignore[misc,valid-type]
         def __init__(self, file: IO[bytes], protocol: int) -> None:
             super().__init__(file, protocol=protocol)
-            self.roots: dict[str, Array] = {}
+            self.storages: dict[str, UntypedStorage] = {}
             self.keys: dict[tuple[int, int], str] = {}
-            self.dtypes: dict[int, DType | None] = {}
+            self.dtypes: dict[int, DType] = {}
 
         def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
-            if type(obj) is not _Storage:
+            if type(obj) is TypedStorage:
+                storage, kind = obj.untyped(), _STORAGE_TYPES[obj.dtype]
+            elif type(obj) is UntypedStorage:
+                storage, kind = obj, UNTYPED
+            else:
                 return None
-            root, kind = obj.root, obj.kind
-            address, nbytes = _address(root), root.nbytes
+            address, nbytes = storage.data_ptr(), storage.nbytes()
             if nbytes and self.dtypes.setdefault(address, kind.dtype) is not kind.dtype:
                 raise RuntimeError(
                     "Cannot save multiple tensors or storages that view the same data as different types"
                 )
-            key = self.keys.setdefault((address, nbytes) if nbytes else (id(root), 0), str(len(self.keys)))
-            self.roots[key] = root
-            count = nbytes // (kind.dtype.itemsize if kind.dtype else 1)
-            return ("storage", kind, key, obj.location, count)
+            key = self.keys.setdefault((address, nbytes) if nbytes else (id(storage._owner), 0), str(len(self.keys)))
+            self.storages[key] = storage
+            return ("storage", kind, key, str(storage.device), nbytes // kind.dtype.itemsize)
 
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, torch.Tensor):
@@ -363,19 +334,9 @@ def _reduce_data(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad)
     storage, offset = _storage_of(tensor)
     arguments = (storage, offset, size, stride, tensor.requires_grad, OrderedDict())
-    if storage.kind.dtype is None:
+    if isinstance(storage, UntypedStorage):
         return _rebuild_tensor_v3, (*arguments, tensor.dtype)
     return _rebuild_tensor_v2, arguments
-
-
-def _bytes_of(root: Array) -> memoryview | bytes:
-    """The memory that `root` owns, in the order it lies in."""
-    if not root.nbytes:
-        return b""
-    if not (root.flags.c_contiguous or root.flags.f_contiguous):
-        # An array that owns its memory may still be a permutation of it; its axes by falling stride are the memory.
-        root = root.transpose(sorted(range(root.ndim), key=lambda axis: -root.strides[axis]))
-    return memoryview(root.reshape(-1, order="A").view(np.uint8)).cast("B")
 
 
 class _Sink:
@@ -534,7 +495,7 @@ class _Reader:
         if self.prefix + "constants.pkl" in names:
             raise RuntimeError("torchcompat reads no TorchScript archives: save the module's state_dict() instead")
         self.move = _mover(map_location)
-        self.loaded: dict[str, _Storage] = {}
+        self.loaded: dict[str, TypedStorage] = {}
         order = self.record("byteorder").decode() if self.prefix + "byteorder" in names else "little"
         if order not in ("little", "big"):
             raise ValueError("Unknown endianness type: " + order)
@@ -549,7 +510,7 @@ class _Reader:
     def record(self, name: str) -> bytes:
         return self.zip.read(self.prefix + name)
 
-    def storage(self, saved: Any) -> _Storage:
+    def storage(self, saved: Any) -> TypedStorage:
         """The storage of a persistent id ``("storage", type, key, location, count)``, read once."""
         if not isinstance(saved, tuple):
             raise AssertionError(f"saved_id must be a tuple, got {type(saved).__name__}")
@@ -559,11 +520,11 @@ class _Reader:
         if not isinstance(kind, _StorageType):
             raise pickle.UnpicklingError(f"expected the type of a storage, but got {kind}")
         if key not in self.loaded:
-            dtype = kind.dtype or DType.by_name["uint8"]
-            self.loaded[key] = self.move(_Storage(self._bytes(key, dtype, int(count)), kind, location), location)
+            storage = UntypedStorage.of(self._elements(key, kind.dtype, int(count)))
+            self.loaded[key] = TypedStorage(self.move(storage, location), kind.dtype)
         return self.loaded[key]
 
-    def _bytes(self, key: str, dtype: DType, count: int) -> Array:
+    def _elements(self, key: str, dtype: DType, count: int) -> Array:
         info = self.zip.getinfo(f"{self.prefix}data/{key}")
         size = count * dtype.itemsize
         if info.file_size < size:
@@ -604,41 +565,41 @@ def _open(f: FileLike) -> Iterator[IO[bytes]]:
     yield f if position == 0 else io.BytesIO(f.read())
 
 
-def _mover(map_location: MapLocation) -> Callable[[_Storage, str], _Storage]:
-    """A function that puts a storage where `map_location` wants it."""
+def _mover(map_location: MapLocation) -> Move:
+    """A function that puts a storage, saved on a named device, where `map_location` wants it."""
     if map_location is None:
         return _restore
     if isinstance(map_location, dict):
         return lambda storage, location: _restore(storage, map_location.get(location, location))
-    if callable(map_location) and not isinstance(map_location, Device):
-        def move(storage: _Storage, location: str) -> _Storage:
-            moved = map_location(storage, location)
-            return _restore(storage, location) if moved is None else moved
-
-        return move
-    if not isinstance(map_location, (str, Device)):
+    if isinstance(map_location, (str, Device)):
+        target = str(map_location)
+        return lambda storage, location: _restore(storage, target)
+    if not callable(map_location):
         raise TypeError(
             "map_location must be a device, a string, a mapping of strings or a function, "
             f"but got {type(map_location).__name__}"
         )
-    target = str(map_location)
-    return lambda storage, location: _restore(storage, target)
+
+    def move(storage: UntypedStorage, location: str) -> UntypedStorage:
+        moved = map_location(storage, location)
+        return _restore(storage, location) if moved is None else moved
+
+    return move
 
 
-def _restore(storage: _Storage, location: str) -> _Storage:
-    device = Device(location)
-    if device.type not in ("cpu", "meta"):
-        kind = device.type
-        if kind == "cuda":
-            raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
-                "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
-                "to map your storages to the CPU."
-            )
+def _restore(storage: UntypedStorage, location: str) -> UntypedStorage:
+    kind = Device(location).type
+    if kind == "cuda":
         raise RuntimeError(
-            "don't know how to restore data location of torch.storage.UntypedStorage (tagged with " + location + ")"
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
+            "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
+            "to map your storages to the CPU."
         )
-    storage.location = location
+    if kind not in ("cpu", "meta"):
+        raise RuntimeError(
+            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
+        )
+    storage.device = Device(location)
     return storage
 
 
