@@ -75,11 +75,17 @@ class Frontend:
 
     def bind_function(self, rec: Record) -> Callable[..., Any]:
         """An irregular operation, written as a plain function of the front end: `def function(F, ...)`."""
-        import functools
+        body = rec.field("function")
 
-        function = functools.partial(rec.field("function"), self)
-        functools.update_wrapper(function, rec.field("function"))
-        function.__doc__ = rec.doc
+        def function(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return body(self, *args, **kwargs)
+            except AutogradError as error:
+                raise self.error(error) from None
+
+        function.__name__ = function.__qualname__ = rec.name
+        function.__doc__, function.__module__ = rec.doc, self.module
+        function.record = rec  # type: ignore[attr-defined]
         return function
 
     def method(self, name: str) -> Callable[..., Any]:

@@ -28,6 +28,8 @@ class RawOps:
             raise AttributeError(name)
         rec = get_record(name)
         function = self._executor.raw_function(rec)
+        if rec.saved_returns:
+            function = _outputs_only(function, len(rec.returns))
         self.__dict__[name] = function
         return function
 
@@ -46,6 +48,13 @@ class RawOps:
         if axes:
             g = np.add.reduce(g, axes, keepdims=True)
         return g.reshape(shape) if lead else g
+
+
+def _outputs_only(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """`function` without what its kernel returns for the gradient only."""
+    if count == 1:
+        return lambda *args, **kwargs: function(*args, **kwargs)[0]
+    return lambda *args, **kwargs: function(*args, **kwargs)[:count]
 
 
 class Executor:
@@ -101,7 +110,8 @@ class Executor:
     def run(self, rec: Record, arrays: dict[str, Any]) -> Any:
         """Carries out an operation on kernel arguments by name (dtype parameters already applied and left out)."""
         defaults = rec.defaults
-        return self.raw_function_cached(rec)(*[arrays.get(p.name, defaults.get(p.name)) for p in rec.params])
+        function = self.raw_function(rec) if rec.saved_returns else self.raw_function_cached(rec)
+        return function(*[arrays.get(p.name, defaults.get(p.name)) for p in rec.params])
 
     def raw_function_cached(self, rec: Record) -> Callable[..., Any]:
         """`raw_function`, looked up once per operation."""

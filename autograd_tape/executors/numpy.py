@@ -25,7 +25,12 @@ class NumpyExecutor(Executor):
             if half is not None:
                 results = kernel(*[_widen(v) for v in values])
                 narrow = lambda r: r.astype(half) if np.asarray(r).dtype == np.float32 else r  # noqa: E731
-                return type(results)(map(narrow, results)) if isinstance(results, (tuple, list)) else narrow(np.asarray(results))
+                if isinstance(results, list):
+                    return [narrow(r) for r in results]
+                if isinstance(results, tuple):
+                    count = len(rec.returns)
+                    return (*[narrow(r) for r in results[:count]], *results[count:])
+                return narrow(np.asarray(results))
         return kernel(*values)
 
 

@@ -122,6 +122,8 @@ def _saved(rec: Record, scalar: str | None = None) -> list[str]:
             elif q.type.endswith("?"):
                 shape = f"(None if {q.name} is None else {shape})"
             items.append(shape)
+        elif name in rec.saved_returns:
+            items.append(f"_r{len(rec.returns) + rec.saved_returns.index(name)}")
         else:
             nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
             items.append(f"(_r{nr}, _v{nr}, 0, _k{nr})")
@@ -187,8 +189,8 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
     """Statements that turn `_r` into the output tensors, record the entry, and return."""
     out: list[str] = []
     count = len(rec.returns)
-    if count > 1:
-        out.append(", ".join(f"_r{i}" for i in range(count)) + ", = _r")
+    if count + len(rec.saved_returns) > 1:
+        out.append(", ".join(f"_r{i}" for i in range(count + len(rec.saved_returns))) + ", = _r")
     else:
         out.append("_r0 = _r")
     saved = _saved(rec, scalar) if rec.differentiable else []
@@ -334,6 +336,10 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
             after += [guard] + ["    " + c for c in check]
         elif p is not None or (name.endswith("_shape") and name[:-6] in params):
             targets.append(name)
+        elif name in rec.saved_returns:
+            targets.append(name)
+            if recorded:
+                after.append(f"if {name}.__class__ is ndarray: {name} = F.wrap({name})")
         else:
             nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
             targets.append(f"_o{i}")
@@ -380,7 +386,7 @@ def node_class(rec: Record) -> type[TapeEntry]:
         return found
     from ..backward import stale, unpack
 
-    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS}
+    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "ndarray": np.ndarray}
     for target, function, _ in rec.vjps:
         namespace["vjp" if target is None else f"vjp_{target}"] = function
     methods = {}

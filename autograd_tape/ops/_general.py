@@ -233,6 +233,9 @@ class General:
         arrays: list[np.ndarray] = []
         kinds: list[Kind] = []
         for i, array in enumerate(results):
+            if i >= len(rec.returns) and not rec.returns_list:  # saved for the gradient only
+                arrays.append(array)
+                continue
             array = np.asarray(array)
             if rec.result == "same" and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
                 array = array.astype(compute.np)
@@ -316,6 +319,8 @@ class General:
             elif name.endswith("_shape") and name[:-6] in params:
                 x = values[name[:-6]]
                 saved.append([t._data.shape for t in x] if isinstance(x, (tuple, list)) else x._data.shape if isinstance(x, TensorRef) else None if x is None else ())
+            elif name in rec.saved_returns:
+                saved.append(results[len(rec.returns) + rec.saved_returns.index(name)])
             else:
                 nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
                 if outputs[nr]._v is None:

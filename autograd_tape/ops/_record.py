@@ -97,7 +97,7 @@ class Record:
         return value.__func__ if isinstance(value, staticmethod) else value
 
     @cached_property
-    def _parsed(self) -> tuple[tuple[Param, ...], tuple[tuple[str, str], ...]]:
+    def _parsed(self) -> tuple[tuple[Param, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
         head, _, tail = self.schema.rpartition("->")
         inner = head[head.index("(") + 1: head.rindex(")")]
         params, keyword_only = [], False
@@ -114,7 +114,8 @@ class Record:
             returns = tuple((m[0], m[1]) for m in (r.split() for r in _split(tail[1:-1])))
         else:
             returns = ((tail, "result"),)
-        return tuple(params), returns
+        saved = tuple([name for t, name in returns if t == "Saved"])
+        return tuple(params), returns[:len(returns) - len(saved)], saved
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -125,6 +126,12 @@ class Record:
     def returns(self) -> tuple[tuple[str, str], ...]:
         """(type, name) of each output."""
         return self._parsed[1]
+
+    @property
+    def saved_returns(self) -> tuple[str, ...]:
+        """What kernels return after the outputs, for the gradient only: "-> (Tensor result, Saved mean, Saved rstd)". No tensor is
+        made of it, and gradients take it as constant."""
+        return self._parsed[2]
 
     @property
     def returns_list(self) -> bool:
