@@ -68,24 +68,43 @@ class Frontend:
                     found = compile_function(rec, self, inplace=True)
             if found is None:
                 rec = get_record(name)
-                found = self.functions.get(rec.name) or rec.field("function") and self.bind_function(rec) or compile_function(rec, self)
+                found = self.functions.get(rec.name) or (
+                    self.bind_function(rec) if rec.field("function") or rec.field("make") else compile_function(rec, self))
                 self.functions[rec.name] = found
             self.functions[name] = found
         return found
 
     def bind_function(self, rec: Record) -> Callable[..., Any]:
-        """An irregular operation, written as a plain function of the front end: `def function(F, ...)`."""
-        body = rec.field("function")
+        """An irregular operation, written as a plain function of the front end: `def function(F, ...)`; or, where its quiet path
+        is written by hand, `def make(F)` that returns it. The first kind is given a frame that words its errors."""
+        import inspect
 
-        def function(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return body(self, *args, **kwargs)
-            except AutogradError as error:
-                raise self.error(error) from None
+        from .ops._compile import execute
 
-        function.__name__ = function.__qualname__ = rec.name
-        function.__doc__, function.__module__ = rec.doc, self.module
-        function.record = rec  # type: ignore[attr-defined]
+        make = rec.field("make")
+        if make is not None:
+            function = make(self)
+        else:
+            inner = rec.field("function")
+            cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError}
+            head, call = [], []
+            for p in list(inspect.signature(inner).parameters.values())[1:]:
+                mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+                if p.kind is p.KEYWORD_ONLY and not any(h.startswith("*") for h in head):
+                    head.append("*")
+                default = ""
+                if p.default is not p.empty:
+                    default = f"=_default_{p.name}"
+                    cells[default[1:]] = p.default
+                head.append(mark + p.name + default)
+                call.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else mark + p.name)
+            text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n"
+                    f"        try: return _inner({', '.join(['_F', *call])})\n"
+                    f"        except _Error as _e: raise _F.error(_e) from None\n    return {rec.name}\n")
+            function = execute(text, "make", f"<{rec.name}: {self.name}>", {})(**cells)
+        function.__doc__ = rec.doc
+        function.__module__, function.__qualname__ = self.module, rec.name
+        function.record = rec
         return function
 
     def method(self, name: str) -> Callable[..., Any]:
@@ -288,7 +307,7 @@ OPERATORS = {
     "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__and__": "bitwise_and",
     "__rand__": "bitwise_and", "__or__": "bitwise_or", "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
     "__invert__": "bitwise_not", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift", "__rsub__": "rsub",
-    "__getitem__": "getitem",
+    "__getitem__": "getitem", "__setitem__": "setitem",
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_", "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
     "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",

@@ -75,7 +75,7 @@ class Executor:
 
     def status(self, rec: Record) -> str:
         """"native", "composite" or "missing"."""
-        if self.kernel(rec) is not None or rec.field("function") is not None:
+        if self.kernel(rec) is not None or rec.field("function") is not None or rec.field("make") is not None:
             return "native"
         return "composite" if rec.field("compose") is not None else "missing"
 

@@ -230,6 +230,7 @@ class General:
     def _finish(self, results: Sequence[Any], compute: DType | None, device: Device, values: dict[str, Any]
                 ) -> tuple[list[np.ndarray], list[Kind]]:
         rec = self.rec
+        asked = any(p.type == "dtype?" and values[p.name] is not None for p in rec.params)
         arrays: list[np.ndarray] = []
         kinds: list[Kind] = []
         for i, array in enumerate(results):
@@ -237,7 +238,7 @@ class General:
                 arrays.append(array)
                 continue
             array = np.asarray(array)
-            if rec.result == "same" and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
+            if (rec.result == "same" or asked) and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
                 array = array.astype(compute.np)
             arrays.append(array)
             kinds.append(kind(dtype_of(array), device))
