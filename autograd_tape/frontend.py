@@ -113,7 +113,11 @@ class Frontend:
         if found is None:
             function = self.function(name)
             rec = get_record(name if name in RECORDS or name in ALIASES else name[:-1])
-            found = function if rec.varargs is None else _spread(function, rec)
+            own = rec.field("method")
+            if own is not None:
+                found = self.bind_function(rec, own)
+            else:
+                found = function if rec.varargs is None else _spread(function, rec)
             if not isinstance(found, FunctionType):
                 found = _as_function(found)
             self.methods[name] = found

@@ -141,9 +141,14 @@ def _kind(rec: Record, nr: int) -> str:
     return f"(_k if _r{nr}.dtype is _k.np else KINDS[_r{nr}.dtype])"
 
 
+def _scalar_operand(rec: Record) -> Param | None:
+    """The Operand that the quiet path also takes as a Python number: the last one."""
+    return next((p for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
+
+
 def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
-    """(statement that sets `_k`, condition of the quiet path)."""
-    quiet = "Q_ALL" if rec.quiet == "all" else "Q_FLOAT"
+    """(statement that sets `_k`, condition of the quiet path). `scalar` names an Operand that is a Python number here."""
+    quiet = "Q_ALL" if rec.quiet == "all" and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
     main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
     if main is None:
@@ -170,19 +175,22 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
 
 def _meta(rec: Record, scalar: str | None = None) -> list[str]:
     """Statements that set `_n.meta`, what gradients are fitted to where inputs were broadcast."""
-    params = [p for p in rec.differentiable_params]
-    if not rec.broadcasts or scalar is not None and len(params) <= 2:
+    if not rec.broadcasts or scalar is not None and len(rec.tensor_params) <= 2:
         return ["_n.meta = None"]
-    names = [f"_s{i}" for i in range(len(params))]
-    lines = [f"{n} = " + (f"None if {p.name} is None else {p.name}._data.shape" if p.type == "Tensor?" else f"{p.name}._data.shape")
-             for n, p in zip(names, params)]
-    same = " == ".join(names) + (f" == _r0.shape" if rec.family not in ("binary",) else "")
-    metas = ", ".join(f"({n}, _k.np)" for n in names)
-    return lines + [f"_n.meta = None if {same} else ({metas},)"]
+    lines, shapes, metas = [], [], []
+    for i, p in enumerate(rec.differentiable_params):
+        if p.name == scalar:
+            metas.append("None")
+            continue
+        shapes.append(f"_s{i}")
+        metas.append(f"(_s{i}, _k.np)")
+        lines.append(f"_s{i} = " + (f"None if {p.name} is None else " if p.type == "Tensor?" else "") + f"{p.name}._data.shape")
+    same = " == ".join(shapes if rec.family == "binary" and len(shapes) > 1 else [*shapes, "_r0.shape"])
+    return lines + [f"_n.meta = None if {same} else ({', '.join(metas)},)"]
 
 
-def _call(rec: Record) -> str:
-    return "kernel(" + ", ".join(_raw(p) for p in rec.params if p.passed) + ")"
+def _call(rec: Record, scalar: str | None = None) -> str:
+    return "kernel(" + ", ".join("_o" if p.name == scalar else _raw(p) for p in rec.params if p.passed) + ")"
 
 
 def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> list[str]:
@@ -250,32 +258,26 @@ def forward_source(rec: Record) -> str:
     with_out = rec.out and rec.family != "view" and not rec.returns_list
     lines = [f"def {rec.name}({rec.signature(with_out=with_out)}):"]
     args = "(" + ", ".join(p.name for p in rec.params) + ("," if rec.params else "") + ")"
-    operand = rec.params[1] if rec.family in ("binary", "compare") and len(rec.params) > 1 else None
+    operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, f"    return general({args}{', out' if with_out else ''})"]) + "\n"
     lines.append("    try:")
+    set_k, quiet = _quiet_test(rec)
     if operand is not None:
-        extra = [f"{p.name} == {p.default}" for p in rec.params[2:] if p.name == "alpha"]
-        extra += [f"{p.name} is None" for p in rec.params[2:] if p.type in ("dtype?",)]
-        test = " and ".join([*guard, *extra]) or "True"
-        set_k, quiet = _quiet_test(rec)
-        rest = "".join(f", {p.name}" for p in rec.params[2:] if p.passed)
+        set_k, quiet_scalar = _quiet_test(rec, operand.name)
         lines += [f"        _c = {operand.name}.__class__",
-                  f"        _k = {rec.params[0].name}._k",
-                  f"        if _c is float or _c is int:",
-                  f"            if _k in Q_FLOAT and {test}:",
+                  f"        {set_k}",
+                  "        if _c is float or _c is int:",
+                  f"            if {' and '.join([*guard, quiet_scalar])}:",
                   f"                _o = _k.scalars.get({operand.name})",
                   f"                if _o is None: _o = _k.scalar({operand.name})",
-                  f"                _r = kernel({rec.params[0].name}._data, _o{rest})"]
+                  f"                _r = {_call(rec, operand.name)}"]
         lines += _wrap(rec, operand.name, " " * 16)
-        lines += [f"        elif {quiet} and {test}:",
-                  f"            _r = kernel({rec.params[0].name}._data, {operand.name}._data{rest})"]
+        lines += [f"        elif {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
         lines += _wrap(rec)
     else:
-        set_k, quiet = _quiet_test(rec)
-        test = " and ".join([*guard, quiet])
-        lines += [f"        {set_k}", f"        if {test}:", f"            _r = {_call(rec)}"]
+        lines += [f"        {set_k}", f"        if {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
         lines += _wrap(rec)
     lines += ["    except STUMBLES: pass", f"    return general({args}{', out' if with_out else ''})"]
     return "\n".join(lines) + "\n"
@@ -287,24 +289,25 @@ def inplace_source(rec: Record) -> str:
     args = "(" + ", ".join(p.name for p in rec.params) + ",)"
     first = rec.params[0].name
     if rec.family in ("binary", "unary") and isinstance(rec.field("numpy"), np.ufunc):
-        operand = rec.params[1] if rec.family == "binary" else None
-        extra = [f"{p.name} == {p.default}" for p in rec.params[1:] if p.name == "alpha"]
-        extra += [f"{p.name} is None" for p in rec.params[1:] if p.type == "dtype?"]
-        test = "".join(f" and {e}" for e in extra)
+        other = rec.params[1] if rec.family == "binary" else None
+        operand = _scalar_operand(rec)
+        # A ufunc knows nothing of further parameters, so they must have their defaults here.
+        test = "".join(f" and {p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in rec.params[1:] if p.default is not None)
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" else "Q_FLOAT"
         finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:
             lines += [f"        _c = {operand.name}.__class__",
-                      f"        if _c is float or _c is int:",
+                      "        if _c is float or _c is int:",
                       f"            if _k in Q_FLOAT and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
                       f"                kernel(_a, _o, _a)"]
             lines += [" " * 16 + line for line in finish]
-            lines += [f"        elif _k in {quiet} and {operand.name}._k is _k and (({first}._node is None and {operand.name}._node is None) "
-                      f"or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
-                      f"            kernel(_a, {operand.name}._data, _a)"]
+        if other is not None:
+            lines += [f"        {'if' if operand is None else 'elif'} _k in {quiet} and {other.name}._k is _k and (({first}._node is None and "
+                      f"{other.name}._node is None) or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+                      f"            kernel(_a, {other.name}._data, _a)"]
         else:
             lines += [f"        if _k in {quiet} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
                       "            kernel(_a, _a)"]

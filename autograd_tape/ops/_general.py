@@ -123,6 +123,11 @@ class General:
             handled = frontend.intercept(self, args, out, inplace)
             if handled is not NotImplemented:
                 return handled
+            redirect = self.rec.field("redirect")
+            target = None if redirect is None else redirect(*args)
+            if target is not None:
+                function = frontend.function(target[0] + "_" if inplace else target[0])
+                return function(*target[1]) if out is None else function(*target[1], out=out)
             return self.run(args, out, inplace)
         except AutogradError as error:
             raise frontend.error(error) from None
@@ -213,7 +218,8 @@ class General:
                     data = data.astype(np.int64)
                 arrays[p.name] = self._cast(data, compute) if p.differentiable else data
             elif p.type == "Operand" and value is not None:
-                arrays[p.name] = np.array(value, compute.np if compute is not None else None)
+                # astype wraps integers that are out of range, as torch does, where the constructor refuses or warns.
+                arrays[p.name] = np.asarray(value) if compute is None else np.asarray(value).astype(compute.np)
             elif p.name == "alpha":
                 if value != 1:
                     scaled = rec.params[1].name

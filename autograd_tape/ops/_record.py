@@ -70,6 +70,9 @@ class Record:
                           Returns the gradient of the only differentiable input, or a tuple with one per input.
     `vjp_<input>(F, grad, ...)`  the gradient with respect to one input, computed only when wanted
     `shape(...)`          the output's shape from the inputs' shapes (for the meta executor and for early errors)
+    `redirect(...)`       (name, arguments) of the operation that carries out a call with such arguments, or None: `clamp` with
+                          tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
+    `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input
