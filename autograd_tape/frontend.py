@@ -74,18 +74,18 @@ class Frontend:
             self.functions[name] = found
         return found
 
-    def bind_function(self, rec: Record) -> Callable[..., Any]:
+    def bind_function(self, rec: Record, inner: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """An irregular operation, written as a plain function of the front end: `def function(F, ...)`; or, where its quiet path
         is written by hand, `def make(F)` that returns it. The first kind is given a frame that words its errors."""
         import inspect
 
         from .ops._compile import execute
 
-        make = rec.field("make")
+        make = rec.field("make") if inner is None else None
         if make is not None:
             function = make(self)
         else:
-            inner = rec.field("function")
+            inner = rec.field("function") if inner is None else inner
             cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError}
             head, call = [], []
             for p in list(inspect.signature(inner).parameters.values())[1:]:
