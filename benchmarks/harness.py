@@ -52,9 +52,8 @@ class Result:
     @property
     def noise(self) -> float:
         """How far the median over the rounds lies above the minimum, on the worse side; 0.1 means 10 per cent."""
-        return max(
-            (statistics.median(times) / min(times) - 1 for times in (self.ours, self.theirs) if times), default=0.0
-        )
+        measured = [times for times in (self.ours, self.theirs) if times and min(times) > 0]
+        return max((statistics.median(times) / min(times) - 1 for times in measured), default=0.0)
 
 
 def geometric_mean(ratios: Iterable[float | None]) -> float | None:

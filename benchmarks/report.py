@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.harness import Result, geometric_mean
 
 VECTOR_FLAGS = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}
+DISTURBED = 0.3  # noise above which a single ratio says little
 TICKS = tuple(factor * 10.0**power for power in range(-3, 5) for factor in (1, 2, 5))
 INTRODUCTION = """# Benchmarks
 
@@ -22,7 +23,7 @@ numbers are made.
 
 
 def machine() -> str:
-    """Architecture, number of CPUs and vector extensions; nothing that names the host."""
+    """Architecture, number of CPUs, vector extensions and load; nothing that names the host."""
     flags: set[str] = set()
     try:
         with open("/proc/cpuinfo") as lines:
@@ -33,7 +34,8 @@ def machine() -> str:
     except OSError:
         pass  # not Linux: the flags stay unknown
     extensions = [label for flag, label in VECTOR_FLAGS.items() if flag in flags]
-    return ", ".join([platform.system(), platform.machine(), f"{os.cpu_count()} CPUs", *extensions])
+    load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
+    return ", ".join([platform.system(), platform.machine(), f"{os.cpu_count()} CPUs", *extensions, load])
 
 
 def quantity(value: float, unit: str) -> str:
@@ -77,6 +79,8 @@ def markdown(results: Sequence[Result], facts: dict[str, dict[str, Any]], comman
     ]
     for side, fact in facts.items():
         lines.append(f"- {side} {fact['version']}: Python {fact['python']}, NumPy {fact['numpy']}")
+    disturbed = sum(r.noise > DISTURBED for r in results)
+    lines.append(f"- disturbed: the noise of {disturbed} of {len(results)} workloads is above {DISTURBED:.0%}")
     if "torch" in facts:
         lines += [
             "",

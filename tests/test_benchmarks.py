@@ -152,6 +152,8 @@ def test_report_shows_means_ratios_and_growth() -> None:
     assert "| a + b | 1 us | 2 us | 0.50 | 0% |" in text
     assert "| growth | 1.5 MiB | 0.0 MiB | – | – |" in text
     assert "results.png" in text and "None." in text
+    assert "noise of 0 of 3 workloads is above 30%" in text
+    assert "noise of 1 of 1" in report.markdown([result([1.0, 2.0, 2.0], [1.0])], FACTS, "c", 3, plot=False)
 
 
 def test_plot_is_written(tmp_path: Path) -> None:
