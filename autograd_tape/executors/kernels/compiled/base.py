@@ -31,14 +31,14 @@ def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Callable[...
 
 
 def _by_type(single: Any, double: Any) -> Any:
-    """A function that in compiled code means ``single`` for float32 and ``double`` for float64."""
+    """A function that in compiled code means ``single`` for float32 (or an array of it), else ``double``."""
 
     def stub(x: Any) -> Any:
         raise NotImplementedError("only compiled code can call this")
 
     @overload(stub, jit_options=_POLY, strict=False)
     def choose(x: Any) -> Any:
-        return single if x == types.float32 else double
+        return single if getattr(x, "dtype", x) == types.float32 else double
 
     return stub
 
@@ -261,17 +261,30 @@ sigmoid = _by_type(_sigmoid4, _sigmoid8)
 taylor8 = register_jitable(**_POLY)(_taylor8)
 
 
-@register_jitable(**{**_POLY, "fastmath": {"nnan", "nsz", "reassoc"}, "forceinline": False})
-def largest(row):
-    """The maximum of a 1-d array; anything at all if a NaN is among its elements.
+# The maximum of a row, by comparing the bit patterns as integers (with the magnitude bits of negative numbers inverted they
+# are in the order of the numbers).  LLVM makes SIMD code of that, but none of a floating-point maximum.  The result for a
+# row with a NaN is that NaN or the maximum of the rest: callers subtract it from the row, so the NaN survives either way.
 
-    The freedom about NaN is what makes this loop SIMD code.  Callers subtract the result from the row, so a NaN element
-    stays NaN whatever is returned here.
-    """
-    m = row[0]
-    for i in range(1, row.size):
-        m = row[i] if row[i] > m else m
-    return m
+
+def _largest4(row):
+    bits = row.view(i4)
+    m = i4(-2147483647)
+    for i in range(bits.size):
+        b = bits[i]
+        m = max(m, b ^ ((b >> i4(31)) & i4(0x7FFFFFFF)))
+    return i4(m ^ ((m >> i4(31)) & i4(0x7FFFFFFF))).view(f4)
+
+
+def _largest8(row):
+    bits = row.view(i8)
+    m = i8(-9223372036854775807)
+    for i in range(bits.size):
+        b = bits[i]
+        m = max(m, b ^ ((b >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF)))
+    return i8(m ^ ((m >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF))).view(f8)
+
+
+largest = _by_type(_largest4, _largest8)
 
 
 # Sums over rows of any length: short runs in the array's precision (SIMD), added up in double precision.

@@ -1,0 +1,403 @@
+"""Convolution with its vjp: windows gathered into columns, then one matrix product per sample and group.
+
+Shapes are torch's: input (N, C, *spatial), weight (O, C // groups, *kernel), bias (O,).  ``convnd`` handles any number of
+spatial axes in NumPy; ``conv2d`` adds compiled gathering, a depthwise kernel, and 1x1 windows without columns.
+Transposed convolution is the vjp of convolution for its input.  Half precision computes in float32.
+
+Source: Chellapilla, Puri and Simard, "High performance convolutional neural networks for document processing" (2006).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from threading import local
+
+import numpy as np
+
+from . import blas, pool
+from ._compile import LazyModule, compute_array, contiguous, state
+from .pool import parallel_for, parallel_rows
+
+__all__ = [
+    "conv2d",
+    "conv2d_backward",
+    "conv_output_size",
+    "conv_transposend",
+    "conv_transposend_backward",
+    "convnd",
+    "convnd_backward",
+]
+
+_compiled = LazyModule("conv")
+_scratch = local()
+
+Ints = tuple[int, ...]
+Needs = tuple[bool, bool, bool]
+Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
+
+
+def conv_output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """The spatial output shape.
+
+    >>> conv_output_size((28, 28), (3, 3), (2, 2), (1, 1), (1, 1))
+    (14, 14)
+    """
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True)
+    )
+
+
+def _check(x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Ints:
+    """The spatial output shape, after the checks that torch makes."""
+    if x.shape[1] != w.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
+            f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+        )
+    if w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(w.shape)} instead"
+        )
+    size = conv_output_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    if min(size, default=1) < 1:
+        padded = " x ".join(str(n + 2 * p) for n, p in zip(x.shape[2:], padding, strict=True))
+        reach = " x ".join(str(d * (k - 1) + 1) for k, d in zip(w.shape[2:], dilation, strict=True))
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({padded}). Kernel size: ({reach}). "
+            "Kernel size can't be greater than actual input size"
+        )
+    return size
+
+
+def _pad(x: np.ndarray, padding: Ints) -> np.ndarray:
+    """``x`` with zeros around its spatial axes."""
+    if not any(padding):
+        return x
+    padded = np.zeros(x.shape[:2] + tuple(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)), x.dtype)
+    inner = tuple(slice(p, p + n) for n, p in zip(x.shape[2:], padding, strict=True))
+    padded[(slice(None), slice(None), *inner)] = x
+    return padded
+
+
+def _columns(x: np.ndarray, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """Windows of ``x`` as (N, groups, C // groups * prod(kernel), prod(size))."""
+    x = _pad(x, padding)
+    n, c = x.shape[:2]
+    spatial = x.strides[2:]
+    windows = np.lib.stride_tricks.as_strided(
+        x,
+        (n, c, *kernel, *size),
+        x.strides[:2]
+        + tuple(d * step for d, step in zip(dilation, spatial, strict=True))
+        + tuple(s * step for s, step in zip(stride, spatial, strict=True)),
+        writeable=False,
+    )
+    return windows.reshape(n, groups, c // groups * prod(kernel), prod(size))
+
+
+def _add_columns(cols: np.ndarray, shape: Ints, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> np.ndarray:
+    """The transpose of ``_columns``: an array of ``shape`` with every window entry added where it came from."""
+    n, c = shape[:2]
+    padded = np.zeros((n, c, *(m + 2 * p for m, p in zip(shape[2:], padding, strict=True))), cols.dtype)
+    parts = cols.reshape(n, c, *kernel, *size)
+    for offset in np.ndindex(*kernel):
+        where = tuple(
+            slice(o * d, o * d + s * (m - 1) + 1, s) for o, d, s, m in zip(offset, dilation, stride, size, strict=True)
+        )
+        padded[(slice(None), slice(None), *where)] += parts[(slice(None), slice(None), *offset)]
+    inner = tuple(slice(p, p + m) for m, p in zip(shape[2:], padding, strict=True))
+    return np.ascontiguousarray(padded[(slice(None), slice(None), *inner)])
+
+
+def convnd(
+    x: np.ndarray, w: np.ndarray, b: np.ndarray | None, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
+) -> np.ndarray:
+    """Convolution (cross-correlation) over any number of spatial axes; returns (N, O, *size).
+
+    >>> convnd(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), None, (1,), (0,), (1,))
+    array([[[1., 3., 5.]]])
+    """
+    size = _check(x, w, stride, padding, dilation, groups)
+    c, weight = compute_array(x), compute_array(w)
+    n, out = x.shape[0], w.shape[0]
+    cols = _columns(c, w.shape[2:], size, stride, padding, dilation, groups)
+    y = np.matmul(weight.reshape(groups, out // groups, prod(w.shape[1:])), cols).reshape(n, out, *size)
+    if b is not None:
+        y += b.astype(y.dtype, copy=False).reshape(out, *(1,) * len(size))
+    return y.astype(x.dtype, copy=False)
+
+
+def _input_columns_grad(g: np.ndarray, w: np.ndarray, groups: int) -> np.ndarray:
+    """Gradients of the columns (N, groups, K, L) from ``g`` (N, groups, O // groups, L)."""
+    flat = w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:]))
+    return np.matmul(flat.swapaxes(1, 2), g)
+
+
+def convnd_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    w: np.ndarray,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int = 1,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients for ``(x, w, b)`` of ``convnd`` (those not needed are ``None``)."""
+    size, kernel = grad.shape[2:], w.shape[2:]
+    c, weight = compute_array(x), compute_array(w)
+    n, out = grad.shape[:2]
+    g = contiguous(grad.astype(c.dtype, copy=False)).reshape(n, groups, out // groups, prod(size))
+    dx = dw = db = None
+    if needs[0]:
+        cols = _input_columns_grad(g, weight, groups)
+        dx = _add_columns(cols, x.shape, kernel, size, stride, padding, dilation).astype(x.dtype, copy=False)
+    if needs[1]:
+        cols = _columns(c, kernel, size, stride, padding, dilation, groups)
+        total = np.zeros((groups, out // groups, prod(w.shape[1:])), c.dtype)
+        for sample in range(n):
+            total += np.matmul(g[sample], cols[sample].swapaxes(1, 2))
+        dw = total.reshape(w.shape).astype(w.dtype, copy=False)
+    if needs[2]:
+        db = g.sum((0, 3)).reshape(out).astype(w.dtype, copy=False)
+    return dx, dw, db
+
+
+def conv_transposend(
+    x: np.ndarray,
+    w: np.ndarray,
+    b: np.ndarray | None,
+    stride: Ints,
+    padding: Ints,
+    output_padding: Ints,
+    dilation: Ints,
+    groups: int = 1,
+) -> np.ndarray:
+    """Transposed convolution: ``x`` (N, C, *spatial), ``w`` (C, O // groups, *kernel), result (N, O, *size).
+
+    >>> conv_transposend(np.ones((1, 1, 2)), np.ones((1, 1, 2)), None, (1,), (0,), (0,), (1,))
+    array([[[1., 2., 1.]]])
+    """
+    kernel = w.shape[2:]
+    size = tuple(
+        (n - 1) * s - 2 * p + d * (k - 1) + o + 1
+        for n, k, s, p, o, d in zip(x.shape[2:], kernel, stride, padding, output_padding, dilation, strict=True)
+    )
+    shape = (x.shape[0], w.shape[1] * groups, *size)
+    backward = conv2d_input_grad if len(size) == 2 else convnd_input_grad
+    y = backward(x, w, shape, stride, padding, dilation, groups)
+    if b is not None:
+        y += b.astype(y.dtype, copy=False).reshape(-1, *(1,) * len(size))
+    return y
+
+
+def conv_transposend_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    w: np.ndarray,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int = 1,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients for ``(x, w, b)`` of ``conv_transposend``: a convolution of ``grad``, and the one of roles exchanged."""
+    forward, backward = (conv2d, conv2d_backward) if grad.ndim == 4 else (convnd, convnd_backward)
+    # Rows and columns that output_padding added beyond the last window get no gradient through the windows.
+    dx = forward(grad, w, None, stride, padding, dilation, groups) if needs[0] else None
+    if dx is not None and dx.shape != x.shape:
+        dx = np.ascontiguousarray(dx[tuple(slice(0, n) for n in x.shape)])
+    dw = backward(x, grad, w, stride, padding, dilation, groups, (False, True, False))[1] if needs[1] else None
+    db = grad.sum((0, *range(2, grad.ndim))) if needs[2] else None
+    return dx, dw, db
+
+
+def convnd_input_grad(
+    grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """The gradient for an input of ``shape`` alone, in NumPy."""
+    n, out = grad.shape[:2]
+    size = grad.shape[2:]
+    g, weight = contiguous(compute_array(grad)), compute_array(w)
+    cols = _input_columns_grad(g.reshape(n, groups, out // groups, prod(size)), weight, groups)
+    return _add_columns(cols, shape, w.shape[2:], size, stride, padding, dilation).astype(grad.dtype, copy=False)
+
+
+# Two spatial axes: compiled.
+
+
+def _buffer(shape: Ints, dtype: np.dtype) -> np.ndarray:
+    """A scratch array that each thread keeps, so that columns do not cost fresh pages for every sample."""
+    size = prod(shape)
+    kept = getattr(_scratch, "buffer", None)
+    if kept is None or kept.size < size * dtype.itemsize:
+        kept = np.empty(size * dtype.itemsize, np.uint8)
+        if kept.size <= 1 << 24:  # do not hold on to giants
+            _scratch.buffer = kept
+    return kept[: size * dtype.itemsize].view(dtype).reshape(shape)
+
+
+def _samples(n: int, work: int, fn: object) -> None:
+    """``fn(start, stop)`` over samples: whole samples per thread with BLAS on one thread each, if there are enough."""
+    if n >= pool.get_num_threads() > 1 and n * work > 1 << 16:
+        with blas.one_blas_thread() as controlled:
+            if controlled:
+                parallel_for(n, 1, fn)  # type: ignore[arg-type]
+                return
+    fn(0, n)  # type: ignore[operator]
+
+
+def _pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
+    return kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
+
+
+def conv2d(
+    x: np.ndarray, w: np.ndarray, b: np.ndarray | None, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
+) -> np.ndarray:
+    """Convolution of ``x`` (N, C, H, W) with ``w`` (O, C // groups, KH, KW).
+
+    >>> conv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 2, 2)), None, (1, 1), (0, 0), (1, 1))
+    array([[[[4.]]]])
+    """
+    size = _check(x, w, stride, padding, dilation, groups)
+    n, channels, height, width = x.shape
+    out, per_group, kh, kw = w.shape
+    length, taps = size[0] * size[1], kh * kw
+    if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
+        return convnd(x, w, b, stride, padding, dilation, groups)
+    c = contiguous(compute_array(x))
+    weight = contiguous(compute_array(w).astype(c.dtype, copy=False))
+    y = np.empty((n, out, *size), c.dtype)
+    geometry = (*stride, *padding, *dilation)
+    if per_group == 1 and not _pointwise((kh, kw), stride, padding):
+        run = _compiled.depthwise[c.dtype.char]
+        planes = c.reshape(n * channels, height, width), weight.reshape(out, kh, kw), y.reshape(n * out, *size)
+        multiplier = out // channels
+        parallel_rows(n * out, length * taps, lambda start, stop: run(*planes, multiplier, *geometry, start, stop))
+    else:
+        flat = weight.reshape(groups, out // groups, per_group * taps)
+        ys = y.reshape(n, groups, out // groups, length)
+        if _pointwise((kh, kw), stride, padding):
+            xs = c.reshape(n, groups, per_group, length)
+            _samples(n, channels * length, lambda start, stop: np.matmul(flat, xs[start:stop], out=ys[start:stop]))
+        else:
+            gather = _compiled.im2col[c.dtype.char]
+
+            def run_samples(start: int, stop: int) -> None:
+                cols = _buffer((channels, taps, length), c.dtype)
+                for sample in range(start, stop):
+                    gather(c[sample], cols, kh, kw, *geometry, *size, 0, channels)
+                    np.matmul(flat, cols.reshape(groups, per_group * taps, length), out=ys[sample])
+
+            _samples(n, channels * taps * length, run_samples)
+    if b is not None:
+        y += b.astype(c.dtype, copy=False).reshape(out, 1, 1)
+    return y.astype(x.dtype, copy=False)
+
+
+def conv2d_input_grad(
+    grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """The gradient for an input of ``shape`` (N, C, H, W) alone."""
+    n, out, *rest = grad.shape
+    size = tuple(rest)
+    _, per_group, kh, kw = w.shape
+    length, taps, channels = size[0] * size[1], kh * kw, per_group * groups
+    if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
+        return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
+    g = contiguous(compute_array(grad))
+    weight = contiguous(compute_array(w).astype(g.dtype, copy=False))
+    dx = np.empty(shape, g.dtype)
+    geometry = (*stride, *padding, *dilation)
+    if per_group == 1 and not _pointwise((kh, kw), stride, padding):
+        run = _compiled.depthwise_dx[g.dtype.char]
+        planes = g.reshape(n * out, *size), weight.reshape(out, kh, kw), dx.reshape(n * channels, *shape[2:])
+        multiplier = out // channels
+        work = multiplier * length * taps
+        parallel_rows(n * channels, work, lambda start, stop: run(*planes, multiplier, *geometry, start, stop))
+        return dx.astype(grad.dtype, copy=False)
+    flat = weight.reshape(groups, out // groups, per_group * taps).swapaxes(1, 2)
+    gs = g.reshape(n, groups, out // groups, length)
+    if _pointwise((kh, kw), stride, padding):
+        xs = dx.reshape(n, groups, per_group, length)
+        _samples(n, channels * length, lambda start, stop: np.matmul(flat, gs[start:stop], out=xs[start:stop]))
+        return dx.astype(grad.dtype, copy=False)
+    scatter = _compiled.col2im[g.dtype.char]
+
+    def run_samples(start: int, stop: int) -> None:
+        cols = _buffer((channels, taps, length), g.dtype)
+        for sample in range(start, stop):
+            np.matmul(flat, gs[sample], out=cols.reshape(groups, per_group * taps, length))
+            scatter(cols, dx[sample], kh, kw, *geometry, *size, 0, channels)
+
+    _samples(n, channels * taps * length, run_samples)
+    return dx.astype(grad.dtype, copy=False)
+
+
+def _weight_grad(
+    g: np.ndarray, c: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """The gradient for a weight of ``shape`` (O, C // groups, KH, KW) from C-contiguous ``g`` and ``c``."""
+    n, out, *rest = g.shape
+    size = tuple(rest)
+    channels, height, width = c.shape[1:]
+    _, per_group, kh, kw = shape
+    length, taps = size[0] * size[1], kh * kw
+    geometry = (*stride, *padding, *dilation)
+    if per_group == 1 and not _pointwise((kh, kw), stride, padding):
+        dw = np.empty((out, kh, kw), c.dtype)
+        run = _compiled.depthwise_dw[c.dtype.char]
+        planes = g.reshape(n * out, *size), c.reshape(n * channels, height, width), dw
+        multiplier = out // channels
+        parallel_rows(out, n * length * taps, lambda start, stop: run(*planes, n, multiplier, *geometry, start, stop))
+        return dw.reshape(shape)
+    gs = g.reshape(n, groups, out // groups, length)
+    pointwise = _pointwise((kh, kw), stride, padding)
+    gather = None if pointwise else _compiled.im2col[c.dtype.char]
+    # A fixed number of partial sums, added up in order: the result does not depend on which thread was faster.
+    n_parts = min(n, 8)
+    bounds = [n * i // n_parts for i in range(n_parts + 1)]
+    parts = np.zeros((n_parts, groups, out // groups, per_group * taps), c.dtype)
+
+    def run_parts(start: int, stop: int) -> None:
+        cols = None if pointwise else _buffer((channels, taps, length), c.dtype)
+        for part in range(start, stop):
+            for sample in range(bounds[part], bounds[part + 1]):
+                if cols is None or gather is None:
+                    flat = c[sample].reshape(groups, per_group, length)
+                else:
+                    gather(c[sample], cols, kh, kw, *geometry, *size, 0, channels)
+                    flat = cols.reshape(groups, per_group * taps, length)
+                parts[part] += np.matmul(gs[sample], flat.swapaxes(1, 2))
+
+    _samples(n_parts, channels * taps * length, run_parts)
+    return parts.sum(0).reshape(shape)
+
+
+def conv2d_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    w: np.ndarray,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int = 1,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients for ``(x, w, b)`` of ``conv2d`` (those not needed are ``None``)."""
+    n, out, *rest = grad.shape
+    work = n * out * prod(rest) * prod(w.shape[1:])
+    if work < state.fused:
+        return convnd_backward(grad, x, w, stride, padding, dilation, groups, needs)
+    dx = dw = db = None
+    c = contiguous(compute_array(x))
+    g = contiguous(grad.astype(c.dtype, copy=False))
+    if needs[0]:
+        dx = conv2d_input_grad(g, w, x.shape, stride, padding, dilation, groups).astype(x.dtype, copy=False)
+    if needs[1]:
+        dw = _weight_grad(g, c, w.shape, stride, padding, dilation, groups).astype(w.dtype, copy=False)
+    if needs[2]:
+        db = g.reshape(n, out, -1).sum(2).sum(0).astype(w.dtype, copy=False)
+    return dx, dw, db

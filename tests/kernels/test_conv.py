@@ -1,0 +1,134 @@
+"""Convolutions against a loop over windows, and vjps against the adjoint identity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import blas, conv
+
+# input, weight, stride, padding, dilation, groups
+CASES = {
+    "plain": ((2, 3, 7, 8), (4, 3, 3, 3), (1, 1), (0, 0), (1, 1), 1),
+    "padded": ((2, 3, 5, 6), (4, 3, 3, 3), (1, 1), (1, 2), (1, 1), 1),
+    "strided": ((3, 2, 9, 8), (2, 2, 3, 2), (2, 3), (1, 0), (1, 1), 1),
+    "dilated": ((1, 2, 9, 9), (3, 2, 3, 3), (1, 2), (2, 2), (2, 3), 1),
+    "grouped": ((2, 4, 6, 6), (6, 2, 3, 3), (1, 1), (1, 1), (1, 1), 2),
+    "depthwise": ((2, 3, 6, 7), (3, 1, 3, 3), (1, 1), (1, 1), (1, 1), 3),
+    "depthwise multiplied": ((2, 3, 6, 7), (6, 1, 3, 2), (2, 2), (1, 1), (2, 1), 3),
+    "pointwise": ((2, 3, 4, 5), (6, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "pointwise grouped": ((2, 4, 4, 5), (6, 2, 1, 1), (1, 1), (0, 0), (1, 1), 2),
+    "pointwise strided": ((2, 3, 5, 5), (6, 3, 1, 1), (2, 2), (0, 0), (1, 1), 1),
+    "one channel": ((2, 1, 5, 5), (3, 1, 2, 2), (1, 1), (0, 0), (1, 1), 1),
+    "wide padding": ((1, 1, 2, 2), (1, 1, 2, 2), (3, 3), (4, 4), (1, 1), 1),
+    "1d": ((2, 4, 11), (6, 2, 3), (2,), (2,), (2,), 2),
+    "3d": ((2, 2, 4, 5, 6), (3, 2, 2, 3, 2), (1, 2, 1), (1, 1, 0), (2, 1, 1), 1),
+}
+
+
+def _reference(x, w, b, stride, padding, dilation, groups):
+    x, w = x.astype(np.float64), w.astype(np.float64)
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    spatial = w.shape[2:]
+    size = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], spatial, stride, dilation, strict=True)]
+    y = np.zeros((x.shape[0], w.shape[0], *size))
+    per_group, outs = w.shape[1], w.shape[0] // groups
+    for o in range(w.shape[0]):
+        first = o // outs * per_group
+        for at in np.ndindex(*size):
+            window = tuple(
+                slice(i * s, i * s + d * (k - 1) + 1, d) for i, s, d, k in zip(at, stride, dilation, spatial, strict=True)
+            )
+            y[(slice(None), o, *at)] = (x[(slice(None), slice(first, first + per_group), *window)] * w[o]).reshape(len(x), -1).sum(1)
+    return y if b is None else y + b.reshape(-1, *[1] * len(size))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_forward_and_vjp(case, kernels, dtype, rng, close):
+    x_shape, w_shape, *geometry = case
+    x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
+    b = rng.standard_normal(w_shape[0]).astype(dtype)
+    forward, backward = (conv.conv2d, conv.conv2d_backward) if x.ndim == 4 else (conv.convnd, conv.convnd_backward)
+    y = forward(x, w, b, *geometry)
+    close(y, _reference(x, w, b, *geometry), 8)
+    close(conv.convnd(x, w, None, *geometry), _reference(x, w, None, *geometry), 8)
+    g = rng.standard_normal(y.shape).astype(dtype)
+    dx, dw, db = backward(g, x, w, *geometry)
+    assert (dx.shape, dw.shape, db.shape) == (x.shape, w.shape, b.shape)
+    # The operation is linear in each input: <g, f(step)> = <vjp(g), step> for every step.
+    wide = g.astype(np.float64)
+    for _ in range(3):
+        sx, sw = rng.standard_normal(x_shape), rng.standard_normal(w_shape)
+        tolerance = {"rtol": 1e-4, "atol": 1e-3} if dtype == np.float32 else {"rtol": 1e-10, "atol": 1e-9}
+        np.testing.assert_allclose((dx * sx).sum(), (wide * _reference(sx, w, None, *geometry)).sum(), **tolerance)
+        np.testing.assert_allclose((dw * sw).sum(), (wide * _reference(x, sw, None, *geometry)).sum(), **tolerance)
+    close(db, wide.sum((0, *range(2, g.ndim))), 8)
+    parts = backward(g, x, w, *geometry, (False, True, False))
+    assert parts[0] is None
+    assert parts[2] is None
+    np.testing.assert_array_equal(parts[1], dw)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("extra", [0, 1])
+def test_transposed(case, extra, kernels, dtype, rng, close):
+    y_shape, w_shape, stride, padding, dilation, groups = case
+    if extra and min(stride) == 1 and max(dilation) == 1:
+        pytest.skip("output_padding must be smaller than the stride or the dilation")
+    extra = tuple(extra if s > 1 else 0 for s in stride)
+    x_shape = (2, w_shape[0], *(4 for _ in stride))
+    x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
+    b = rng.standard_normal(w_shape[1] * groups).astype(dtype)
+    size = [(4 - 1) * s - 2 * p + d * (k - 1) + e + 1 for s, p, d, k, e in zip(stride, padding, dilation, w_shape[2:], extra, strict=True)]
+    if min(size) < 1:
+        pytest.skip("padding leaves nothing of so small an output")
+    y = conv.conv_transposend(x, w, b, stride, padding, extra, dilation, groups)
+    assert y.shape == (2, len(b), *size)
+    g = rng.standard_normal(y.shape).astype(dtype)
+    # <g, transposed(x)> = <conv(g), x>
+    forward = _reference(g, w, None, stride, padding, dilation, groups)[tuple(slice(0, n) for n in x_shape)]
+    bias = b.reshape(-1, *[1] * len(size)).astype(np.float64)
+    left = (g * (y - bias)).sum()
+    np.testing.assert_allclose(left, (forward * x).sum(), rtol=1e-3 if dtype == np.float32 else 1e-9, atol=1e-3 if dtype == np.float32 else 1e-9)
+    dx, dw, db = conv.conv_transposend_backward(g, x, w, stride, padding, dilation, groups)
+    close(dx, forward, 32)
+    np.testing.assert_allclose((dw * w).sum(), left, rtol=1e-3 if dtype == np.float32 else 1e-9, atol=1e-2 if dtype == np.float32 else 1e-8)
+    assert dw.shape == w.shape
+    np.testing.assert_allclose(db, g.sum((0, *range(2, g.ndim))), rtol=1e-4)
+
+
+def test_strides_empty_half(kernels, dtype, rng, close):
+    x = rng.standard_normal((6, 7, 3, 2)).astype(dtype).T
+    w = rng.standard_normal((3, 3, 3, 4)).astype(dtype).T[:, :, :2]
+    geometry = (1, 1), (1, 0), (1, 1)
+    close(conv.conv2d(x, w, None, *geometry), _reference(x, w, None, *geometry, 1), 8)
+    assert conv.conv2d(np.zeros((0, 3, 5, 5), dtype), np.zeros((4, 3, 3, 3), dtype), None, *geometry).shape == (0, 4, 5, 3)
+    half = conv.conv2d(x.astype(np.float16), w.astype(np.float16), None, *geometry)
+    assert half.dtype == np.float16
+
+
+def test_errors():
+    with pytest.raises(RuntimeError, match=r"expected input\[1, 2, 5, 5\] to have 3 channels, but got 2 channels instead"):
+        conv.conv2d(np.zeros((1, 2, 5, 5)), np.zeros((1, 3, 3, 3)), None, (1, 1), (0, 0), (1, 1))
+    with pytest.raises(RuntimeError, match="Kernel size can't be greater than actual input size"):
+        conv.conv2d(np.zeros((1, 1, 2, 2)), np.zeros((1, 1, 3, 3)), None, (1, 1), (0, 0), (1, 1))
+
+
+def test_batched_matmul(dtype, rng):
+    for a_shape, b_shape in (((40, 32, 48), (40, 48, 32)), ((3, 5, 4), (3, 4, 2)), ((2, 20, 30, 40), (2, 20, 40, 50)), ((4, 3), (3, 2)), ((5, 4, 3), (3, 2))):
+        a, b = rng.standard_normal(a_shape).astype(dtype), rng.standard_normal(b_shape).astype(dtype)
+        np.testing.assert_allclose(blas.matmul(a, b), a @ b, rtol=1e-4 if dtype == np.float32 else 1e-11, atol=1e-5)
+    out = np.empty((40, 32, 32), dtype)
+    a = rng.standard_normal((40, 32, 48)).astype(dtype)
+    assert blas.matmul(a, a.swapaxes(1, 2), out) is out
+    np.testing.assert_allclose(out, a @ a.swapaxes(1, 2), rtol=1e-4, atol=1e-4)
+
+
+def test_one_blas_thread_restores():
+    control = blas._openblas()
+    if control is None:
+        pytest.skip("NumPy is not linked to OpenBLAS: there is no thread count to restore")
+    before = control[0]()
+    with blas.one_blas_thread(), blas.one_blas_thread():
+        assert control[0]() == 1
+    assert control[0]() == before
