@@ -20,7 +20,10 @@ is the executor's operations on plain buffers, or, when gradients of gradients a
 from ._record import ALIASES, RECORDS, Record, Sample, get_record, op
 from ._compile import compile_function, node_class, source
 
-FAMILIES = ("pointwise", "compare", "reduce", "shape", "index", "linalg", "softmax", "loss", "norm", "conv", "random", "create")
+FAMILIES = (
+    "pointwise", "compare", "reduce", "scan", "sort", "shape", "parts", "join", "rearrange", "index", "scatter",
+    "masked", "linalg", "softmax", "loss", "norm", "conv", "random", "create", "like",
+)
 
 
 def load_families() -> None:

@@ -1,4 +1,4 @@
-"""Views and other changes of shape. Views never copy: a strided NumPy view is the result on every executor."""
+"""Views: the same memory under another shape and other strides. A strided NumPy view is the result on every executor."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from ..errors import AutogradError
+from ..dtypes import DType
+from ..errors import ArgumentError, AutogradError
 from ._dims import wrap_dim
-from ._record import op
+from ._record import RECORDS, op
+from ._strided import contiguous_strides, copy_like, empty_strided, strided, view_strides
 
 _ndarray = np.ndarray
 
@@ -45,7 +47,7 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
 def _type_text(a: np.ndarray) -> str:
     from ..dtypes import SCALAR_TYPE_NAMES, dtype_of
 
-    return f"torch.{SCALAR_TYPE_NAMES[dtype_of(a).name].replace('Complex', 'Complex')}Tensor"
+    return f"torch.{SCALAR_TYPE_NAMES[dtype_of(a).name]}Tensor"
 
 
 def _braces(shape: Sequence[int]) -> str:
@@ -62,6 +64,7 @@ class expand:
     """
 
     def numpy(input, size, implicit=False): return _expand(input, (size,) if size.__class__ is int else size)
+    mindspore = None
     def vjp(F, grad, input_shape): return F.reduce_to_shape(grad, tuple(input_shape))
 
     def samples(rng):
@@ -95,6 +98,17 @@ def _infer(size: Sequence[int], numel: int) -> tuple[int, ...]:
     return tuple(size)
 
 
+def _reshape(input: np.ndarray, shape: Any) -> np.ndarray:
+    try:
+        if input.flags.c_contiguous:
+            return input.reshape(shape)
+    except ValueError:
+        pass
+    size = _infer((shape,) if shape.__class__ is int else shape, input.size)
+    strides = view_strides(input.shape, input.strides, size) if input.size else None
+    return input.reshape(size) if strides is None else strided(input, size, strides)
+
+
 @op("reshape(Tensor input, int[] shape) -> Tensor", family="view?", quiet="all", varargs="shape", out=False, node="ViewBackward0")
 class reshape:
     """The same elements in another shape; a view where the strides allow it.
@@ -104,43 +118,174 @@ class reshape:
             [2., 3.]])
     """
 
-    def numpy(input, shape):
-        try:
-            return input.reshape(shape)
-        except ValueError:
-            return input.reshape(_infer((shape,) if shape.__class__ is int else shape, input.size))
+    numpy = _reshape
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
 
     def samples(rng):
         yield rng.standard_normal((2, 6)), (3, -1)
         yield rng.standard_normal((2, 3)), (6,)
+        yield rng.standard_normal(()), (1, 1)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), (5,)), RuntimeError, "shape '[5]' is invalid for input of size 6"
+        yield (np.ones((2, 3)), (-1, -1)), RuntimeError, "only one dimension can be inferred"
 
 
 def _view(input: np.ndarray, size: Any) -> np.ndarray:
-    size = _infer((size,) if size.__class__ is int else size, input.size)
-    result = input.view()
     try:
-        result.shape = size
-    except AttributeError:
+        if input.flags.c_contiguous:
+            return input.reshape(size)
+    except ValueError:
+        pass
+    size = _infer((size,) if size.__class__ is int else size, input.size)
+    if not input.size:
+        return input.reshape(size)
+    strides = view_strides(input.shape, input.strides, size)
+    if strides is None:
         raise AutogradError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                            "contiguous subspaces). Use .reshape(...) instead.") from None
-    return result
+                            "contiguous subspaces). Use .reshape(...) instead.")
+    return strided(input, size, strides)
 
 
 @op("view(Tensor input, int[] size) -> Tensor", family="view", quiet="all", varargs="size")
 class view:
-    """The same elements in another shape, never a copy.
+    """The same elements in another shape, never a copy; with a dtype, the same bytes read as another dtype.
 
     >>> torch.arange(4.).view(2, 2)
     tensor([[0., 1.],
             [2., 3.]])
+    >>> torch.tensor([1.]).view(torch.int32)
+    tensor([1065353216], dtype=torch.int32)
     """
 
     numpy = _view
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
 
+    def redirect(input, size):
+        if isinstance(size, (list, tuple)) and len(size) == 1:
+            size = size[0]
+        return ("view_dtype", (input, size)) if isinstance(size, (DType, type, np.dtype)) else None
+
     def samples(rng):
         yield rng.standard_normal((2, 6)), (3, -1)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), (5,)), RuntimeError, "shape '[5]' is invalid for input of size 6"
+        yield (np.ones((2, 3)), (-2, 6)), RuntimeError, "invalid shape dimension -2 at index 0 of shape [-2, 6]"
+        yield (np.ones((3, 2)).T, (6,)), RuntimeError, (
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+            "subspaces). Use .reshape(...) instead.")
+
+
+def _view_dtype(input: np.ndarray, dtype: Any) -> np.ndarray:
+    from ..tensor import as_dtype
+
+    have, want = input.itemsize, as_dtype(dtype).np.itemsize
+    if have == want:
+        return input.view(as_dtype(dtype).np)
+    step = [s // have for s in input.strides]
+    if not input.ndim:
+        raise AutogradError(f"self.dim() cannot be 0 to view {_dtype_text(input)} as {_dtype_text(dtype)} (different element sizes)")
+    if step[-1] != 1:
+        raise AutogradError(f"self.stride(-1) must be 1 to view {_dtype_text(input)} as {_dtype_text(dtype)} (different element sizes), "
+                            f"but got {step[-1]}")
+    if want > have:
+        ratio = want // have
+        if input.shape[-1] % ratio:
+            raise AutogradError(f"self.size(-1) must be divisible by {ratio} to view {_dtype_text(input)} as {_dtype_text(dtype)} "
+                                f"(different element sizes), but got {input.shape[-1]}")
+        for i, n in enumerate(step[:-1]):
+            if n % ratio:
+                raise AutogradError(f"self.stride({i}) must be divisible by {ratio} to view {_dtype_text(input)} as {_dtype_text(dtype)} "
+                                    f"(different element sizes), but got {n}")
+    return input.view(as_dtype(dtype).np)
+
+
+def _dtype_text(x: Any) -> str:
+    from ..dtypes import SCALAR_TYPE_NAMES, dtype_of
+    from ..tensor import as_dtype
+
+    return SCALAR_TYPE_NAMES[(dtype_of(x) if isinstance(x, np.ndarray) else as_dtype(x)).name]
+
+
+@op("view_dtype(Tensor input, Any dtype) -> Tensor", family="view", quiet="all", method=False, namespace="_internal", node="ViewBackward1")
+class view_dtype:
+    """The same bytes read as another dtype."""
+
+    numpy = _view_dtype
+    def vjp(F, grad, input, dtype): return F.view_dtype(grad, input._k.dtype if hasattr(input, "_k") else input.dtype)
+
+
+@op("view_as(Tensor input, Tensor other) -> Tensor", method=True, out=False)
+class view_as:
+    """`input` viewed in the shape of `other`.
+
+    >>> torch.arange(4.).view_as(torch.zeros(2, 2)).shape
+    torch.Size([2, 2])
+    """
+
+    def function(F, input, other): return F.view(input, other.shape)
+
+
+@op("reshape_as(Tensor input, Tensor other) -> Tensor", out=False)
+class reshape_as:
+    """`input` in the shape of `other`.
+
+    >>> torch.arange(4.).reshape_as(torch.zeros(2, 2)).shape
+    torch.Size([2, 2])
+    """
+
+    def function(F, input, other): return F.reshape(input, other.shape)
+
+
+@op("expand_as(Tensor input, Tensor other) -> Tensor", out=False)
+class expand_as:
+    """`input` expanded to the shape of `other`.
+
+    >>> torch.zeros(3).expand_as(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
+
+    def function(F, input, other): return F.expand(input, other.shape)
+
+
+@op("broadcast_to(Tensor input, int[] size) -> Tensor", out=False)
+class broadcast_to:
+    """`input` expanded to `size`.
+
+    >>> torch.broadcast_to(torch.tensor([1., 2.]), (2, 2))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+
+    def function(F, input, size): return F.expand(input, size)
+
+
+@op("broadcast_tensors(Tensor[] tensors) -> Tensor[]", method=False, out=False)
+class broadcast_tensors:
+    """The tensors, expanded to their common shape.
+
+    >>> [t.shape for t in torch.broadcast_tensors(torch.zeros(2, 1), torch.zeros(3))]
+    [torch.Size([2, 3]), torch.Size([2, 3])]
+    """
+
+    def function(F, *tensors):
+        from ._general import broadcast_shape
+
+        tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        shape = broadcast_shape(*[t.shape for t in tensors])
+        return F.list_type(RECORDS["broadcast_tensors"])([F.expand(t, shape) for t in tensors])
+
+
+# -- dimensions exchanged -----------------------------------------------------------------------------------------------
+
+
+def _transpose(input: np.ndarray, dim0: int, dim1: int) -> np.ndarray:
+    try:
+        return input.swapaxes(dim0, dim1)
+    except ValueError:
+        wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim)
+        return input.view()
 
 
 @op("transpose(Tensor input, int dim0, int dim1) -> Tensor", family="view", quiet="all", alias=("swapaxes", "swapdims"))
@@ -152,14 +297,334 @@ class transpose:
             [2.]])
     """
 
-    def numpy(input, dim0, dim1):
-        n = input.ndim
-        dim0, dim1 = wrap_dim(dim0, n), wrap_dim(dim1, n)
-        return input.swapaxes(dim0, dim1) if n else input.view()
+    numpy = _transpose
     def vjp(F, grad, dim0, dim1): return F.transpose(grad, dim0, dim1)
 
     def samples(rng):
         yield rng.standard_normal((2, 3, 4)), 0, -1
+        yield rng.standard_normal(()), 0, -1
+
+    def errors(rng):
+        yield (np.ones((2, 3)), 0, 2), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
+
+
+def _t(input: np.ndarray) -> np.ndarray:
+    if input.ndim > 2:
+        raise AutogradError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return input.transpose()
+
+
+@op("t(Tensor input) -> Tensor", family="view", quiet="all", node="TBackward0")
+class t:
+    """A matrix transposed; a vector or number as it is.
+
+    >>> torch.tensor([[1., 2.]]).t()
+    tensor([[1.],
+            [2.]])
+    """
+
+    numpy = _t
+    def vjp(F, grad): return F.t(grad)
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield (rng.standard_normal(3),)
+    def errors(rng): yield (np.ones((1, 2, 3)),), RuntimeError, "t() expects a tensor with <= 2 dimensions, but self is 3D"
+
+
+@op("adjoint(Tensor input) -> Tensor", out=False)
+class adjoint:
+    """Matrices transposed, and conjugated where complex.
+
+    >>> torch.tensor([[1., 2.]]).adjoint().shape
+    torch.Size([2, 1])
+    """
+
+    def function(F, input):
+        if input.ndim == 1:
+            raise AutogradError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        if input.ndim == 0:
+            return F.view(input, ())
+        swapped = F.transpose(input, -2, -1)
+        return F.conj(swapped) if input.dtype.is_complex else swapped
+
+
+def _permute(input: np.ndarray, dims: Any) -> np.ndarray:
+    try:
+        return input.transpose(dims)
+    except (ValueError, TypeError):
+        dims = (dims,) if dims.__class__ is int else dims
+        if len(dims) != input.ndim:
+            raise AutogradError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+                                f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}") from None
+        if len({wrap_dim(d, input.ndim) for d in dims}) < len(dims):
+            raise AutogradError("permute(): duplicate dims are not allowed.") from None
+        raise
+
+
+def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
+    n = len(dims)
+    found = [0] * n
+    for i, d in enumerate(dims):
+        found[d % n] = i
+    return tuple(found)
+
+
+@op("permute(Tensor input, int[] dims) -> Tensor", family="view", quiet="all", varargs="dims")
+class permute:
+    """The dimensions in another order.
+
+    >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
+    """
+
+    numpy = _permute
+    def vjp(F, grad, dims): return F.permute(grad, _inverse((dims,) if dims.__class__ is int else dims))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3, 4)), (2, 0, 1)
+        yield rng.standard_normal((2, 3, 4)), (-1, 0, -2)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), (0, 0)), RuntimeError, "permute(): duplicate dims are not allowed."
+
+
+@op("movedim(Tensor input, Any source, Any destination) -> Tensor", alias="moveaxis", out=False)
+class movedim:
+    """Dimensions moved to other places, the rest kept in order.
+
+    >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+
+    def function(F, input, source, destination):
+        n = input.ndim
+        given_s, given_d = [tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in (source, destination)]
+        if len(given_s) != len(given_d):
+            raise AutogradError(f"movedim: Invalid source or destination dims: source ({list(given_s)} dims) should contain the same number "
+                                f"of dims as destination ({list(given_d)} dims)")
+        sources, targets = [wrap_dim(d, n) for d in given_s], [wrap_dim(d, n) for d in given_d]
+        for name, dims, given in (("source", sources, given_s), ("destination", targets, given_d)):
+            if len(set(dims)) < len(dims):
+                raise AutogradError(f"movedim: repeated dim in `{name}` ({list(given)})")
+        if n == 0:
+            return F.view(input, ())
+        order: list[int] = [-1] * n
+        for s, d in zip(sources, targets):
+            order[d] = s
+        rest = iter([d for d in range(n) if d not in sources])
+        return F.permute(input, tuple([next(rest) if d < 0 else d for d in order]))
+
+
+# -- dimensions of size one ---------------------------------------------------------------------------------------------
+
+
+def _squeeze(input: np.ndarray, dim: Any) -> np.ndarray:
+    if dim is None:
+        return input.squeeze()
+    shape = input.shape
+    n = len(shape)
+    if dim.__class__ is int:
+        dim = wrap_dim(dim, n)
+        return input.squeeze(dim) if n and shape[dim] == 1 else input.view()
+    dims = [wrap_dim(d, n) for d in dim]
+    if len(set(dims)) < len(dims):
+        raise AutogradError(f"dim {next(d for i, d in enumerate(dims) if d in dims[:i])} appears multiple times in the list of dims")
+    return input.squeeze(tuple([d for d in dims if n and shape[d] == 1]))
+
+
+@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", family="view", quiet="all")
+class squeeze:
+    """Without the dimensions of size one, or without the given ones where they are.
+
+    >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
+    (torch.Size([2]), torch.Size([2, 1]))
+    """
+
+    numpy = _squeeze
+    def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
+
+    def samples(rng):
+        yield (rng.standard_normal((1, 2, 1)),)
+        yield rng.standard_normal((1, 2, 1)), -1
+        yield rng.standard_normal((1, 2, 1)), (0, 1)
+        yield rng.standard_normal((1, 2, 1)), 1
+
+    def errors(rng):
+        yield (np.ones((2, 3)), 4), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 4)"
+
+
+def _unsqueeze(input: np.ndarray, dim: int) -> np.ndarray:
+    shape, strides = input.shape, input.strides
+    n = len(shape)
+    if not -n - 1 <= dim <= n:
+        wrap_dim(dim, n + 1)
+    if dim < 0:
+        dim += n + 1
+    step = shape[dim] * strides[dim] if dim < n else input.itemsize
+    return strided(input, shape[:dim] + (1,) + shape[dim:], strides[:dim] + (step,) + strides[dim:])
+
+
+@op("unsqueeze(Tensor input, int dim) -> Tensor", family="view", quiet="all")
+class unsqueeze:
+    """With a dimension of size one put in.
+
+    >>> torch.zeros(2, 3).unsqueeze(1).shape
+    torch.Size([2, 1, 3])
+    """
+
+    numpy = _unsqueeze
+    def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal((3, 2)).T, -1
+        yield rng.standard_normal(()), 0
+
+    def errors(rng):
+        yield (np.ones((2, 3)), 4), IndexError, "Dimension out of range (expected to be in range of [-3, 2], but got 4)"
+
+
+@op("flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor", out=False)
+class flatten:
+    """Some dimensions joined into one.
+
+    >>> torch.zeros(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
+
+    def function(F, input, start_dim=0, end_dim=-1):
+        shape = input.shape
+        n = len(shape)
+        start, end = wrap_dim(start_dim, n), wrap_dim(end_dim, n)
+        if start > end:
+            raise AutogradError("flatten() has invalid args: start_dim cannot come after end_dim")
+        if n == 0:
+            return F.reshape(input, (1,))
+        if start == end:
+            return input
+        size = 1
+        for i in shape[start:end + 1]:
+            size *= i
+        return F.reshape(input, (*shape[:start], size, *shape[end + 1:]))
+
+
+@op("unflatten(Tensor input, int dim, int[] sizes) -> Tensor", out=False)
+class unflatten:
+    """One dimension split into several.
+
+    >>> torch.zeros(2, 12).unflatten(1, (3, -1)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    def function(F, input, dim, sizes):
+        d = wrap_dim(dim, input.ndim)
+        sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
+        if not sizes:
+            raise AutogradError("unflatten: sizes must be non-empty")
+        n = input.shape[d]
+        known, total = [s for s in sizes if s != -1], 1
+        for s in known:
+            total *= s
+        if len(sizes) - len(known) > 1:
+            raise AutogradError("only one dimension can be inferred")
+        if total != n if len(known) == len(sizes) else not total or n % total:
+            raise AutogradError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input tensor")
+        return F.view(input, (*input.shape[:d], *_infer(sizes, n), *input.shape[d + 1:]))
+
+
+@op("ravel(Tensor input) -> Tensor", out=False)
+class ravel:
+    """All elements in one dimension.
+
+    >>> torch.zeros(2, 3).ravel().shape
+    torch.Size([6])
+    """
+
+    def function(F, input): return F.reshape(input, (-1,) if input._data.size else (0,))
+
+
+# -- copies -----------------------------------------------------------------------------------------------------------------
+
+
+def _format_strides(input: np.ndarray, memory_format: Any) -> tuple[int, ...] | None:
+    """Strides (in elements) of `input`'s shape in a memory format; None for row-major."""
+    name = str(memory_format).rpartition(".")[2]
+    if memory_format is None or name in ("contiguous_format", "preserve_format"):
+        return None
+    rank = {"channels_last": 4, "channels_last_3d": 5}.get(name)
+    if rank is None:
+        raise ArgumentError(f"unsupported memory format {memory_format}")
+    if input.ndim != rank:
+        raise AutogradError(f"required rank {rank} tensor to use {name} format")
+    n, c, *space = input.shape
+    inner = contiguous_strides((n, *space, c))
+    return (inner[0], 1, *inner[1:-1])
+
+
+def _clone(input: np.ndarray, memory_format: Any) -> np.ndarray:
+    if memory_format is None or str(memory_format) == "torch.preserve_format":
+        return copy_like(input)
+    return _laid_out(input, _format_strides(input, memory_format))
+
+
+def _laid_out(input: np.ndarray, strides: tuple[int, ...] | None) -> np.ndarray:
+    if strides is None:
+        return input.copy()
+    result = empty_strided(input.shape, strides, input.dtype)
+    np.copyto(result, input)
+    return result
+
+
+@op("clone(Tensor input, *, Any memory_format=None) -> Tensor", quiet="all", out=False)
+class clone:
+    """A copy, with the same strides where these are dense.
+
+    >>> torch.tensor([1., 2.]).clone()
+    tensor([1., 2.])
+    """
+
+    numpy = _clone
+    def vjp(F, grad): return grad
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield (rng.standard_normal((3, 2)).T,)
+
+
+@op("contiguous(Tensor input, *, Any memory_format=None) -> Tensor", out=False)
+class contiguous:
+    """The tensor itself where its memory is in order already, else a copy that is.
+
+    >>> torch.zeros(2, 3).t().contiguous().stride()
+    (2, 1)
+    """
+
+    def function(F, input, *, memory_format=None):
+        data = input._data
+        name = str(memory_format)
+        if name.endswith("preserve_format"):
+            raise AutogradError("preserve memory format is unsupported by the contiguous operator")
+        strides = _format_strides(data, memory_format)
+        if strides is None:
+            return input if data.flags.c_contiguous else F.clone(input, memory_format="torch.contiguous_format")
+        item = data.itemsize
+        if all([n == 1 or s == want * item for n, s, want in zip(data.shape, data.strides, strides)]):
+            return input
+        return F.clone(input, memory_format=memory_format)
+
+
+@op("ones_for(Tensor like, int[] shape) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class ones_for:
+    """Ones of a shape, of the dtype of a tensor."""
+
+    def numpy(like, shape): return np.ones(shape, like.dtype)
+
+
+@op("zeros_for(Tensor like, int[] shape) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class zeros_for:
+    """Zeros of a shape, of the dtype of a tensor."""
+
+    def numpy(like, shape): return np.zeros(shape, like.dtype)
 
 
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)

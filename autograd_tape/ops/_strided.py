@@ -1,0 +1,163 @@
+"""Strided views of NumPy arrays: the arithmetic of shapes and strides that views are made of.
+
+NumPy's own `as_strided` costs several microseconds and hides the owner of the memory; an array constructed over its owner's
+buffer costs a fraction of that, keeps `.base` an array, and is checked against the bounds of the memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+_ndarray = np.ndarray
+_new = np.ndarray.__new__
+
+
+def owner_of(a: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of `a`: its storage."""
+    base = a.base
+    while base.__class__ is _ndarray:
+        a, base = base, base.base
+    return a
+
+
+def address(a: np.ndarray) -> int:
+    """Where the first element of `a` lies."""
+    return a.__array_interface__["data"][0]
+
+
+def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> np.ndarray:
+    """A view of the storage of `a`; `strides` and `offset` in bytes, the offset from the first element of `a`.
+
+    >>> strided(np.arange(6), (3,), (16,)).tolist()
+    [0, 2, 4]
+    """
+    if not offset and a.flags.c_contiguous and a.__class__ is _ndarray:
+        try:
+            return _new(_ndarray, shape, a.dtype, a, 0, strides)
+        except TypeError:  # reaches beyond `a` itself
+            pass
+    owner = owner_of(a)
+    flat = owner if owner.flags.c_contiguous else owner.T
+    if flat.flags.c_contiguous and a.size:
+        return _new(_ndarray, shape, a.dtype, flat, address(a) - address(owner) + offset, strides)
+    view = np.lib.stride_tricks.as_strided(a, shape, strides)
+    if offset:
+        raise ValueError("no offset into memory that is not one block")
+    return view
+
+
+def contiguous_strides(shape: Sequence[int], step: int = 1) -> tuple[int, ...]:
+    """Row-major strides in units of `step`.
+
+    >>> contiguous_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides = []
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n if n > 1 else 1
+    return tuple(reversed(strides))
+
+
+def dense_strides(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Strides (in elements) of a dense tensor whose dimensions are in the order of `strides`; where those do not tell, as with
+    expanded dimensions, the given order. (The rule of torch's `infer_dense_strides`.)
+
+    >>> dense_strides((2, 3), (1, 2)), dense_strides((2, 3), (0, 1))
+    ((1, 2), (3, 1))
+    """
+    n = len(shape)
+    order = list(range(n - 1, -1, -1))
+
+    def before(a: int, b: int) -> int:
+        if strides[a] == 0 or strides[b] == 0:
+            return 0
+        if strides[a] != strides[b]:
+            return -1 if strides[a] < strides[b] else 1
+        return 1 if shape[a] > shape[b] else 0
+
+    for i in range(1, n):
+        at = i
+        for j in range(i - 1, -1, -1):
+            c = before(order[j], order[at])
+            if c > 0:
+                order[j], order[at] = order[at], order[j]
+                at = j
+            elif c < 0:
+                break
+    found, step = [0] * n, 1
+    for d in order:
+        found[d] = step
+        step *= max(shape[d], 1)
+    return tuple(found)
+
+
+def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """Fresh memory laid out by `strides`, in elements."""
+    if any([n == 0 for n in shape]):
+        return np.empty(shape, dtype)
+    size = 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
+    step = np.dtype(dtype).itemsize
+    return _new(_ndarray, shape, dtype, np.empty(size, dtype), 0, [s * step for s in strides])
+
+
+def copy_like(a: np.ndarray) -> np.ndarray:
+    """A copy with the layout torch's `clone` gives: the same strides where they are dense, else dense in the same order."""
+    if a.flags.c_contiguous:
+        return a.copy()
+    if 0 not in a.strides:
+        return a.copy("K")
+    step = a.itemsize
+    result = empty_strided(a.shape, dense_strides(a.shape, [s // step for s in a.strides]), a.dtype)
+    np.copyto(result, a)
+    return result
+
+
+def positions(shape: Sequence[int], strides: Sequence[int], offset: int) -> np.ndarray:
+    """The position in storage of each element of a geometry, in elements.
+
+    >>> positions((2, 2), (2, 1), 1).tolist()
+    [[1, 2], [3, 4]]
+    """
+    at: Any = np.full((), offset, np.intp)
+    for n, s in zip(shape, strides):
+        at = at[..., None] + np.arange(n, dtype=np.intp) * s
+    return at
+
+
+def may_overlap(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether two elements of a geometry may share memory (torch's `geometry may overlap` test: exact for nested dimensions)."""
+    reach = 0
+    for s, n in sorted((s, n) for n, s in zip(shape, strides) if n != 1):
+        if n == 0:
+            return False
+        if s <= reach:
+            return True
+        reach += s * (n - 1)
+    return False
+
+
+def view_strides(shape: Sequence[int], strides: Sequence[int], size: Sequence[int]) -> tuple[int, ...] | None:
+    """Strides with which `size` is a view of a geometry, or None where it takes a copy. (The rule of torch's `computeStride`.)
+
+    >>> view_strides((2, 3), (1, 2), (2, 3, 1)), view_strides((2, 3), (1, 2), (6,))
+    ((1, 2, 2), None)
+    """
+    if not shape:
+        return (1,) * len(size)
+    found = [0] * len(size)
+    at, base, tensor_count, view_count = len(size) - 1, strides[-1], 1, 1
+    for d in range(len(shape) - 1, -1, -1):
+        tensor_count *= shape[d]
+        if d == 0 or (shape[d - 1] != 1 and strides[d - 1] != tensor_count * base):
+            while at >= 0 and (view_count < tensor_count or size[at] == 1):
+                found[at] = view_count * base
+                view_count *= size[at]
+                at -= 1
+            if view_count != tensor_count:
+                return None
+            if d > 0:
+                base, tensor_count, view_count = strides[d - 1], 1, 1
+    return tuple(found) if at == -1 else None

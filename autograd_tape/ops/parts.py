@@ -1,0 +1,545 @@
+"""Parts of a tensor, as views: positions, ranges, diagonals, windows, pieces, and any geometry."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..errors import AutogradError, IndexRangeError
+from ._dims import wrap_dim
+from ._record import RECORDS, op
+from ._strided import address, may_overlap, owner_of, positions, strided
+
+_ALL = slice(None)
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------------
+
+
+def _select(input: np.ndarray, dim: int, index: int) -> np.ndarray:
+    n = input.ndim
+    if n == 0:
+        raise IndexRangeError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, n)
+    try:
+        return input[(_ALL,) * d + (index, ...)]
+    except IndexError:
+        raise IndexRangeError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}") from None
+
+
+@op("select(Tensor input, int dim, int index) -> Tensor", family="view", quiet="all")
+class select:
+    """The part at one position of a dimension, without that dimension.
+
+    >>> torch.tensor([[1., 2.], [3., 4.]]).select(1, -1)
+    tensor([2., 4.])
+    """
+
+    numpy = _select
+
+    def vjp(F, grad, input_shape, dim, index):
+        return F.basic_index_backward(grad, input_shape, (_ALL,) * (dim % len(input_shape)) + (index,))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1, -1
+        yield rng.standard_normal(3), 0, 1
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, 5), IndexError, "select(): index 5 out of range for tensor of size [3, 4] at dimension 0"
+
+
+def _slice(input: np.ndarray, dim: int, start: int | None, end: int | None, step: int) -> np.ndarray:
+    if step <= 0:
+        raise AutogradError("slice step must be positive")
+    if not input.ndim:
+        raise IndexRangeError("slice() cannot be applied to a 0-dim tensor.")
+    return input[(_ALL,) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)]
+
+
+@op("slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", family="view", quiet="all",
+    method=False, namespace="_internal")
+class slice_:
+    """A range of a dimension."""
+
+    numpy = _slice
+
+    def vjp(F, grad, input_shape, dim, start, end, step):
+        return F.basic_index_backward(grad, input_shape, (_ALL,) * (dim % len(input_shape)) + (slice(start, end, step),))
+
+    def samples(rng):
+        yield rng.standard_normal((5, 3)), 0, 1, 4, 2
+        yield rng.standard_normal((2, 5)), -1, -2
+
+
+@op("narrow(Tensor input, int dim, Any start, int length) -> Tensor", out=False)
+class narrow:
+    """`length` positions of a dimension from `start` on.
+
+    >>> torch.arange(5.).narrow(0, 1, 3)
+    tensor([1., 2., 3.])
+    """
+
+    def function(F, input, dim, start, length):
+        if not input.ndim:
+            raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
+        if length < 0:
+            raise AutogradError("narrow(): length must be non-negative.")
+        n = input.shape[wrap_dim(dim, input.ndim)]
+        start = int(start)
+        if not -n <= start <= n:
+            raise IndexRangeError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+        first = start + n if start < 0 else start
+        if first + length > n:
+            raise AutogradError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
+        return F.slice(input, dim, first, first + length)
+
+
+def _diagonal(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
+    n = input.ndim
+    a, b = wrap_dim(dim1, n), wrap_dim(dim2, n)
+    if a == b:
+        raise AutogradError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    shape, strides = input.shape, input.strides
+    size = max(min(shape[a], shape[b] - offset) if offset >= 0 else min(shape[a] + offset, shape[b]), 0)
+    start = 0 if not size else offset * strides[b] if offset >= 0 else -offset * strides[a]
+    keep = [i for i in range(n) if i not in (a, b)]
+    view = (*[shape[i] for i in keep], size), (*[strides[i] for i in keep], strides[a] + strides[b])
+    return strided(input, *view, start) if input.size else input.reshape(-1)[:0].reshape(view[0])
+
+
+@op("diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", family="view", quiet="all", alias="linalg.diagonal")
+class diagonal:
+    """The elements on a diagonal of two dimensions, as the last dimension.
+
+    >>> torch.tensor([[1., 2.], [3., 4.]]).diagonal()
+    tensor([1., 4.])
+    """
+
+    numpy = _diagonal
+    def vjp(F, grad, input_shape, offset, dim1, dim2): return F.diagonal_backward(grad, input_shape, offset, dim1, dim2)
+
+    def samples(rng):
+        yield (rng.standard_normal((3, 3)),)
+        yield rng.standard_normal((2, 3, 4)), 1, 0, 2
+        yield rng.standard_normal((2, 3, 4)), -1, -1, 1
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, 1, 1), RuntimeError, "diagonal dimensions cannot be identical 1, 1"
+
+
+def _diagonal_backward(grad: np.ndarray, shape: Sequence[int], offset: int, dim1: int, dim2: int) -> np.ndarray:
+    result = np.zeros(shape, grad.dtype)
+    _diagonal(result, offset, dim1, dim2)[...] = grad
+    return result
+
+
+@op("diagonal_backward(Tensor grad, int[] shape, int offset, int dim1, int dim2) -> Tensor", quiet="all", method=False,
+    namespace="_internal", out=False)
+class diagonal_backward:
+    """Zeros with `grad` on a diagonal."""
+
+    numpy = _diagonal_backward
+    def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
+
+
+def _unfold(input: np.ndarray, dimension: int, size: int, step: int) -> np.ndarray:
+    n = input.ndim
+    d = wrap_dim(dimension, n)
+    have = input.shape[d] if n else 1
+    if size > have:
+        raise AutogradError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
+    if size < 0:
+        raise AutogradError(f"size is {size} but must be >= 0")
+    if step <= 0:
+        raise AutogradError(f"step is {step} but must be > 0")
+    if not n:
+        return strided(input, (size,), (input.itemsize,))
+    shape, strides = list(input.shape), list(input.strides)
+    shape[d], at = (have - size) // step + 1, strides[d]
+    strides[d] = at * step
+    return strided(input, (*shape, size), (*strides, at))
+
+
+@op("unfold(Tensor input, int dimension, int size, int step) -> Tensor", family="view", quiet="all", out=False)
+class unfold:
+    """All windows of `size` along a dimension, `step` apart; the window is the last dimension. (`Tensor.unfold`.)
+
+    >>> torch.arange(5.).unfold(0, 2, 1)
+    tensor([[0., 1.],
+            [1., 2.],
+            [2., 3.],
+            [3., 4.]])
+    """
+
+    numpy = _unfold
+    def vjp(F, grad, input_shape, dimension, size, step): return F.unfold_backward(grad, input_shape, dimension, size, step)
+
+    def samples(rng):
+        yield rng.standard_normal(5), 0, 2, 1
+        yield rng.standard_normal((2, 5, 3)), 1, 3, 2
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, 4, 1), RuntimeError, "maximum size for tensor at dimension 0 is 3 but size is 4"
+        yield (np.ones((3, 4)), 0, 2, 0), RuntimeError, "step is 0 but must be > 0"
+
+
+def _unfold_backward(grad: np.ndarray, shape: Sequence[int], dim: int, size: int, step: int) -> np.ndarray:
+    result = np.zeros(shape, grad.dtype)
+    windows = _unfold(result, dim, size, step)
+    for i in range(size):  # positions of one offset into the window never coincide
+        windows[..., i] += grad[..., i]
+    return result
+
+
+@op("unfold_backward(Tensor grad, int[] shape, int dim, int size, int step) -> Tensor", quiet="all", method=False, namespace="_internal",
+    out=False)
+class unfold_backward:
+    """Windows added back to where they came from."""
+
+    numpy = _unfold_backward
+    def vjp(F, grad, dim, size, step): return F.unfold(grad, dim, size, step)
+
+
+# -- any geometry -----------------------------------------------------------------------------------------------------------
+
+
+def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> np.ndarray:
+    if len(size) != len(stride):
+        raise AutogradError("mismatch in length of strides and shape")
+    if any([s < 0 for s in stride]):
+        raise AutogradError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    item, owner = input.itemsize, owner_of(input)
+    here = (address(input) - address(owner)) // item if input.size else 0
+    at = here if storage_offset is None else storage_offset
+    if at < 0:
+        raise AutogradError(f"Tensor: invalid storage offset {at}")
+    need = 0 if 0 in size else at + 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
+    if need * item > owner.nbytes:
+        raise AutogradError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
+                            f"storage size of {need * item} are out of bounds for storage of size {owner.nbytes}")
+    return strided(input, size, [s * item for s in stride], (at - here) * item)
+
+
+@op("as_strided_view(Tensor input, int[] size, int[] stride, int? storage_offset, Any geometry) -> Tensor", family="view", quiet="all",
+    method=False, namespace="_internal", node="AsStridedBackward0")
+class as_strided_view:
+    """`as_strided` of an input of the given geometry, (shape, strides, offset)."""
+
+    def numpy(input, size, stride, storage_offset, geometry): return _as_strided(input, size, stride, storage_offset)
+
+    def vjp(F, grad, size, stride, storage_offset, geometry):
+        at = geometry[2] if storage_offset is None else storage_offset
+        result = F.restride(grad, (tuple(size), tuple(stride), at), geometry)
+        if may_overlap(*geometry[:2]):
+            # Each element of the input that shares its memory with others takes an equal part.
+            result = result / F.restride(F.ones_for(grad, geometry[0]), geometry, geometry)
+        return result
+
+
+@op("as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", out=False)
+class as_strided:
+    """A view of the storage with any sizes, strides and offset.
+
+    >>> torch.arange(6.).as_strided((2, 2), (1, 2), 1)
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+
+    def function(F, input, size, stride, storage_offset=None):
+        data = input._data
+        owner = owner_of(data)
+        offset = (address(data) - address(owner)) // data.itemsize if data.size else 0
+        geometry = (data.shape, tuple([s // data.itemsize for s in data.strides]), offset)
+        return F.as_strided_view(input, tuple(size), tuple(stride), storage_offset, geometry)
+
+
+def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
+    at, to = positions(*source), positions(*target)
+    storage = np.zeros(int(max(at.max(initial=-1), to.max(initial=-1))) + 1, input.dtype)
+    np.add.at(storage, at.reshape(-1), input.reshape(-1))
+    return storage[to]
+
+
+@op("restride(Tensor input, Any source, Any target) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class restride:
+    """`input` added into storage by one geometry (shape, strides, offset), and read from there by another."""
+
+    numpy = _restride
+    def vjp(F, grad, source, target): return F.restride(grad, target, source)
+
+
+# -- pieces -----------------------------------------------------------------------------------------------------------------
+
+
+def _pieces(F: Any, grads: Sequence[Any], shapes: Sequence[Sequence[int]]) -> list[Any]:
+    """The gradients of pieces, zeros where there is none."""
+    like = next(g for g in grads if g is not None)
+    return [F.zeros_for(like, shape) if g is None else g for g, shape in zip(grads, shapes)]
+
+
+def _split_dim(input: np.ndarray, dim: int, name: str) -> int:
+    if not input.ndim:
+        raise AutogradError(f"{name} expects at least a 1-dimensional tensor")
+    return wrap_dim(dim, input.ndim)
+
+
+def _split_at(input: np.ndarray, sizes: Sequence[int], d: int) -> list[np.ndarray]:
+    lead, at, found = (_ALL,) * d, 0, []
+    for n in sizes:
+        found.append(input[lead + (slice(at, at + n),)])
+        at += n
+    return found
+
+
+def _split_equal(input: np.ndarray, split_size: int, dim: int) -> list[np.ndarray]:
+    d = _split_dim(input, dim, "split")
+    if split_size < 0:
+        raise AutogradError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    n = input.shape[d]
+    if split_size == 0 and n:
+        raise AutogradError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+    count = max((n + split_size - 1) // split_size, 1) if split_size else 1
+    return _split_at(input, [split_size] * (count - 1) + [n - split_size * (count - 1)], d)
+
+
+def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[tuple[int, ...]]:
+    d = dim % len(shape)
+    return [(*shape[:d], n, *shape[d + 1:]) for n in sizes]
+
+
+@op("split_equal(Tensor input, int split_size, int dim=0) -> Tensor[]", family="view", quiet="all", method=False, namespace="_internal",
+    node="SplitBackward0")
+class split_equal:
+    """Pieces of `split_size` along a dimension, the last perhaps smaller."""
+
+    numpy = _split_equal
+
+    def vjp(F, grad, input_shape, split_size, dim):
+        n = input_shape[dim % len(input_shape)]
+        sizes = [split_size] * (len(grad) - 1) + [n - split_size * (len(grad) - 1)]
+        return F.cat(_pieces(F, grad, _split_shapes(input_shape, sizes, dim)), dim)
+
+
+def _split_with_sizes(input: np.ndarray, split_sizes: Sequence[int], dim: int) -> list[np.ndarray]:
+    d = _split_dim(input, dim, "split")
+    sizes = (split_sizes,) if split_sizes.__class__ is int else split_sizes
+    n = input.shape[d]
+    total = 0
+    for size in sizes:
+        if size < 0:
+            raise AutogradError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}")
+        total += size
+    if total != n:
+        raise AutogradError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got "
+                            f"split_sizes={list(sizes)}")
+    return _split_at(input, sizes, d)
+
+
+@op("split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", family="view", quiet="all")
+class split_with_sizes:
+    """Pieces of the given sizes along a dimension.
+
+    >>> torch.split_with_sizes(torch.arange(3.), [1, 2])
+    (tensor([0.]), tensor([1., 2.]))
+    """
+
+    numpy = _split_with_sizes
+    def vjp(F, grad, input_shape, split_sizes, dim): return F.cat(_pieces(F, grad, _split_shapes(input_shape, split_sizes, dim)), dim)
+
+    def samples(rng):
+        yield rng.standard_normal((5, 2)), [2, 0, 3]
+        yield rng.standard_normal((2, 5)), [1, 4], -1
+
+    def errors(rng):
+        yield (np.ones((3, 4)), [1, 1]), RuntimeError, (
+            "split_with_sizes expects split_sizes to sum exactly to 3 (input tensor's size at dimension 0), but got split_sizes=[1, 1]")
+
+
+@op("split(Tensor input, Any split_size_or_sections, int dim=0) -> Tensor[]", out=False)
+class split:
+    """Pieces along a dimension, of one size, or of the sizes given.
+
+    >>> torch.arange(5.).split(2)
+    (tensor([0., 1.]), tensor([2., 3.]), tensor([4.]))
+    """
+
+    def function(F, tensor, split_size_or_sections, dim=0):
+        if split_size_or_sections.__class__ is int:
+            return F.split_equal(tensor, split_size_or_sections, dim)
+        if isinstance(split_size_or_sections, (list, tuple)):
+            return F.split_with_sizes(tensor, split_size_or_sections, dim)
+        return F.split_equal(tensor, int(split_size_or_sections), dim)
+
+    def method(F, self, split_size, dim=0):
+        if split_size.__class__ is int:
+            return F.split_equal(self, split_size, dim)
+        if isinstance(split_size, (list, tuple)):
+            return F.split_with_sizes(self, split_size, dim)
+        return F.split_equal(self, int(split_size), dim)
+
+    def samples(rng):
+        yield rng.standard_normal((5, 2)), 2
+        yield rng.standard_normal((2, 5)), [1, 4], 1
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0), RuntimeError, "split_size can only be 0 if dimension size is 0, but got dimension size of 3"
+        yield (np.ones((3, 4)), -1), RuntimeError, "split expects split_size be non-negative, but got split_size=-1"
+        yield (np.ones(()), 1), RuntimeError, "split expects at least a 1-dimensional tensor"
+
+
+@op("chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", out=False)
+class chunk:
+    """At most `chunks` pieces of equal size along a dimension, the last perhaps smaller.
+
+    >>> torch.arange(5.).chunk(2)
+    (tensor([0., 1., 2.]), tensor([3., 4.]))
+    """
+
+    def function(F, input, chunks, dim=0):
+        shape = input.shape
+        if not shape:
+            raise AutogradError("chunk expects at least a 1-dimensional tensor")
+        if chunks <= 0:
+            raise AutogradError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        n = shape[wrap_dim(dim, len(shape))]
+        return F.split_equal(input, (n + chunks - 1) // chunks, dim) if n else F.split_with_sizes(input, (0,) * chunks, dim)
+
+    def samples(rng):
+        yield rng.standard_normal((5, 2)), 2
+        yield rng.standard_normal((2, 6)), 4, -1
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0), RuntimeError, "chunk expects `chunks` to be greater than 0, got: 0"
+        yield (np.ones(()), 1), RuntimeError, "chunk expects at least a 1-dimensional tensor"
+
+
+def _section_bounds(sections: Any, n: int) -> list[tuple[int, int]]:
+    """(start, end) of each part: of `sections` parts as equal as can be, or between the given indices."""
+    if isinstance(sections, int):
+        if sections <= 0:
+            raise AutogradError(f"number of sections must be larger than 0, got {sections}")
+        small, extra = divmod(n, sections)
+        ends = [small * i + min(i, extra) for i in range(sections + 1)]
+        return list(zip(ends, ends[1:]))
+    ends = [0, *sections]
+    return [(a, b) for a, b in zip(ends, [*ends[1:], n])]
+
+
+@op("tensor_split(Tensor input, Any indices_or_sections, int dim=0) -> Tensor[]", out=False)
+class tensor_split:
+    """A number of parts as equal as can be, or the parts between given indices.
+
+    >>> torch.arange(5.).tensor_split(2)
+    (tensor([0., 1., 2.]), tensor([3., 4.]))
+    """
+
+    def function(F, input, indices_or_sections, dim=0):
+        if not input.ndim:
+            raise AutogradError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        sections = indices_or_sections.tolist() if hasattr(indices_or_sections, "tolist") else indices_or_sections
+        bounds = _section_bounds(sections, input.shape[wrap_dim(dim, input.ndim)])
+        return F.list_type(RECORDS["tensor_split"])([F.slice(input, dim, a, b) for a, b in bounds])
+
+    def samples(rng):
+        yield rng.standard_normal((5, 2)), 3
+        yield rng.standard_normal((2, 5)), (1, 3), -1
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0), RuntimeError, "number of sections must be larger than 0, got 0"
+
+
+def _named_split(F: Any, name: str, least: int, dim: int, input: Any, sections: Any) -> Any:
+    n = input.ndim
+    if n < least:
+        raise AutogradError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 2 else ''}, but got a tensor "
+                            f"with {n} dimensions!")
+    if isinstance(sections, int) and (sections <= 0 or input.shape[dim] % sections):
+        raise AutogradError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is not "
+                            f"divisible by the split_size {sections}!")
+    return F.tensor_split(input, sections, dim)
+
+
+@op("hsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
+class hsplit:
+    """Parts side by side: along dimension 1, or 0 of a vector.
+
+    >>> torch.arange(4.).hsplit(2)
+    (tensor([0., 1.]), tensor([2., 3.]))
+    """
+
+    def function(F, input, indices_or_sections):
+        return _named_split(F, "hsplit", 1, 0 if input.ndim == 1 else 1, input, indices_or_sections)
+
+
+@op("vsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
+class vsplit:
+    """Parts along dimension 0.
+
+    >>> torch.zeros(4, 2).vsplit(2)[0].shape
+    torch.Size([2, 2])
+    """
+
+    def function(F, input, indices_or_sections): return _named_split(F, "vsplit", 2, 0, input, indices_or_sections)
+
+
+@op("dsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
+class dsplit:
+    """Parts along dimension 2.
+
+    >>> torch.zeros(2, 2, 4).dsplit(2)[0].shape
+    torch.Size([2, 2, 2])
+    """
+
+    def function(F, input, indices_or_sections): return _named_split(F, "dsplit", 3, 2, input, indices_or_sections)
+
+
+def _unbind(input: np.ndarray, dim: int) -> list[np.ndarray]:
+    if not input.ndim:
+        raise IndexRangeError(f"Dimension specified as {dim} but tensor has no dimensions")
+    lead = (_ALL,) * wrap_dim(dim, input.ndim)
+    return [input[lead + (i, ...)] for i in range(input.shape[len(lead)])]
+
+
+@op("unbind(Tensor input, int dim=0) -> Tensor[]", family="view", quiet="all")
+class unbind:
+    """The parts at each position of a dimension.
+
+    >>> torch.tensor([[1., 2.], [3., 4.]]).unbind()
+    (tensor([1., 2.]), tensor([3., 4.]))
+    """
+
+    numpy = _unbind
+
+    def vjp(F, grad, input_shape, dim):
+        d = dim % len(input_shape)
+        return F.stack(_pieces(F, grad, [input_shape[:d] + input_shape[d + 1:]] * len(grad)), d)
+
+    def samples(rng):
+        yield (rng.standard_normal((3, 2)),)
+        yield rng.standard_normal((2, 3)), -1
+
+    def errors(rng):
+        yield (np.ones(()),), IndexError, "Dimension specified as 0 but tensor has no dimensions"
+
+
+@op("unsafe_chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", out=False)
+class unsafe_chunk:
+    """`chunk`, whose pieces may be changed in place.
+
+    >>> torch.arange(4.).unsafe_chunk(2)
+    (tensor([0., 1.]), tensor([2., 3.]))
+    """
+
+    def function(F, input, chunks, dim=0): return F.chunk(input, chunks, dim)
+
+
+@op("unsafe_split(Tensor input, int split_size, int dim=0) -> Tensor[]", out=False)
+class unsafe_split:
+    """`split`, whose pieces may be changed in place.
+
+    >>> torch.arange(4.).unsafe_split(2)
+    (tensor([0., 1.]), tensor([2., 3.]))
+    """
+
+    def function(F, tensor, split_size, dim=0): return F.split_equal(tensor, split_size, dim)
