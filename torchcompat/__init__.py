@@ -1,0 +1,172 @@
+"""torch's semantics on the tape of autograd_tape: `import torchcompat as torch`.
+
+>>> import torchcompat as torch
+>>> x = torch.tensor([1., 2., 3.], requires_grad=True)
+>>> (x ** 2).sum().backward()
+>>> x.grad
+tensor([2., 4., 6.])
+"""
+
+from __future__ import annotations
+
+import math as _math
+import sys as _sys
+from typing import Any as _Any
+
+from autograd_tape import dtypes as _dtypes
+from autograd_tape.dtypes import DType as dtype
+from autograd_tape.dtypes import Device as device
+from autograd_tape.dtypes import (
+    bfloat16, complex64, complex128, float16, float32, float64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz,
+    float8_e8m0fnu, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+)
+from autograd_tape.dtypes import bool_ as bool  # noqa: A004
+from autograd_tape.executors import set_executor
+
+from ._tensor import Tensor, frontend as _frontend
+from . import autograd
+from ._repr import set_printoptions
+from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from .creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
+from .interop import from_mindspore, set_interop_warning
+from .layout import (
+    channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo,
+    sparse_csc, sparse_csr, strided,
+)
+from .random import (
+    Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal, poisson, rand, rand_like, randint,
+    randint_like, randn, randn_like, randperm, seed, set_rng_state,
+)
+from .size import Size
+from .storage import TypedStorage, UntypedStorage
+from .types import *  # noqa: F403
+
+__version__ = "2.13.0"
+__torchcompat__ = True
+
+float = float32  # noqa: A001
+double, half, cfloat, cdouble, chalf = float64, float16, complex64, complex128, None
+int, long, short = int32, int64, int16  # noqa: A001
+inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
+newaxis = None
+
+_LAZY = {
+    "save": "serialization", "load": "serialization", "compile": "compiler", "vmap": "func",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    """Operations by name, compiled at first use; submodules, imported at first use."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    from importlib import import_module
+
+    from autograd_tape.ops import ALIASES, RECORDS
+
+    rec = RECORDS.get(ALIASES.get(name, name)) or (RECORDS.get(ALIASES.get(name[:-1], name[:-1])) if name.endswith("_") else None)
+    if rec is not None and rec.namespace == "":
+        value = _frontend.function(name)
+    elif name in _LAZY:
+        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    elif name.isidentifier() and _is_submodule(name):
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def _is_submodule(name: str) -> _Any:
+    from importlib.util import find_spec
+
+    return find_spec(f"{__name__}.{name}") is not None
+
+
+def __dir__() -> list[str]:
+    from autograd_tape.ops import ALIASES, RECORDS
+
+    names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and RECORDS[n].namespace == ""}
+    return sorted(names | set(globals()) | set(_LAZY))
+
+
+def is_tensor(obj: _Any) -> _Any:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: _Any) -> _Any:
+    """Whether `obj` is a storage."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+def numel(input: Tensor) -> _Any:
+    """The number of elements."""
+    return input.numel()
+
+
+def is_floating_point(input: Tensor) -> _Any:
+    """Whether the dtype is a floating one."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> _Any:
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of Python floats."""
+    return _dtypes.default_dtype()
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Changes the dtype of Python floats."""
+    _dtypes.set_default_dtype(d)
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The dtype that both convert to."""
+    return _dtypes.promote(type1, type2)
+
+
+def result_type(tensor1: _Any, tensor2: _Any) -> dtype:
+    """The dtype of an operation on two operands."""
+    pairs = [(x._k.dtype, x.ndim) for x in (tensor1, tensor2) if isinstance(x, Tensor)]
+    return _dtypes.result_dtype(pairs, [x for x in (tensor1, tensor2) if not isinstance(x, Tensor)])
+
+
+def can_cast(from_: dtype, to: dtype) -> _Any:
+    """Whether a conversion stays within the category or goes up."""
+    return from_.category <= to.category and not (from_.is_signed and from_.category == 1 and to.category == 1 and not to.is_signed)
+
+
+def set_num_threads(n: _Any) -> None:
+    """How many threads big operations use."""
+    from autograd_tape.executors.kernels import pool
+
+    if not isinstance(n, _sys.modules["builtins"].int) or n < 1:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    pool.set_num_threads(n)
+
+
+def get_num_threads() -> _Any:
+    """How many threads big operations use."""
+    from autograd_tape.executors.kernels import pool
+
+    return pool.get_num_threads()
+
+
+def set_default_device(d: _Any) -> None:
+    """Where factories make tensors."""
+    _frontend.default_device = None if d is None else device(d)
+
+
+def get_default_device() -> device:
+    """Where factories make tensors."""
+    return _frontend.default_device or device("cpu")
+
+
+from .overrides import function_override as _function_override  # noqa: E402
+
+_frontend.interceptors.append(_function_override)
+from . import nn, optim  # noqa: E402

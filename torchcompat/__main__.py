@@ -1,0 +1,50 @@
+"""`python -m torchcompat script.py ...` runs a script that says `import torch`; `python -m torchcompat ops` shows the operations."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+
+USAGE = """usage: python -m torchcompat SCRIPT [ARGUMENTS ...]   run a script that says `import torch`
+       python -m torchcompat -m MODULE [ARGUMENTS ...]  the same for a module
+       python -m torchcompat ops [NAME ...]            the status of operations on each executor
+       python -m torchcompat stubs                     write the type stubs of the installed version"""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command line; returns the exit status."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE, file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    if arguments[0] == "ops":
+        from autograd_tape.ops.table import main as table
+
+        return table(arguments[1:])
+    if arguments[0] == "stubs":
+        from autograd_tape.ops.stubs import main as stubs
+
+        return stubs(arguments[1:])
+    from .dropin import install
+
+    install()
+    if arguments[0] == "-m":
+        if len(arguments) < 2:
+            print(USAGE, file=sys.stderr)
+            return 2
+        sys.argv = arguments[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return 0
+    script = arguments[0]
+    if not os.path.exists(script):
+        print(f"python -m torchcompat: cannot find {script!r}; it is neither a script nor one of: ops, stubs\n{USAGE}", file=sys.stderr)
+        return 2
+    sys.argv = arguments
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    runpy.run_path(script, run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

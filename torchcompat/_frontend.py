@@ -1,0 +1,116 @@
+"""The front end for torch's tensors: torch's error types and wording, overrides and dispatch modes, in-place rules, `out=`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Sequence
+
+import numpy as np
+
+from autograd_tape.dtypes import SCALAR_TYPE_NAMES, Kind, kind
+from autograd_tape.errors import AutogradError
+from autograd_tape.frontend import Frontend
+from autograd_tape.ops._record import Param, Record
+from autograd_tape.tape import TapeEntry
+from autograd_tape.tensor import TensorRef
+
+from . import views
+
+
+class TorchFrontend(Frontend):
+    """Operations on torchcompat's Tensor."""
+
+    module = "torch"
+    interceptors: list[Any] = []
+    """What looks at each call on the general path before the operation itself: overrides, dispatch keys, transforms. Each is called
+    with (frontend, general, args, out, inplace) and returns NotImplemented to pass."""
+    default_device: Any = None
+    """Where factories make tensors, None for the CPU."""
+    savers: list[Any] = []
+    """Saved-tensor hooks of the innermost context, as a callable on a new entry."""
+
+    def intercept(self, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """Asks the interceptors, innermost first."""
+        for interceptor in self.interceptors:
+            result = interceptor(self, general, args, out, inplace)
+            if result is not NotImplemented:
+                return result
+        return NotImplemented
+
+    def coerce(self, p: Param, value: Any) -> Any:
+        """Arguments are taken as they are: torch converts none."""
+        return value
+
+    def error(self, error: AutogradError) -> Exception:
+        """The built-in exception with torch's wording."""
+        return error.as_builtin()
+
+    def pack_saved(self, node: TapeEntry) -> None:
+        """Hands a new entry to the saved-tensor hooks."""
+        if self.savers:
+            self.savers[-1](node)
+
+    def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
+        """torch's rules for leaves, views of leaves and multi-output views."""
+        views.check_inplace(target)
+
+    def check_store(self, rec: Record, target: TensorRef, result: np.ndarray, result_kind: Kind) -> None:
+        """torch's rules for what fits into a tensor."""
+        data = target._data
+        if 0 in data.strides and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
+            raise AutogradError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                                "Please clone() the tensor before performing the operation.")
+        super().check_store(rec, target, result, result_kind)
+
+    def check_random_inplace(self, target: TensorRef) -> None:
+        """Raises where `target` may not be overwritten."""
+        try:
+            views.check_inplace(target)
+        except AutogradError as error:
+            raise self.error(error) from None
+
+    def to_device(self, t: Any, device: Any) -> Any:
+        """`t` on another device, recorded as a copy."""
+        if t._k.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        result = self.clone(t) if t._node is not None else self.wrap(t._data)
+        data = result._data
+        if device.type == "meta":
+            from autograd_tape.executors.meta import meta_array
+
+            data = meta_array(data.shape, data.dtype)
+        result._data, result._k = data, kind(t._k.dtype, device)
+        return result
+
+    def rebase(self, target: Any, node: TapeEntry) -> None:
+        """History of in-place operations, through views."""
+        views.rebase(self, target, node)
+
+    def link_view(self, view: TensorRef, source: TensorRef, multi: bool = False) -> None:
+        """Shares version counter and base; outputs of multi-view operations may not be changed in place."""
+        super().link_view(view, source, multi)
+        if multi:
+            view._info = {"no_inplace": views.MULTI_VIEW}
+
+    def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
+        """Copies results into `out`, which is resized where it has another shape."""
+        from ._tensor import _resize
+
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        for o, r in zip(outs, results):
+            if r._k.dtype is not o._k.dtype and r._k.dtype.category > o._k.dtype.category:
+                raise AutogradError(f"result type {SCALAR_TYPE_NAMES[r._k.dtype.name]} can't be cast to the desired output type "
+                                    f"{SCALAR_TYPE_NAMES[o._k.dtype.name]}")
+        for o, r in zip(outs, results):
+            if o._data.shape != r._data.shape:
+                if o._data.size:
+                    warnings.warn(f"An output with one or more elements was resized since it had shape {list(o._data.shape)}, which does not match "
+                                  f"the required output shape {list(r._data.shape)}. This behavior is deprecated, and in a future PyTorch release "
+                                  "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+                                  "resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
+                _resize(o, r._data.shape)  # type: ignore[arg-type]
+            np.copyto(o._data, r._data, casting="unsafe")
+            self.bump(o)
+        return out
+
+

@@ -1,0 +1,840 @@
+"""Tensor: torch's tensor over the tape's TensorRef.
+
+Operations are not written here: methods and operators come from the operation records (`install_methods`). What follows is
+what a tensor *is*: its metadata, its memory, its gradient, conversion to and from other things.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Callable, Iterator, Sequence
+
+import numpy as np
+
+from autograd_tape.dtypes import (
+    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, complex64, complex128, dtype_of, float16, float32, float64,
+    int8, int16, int32, int64, kind, uint8,
+)
+from autograd_tape.frontend import install_methods
+from autograd_tape.tape import GradMode, edge_of, grad_mode, no_grad
+from autograd_tape.tensor import LEAF, TensorRef
+
+from ._frontend import TorchFrontend
+from .size import Size
+from .storage import TypedStorage, UntypedStorage, address_of, owner_of
+from .views import link_detached
+
+_new = object.__new__
+_ndarray = np.ndarray
+
+
+class _TensorMeta(type):
+    """The type of Tensor; a place for instance checks that subclasses such as Parameter refine."""
+
+
+class Tensor(TensorRef, metaclass=_TensorMeta):
+    """A multi-dimensional array of one dtype, with torch's semantics.
+
+    >>> import torchcompat as torch
+    >>> x = torch.tensor([[1., 2.], [3., 4.]], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([[2., 4.],
+            [6., 8.]])
+    """
+
+    __slots__ = ("__dict__",)
+    __array_priority__ = 1000
+    _is_param = False
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+        if args or kwargs:
+            return _legacy_tensor(cls, *args, **kwargs)
+        return _blank(cls, np.empty(0, default_np()))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # Everything happens in __new__; TensorRef's own constructor takes other arguments.
+        pass
+
+    # -- metadata -----------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The sizes."""
+        return tuple.__new__(Size, self._data.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The data type."""
+        return self._k.dtype
+
+    @property
+    def device(self) -> Device:
+        """The device."""
+        return self._k.device
+
+    @property
+    def layout(self) -> Any:
+        """torch.strided."""
+        from .layout import strided
+
+        return strided
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._data.nbytes
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    ndimension = dim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes, or the size of one dimension."""
+        if dim is None:
+            return tuple.__new__(Size, self._data.shape)
+        shape = self._data.shape
+        try:
+            return shape[dim]
+        except IndexError:
+            raise _dim_error(dim, len(shape)) from None
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The steps between elements, in elements."""
+        item = self._data.itemsize
+        if dim is None:
+            return tuple([s // item for s in _strides(self._data)])
+        strides = _strides(self._data)
+        try:
+            return strides[dim] // item
+        except IndexError:
+            raise _dim_error(dim, len(strides)) from None
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self._data.itemsize
+
+    def storage_offset(self) -> int:
+        """Where the first element lies in the storage, in elements."""
+        data = self._data
+        return 0 if data.base is None else (address_of(data) - address_of(owner_of(data))) // data.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 for an empty tensor."""
+        return 0 if self._data.size == 0 or self._k.device.type == "meta" else address_of(self._data)
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory."""
+        return UntypedStorage.of(self._data, self._k.device)
+
+    def storage(self) -> TypedStorage:
+        """The memory as elements of this dtype."""
+        return TypedStorage(self.untyped_storage(), self._k.dtype)
+
+    _typed_storage = storage
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether elements lie in row-major order, or in that of `memory_format`."""
+        if memory_format is None or memory_format.name == "contiguous_format":
+            return self._data.flags.c_contiguous
+        data = self._data
+        rank = {"channels_last": 4, "channels_last_3d": 5}[memory_format.name]
+        return data.ndim == rank and np.moveaxis(data, 1, -1).flags.c_contiguous
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating one."""
+        return self._k.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self._k.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has a sign."""
+        return self._k.dtype.is_signed
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return bool((getattr(self, "_info", None) or {}).get("inference"))
+
+    is_sparse = is_sparse_csr = is_quantized = is_nested = is_mkldnn = is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the device is CUDA."""
+        return self._k.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the device is the CPU."""
+        return self._k.device.type == "cpu"
+
+    @property
+    def is_npu(self) -> bool:
+        """Whether the device is an NPU."""
+        return self._k.device.type == "npu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has no data."""
+        return self._k.device.type == "meta"
+
+    def is_conj(self) -> bool:
+        """Whether the tensor is a lazy conjugate; never here, conjugation is carried out."""
+        return False
+
+    is_neg = is_conj
+
+    def resolve_conj(self) -> "Tensor":
+        """Itself."""
+        return self
+
+    resolve_neg = resolve_conj
+
+    def get_device(self) -> int:
+        """The device index, -1 on the CPU."""
+        return -1 if self._k.device.type in ("cpu", "meta") else self._k.device.index or 0
+
+    @property
+    def _version(self) -> int:
+        """How often the tensor was changed in place."""
+        v = self._v
+        return 0 if v is None else v[0]
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def names(self) -> tuple[None, ...]:
+        """Dimension names; tensors have none here."""
+        return (None,) * self._data.ndim
+
+    def has_names(self) -> bool:
+        """Whether dimensions have names."""
+        return False
+
+    # -- views as attributes --------------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> "Tensor":
+        """All dimensions reversed."""
+        return self.permute(tuple(range(self._data.ndim - 1, -1, -1)))
+
+    @property
+    def mT(self) -> "Tensor":
+        """The last two dimensions exchanged."""
+        if self._data.ndim < 2:
+            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self._data.ndim}-D tensor.")
+        return self.transpose(-2, -1)
+
+    @property
+    def H(self) -> "Tensor":
+        """The conjugate transpose of a matrix."""
+        if self._data.ndim not in (0, 2):
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._data.ndim}-D tensor. For batches of "
+                               "matrices, consider using tensor.mH")
+        return self.mH if self._data.ndim else self
+
+    @property
+    def mH(self) -> "Tensor":
+        """The conjugate transpose of the last two dimensions."""
+        return self.mT.conj() if self._k.dtype.is_complex else self.mT
+
+    # -- gradient -------------------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        node = self._node
+        if node is not None and node is not LEAF:
+            if not value:
+                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                                   "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+            return
+        if value and not (self._k.dtype.is_floating_point or self._k.dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if value and self.is_inference():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._node = LEAF if value else None
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Sets `requires_grad` in place; only for leaves."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self._node is None or self._node is LEAF
+
+    @property
+    def grad_fn(self) -> Any:
+        """The graph node that made this tensor."""
+        return self.creator
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its node this tensor is."""
+        node = self._node
+        return node.nr if node is not None and node is not LEAF and node._tag == 2 else 0
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The accumulated gradient."""
+        grad = getattr(self, "_grad", None)
+        if grad is None and self._node is not None and self._node is not LEAF and not self.retains_grad:
+            import warnings
+
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+                          "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                          ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+                          "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.", UserWarning, stacklevel=2)
+        return grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._k.dtype is not self._k.dtype:
+                raise RuntimeError(f"assigned grad has data of a different type: expected type {_type_string(self)}, but got {_type_string(value)}")
+            if value._k.device != self._k.device:
+                raise RuntimeError("assigned grad has data located on a different device")
+            if value._data.shape != self._data.shape:
+                raise RuntimeError("assigned grad has data of a different size")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def data(self) -> "Tensor":
+        """The same memory without history, and with a version counter of its own."""
+        t = _new(Tensor)
+        t._data, t._k = self._data, self._k
+        t._node = t._v = t._base = None
+        return t
+
+    @data.setter
+    def data(self, value: "Tensor") -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._node is not None and not (value._k.dtype.is_floating_point or value._k.dtype.is_complex):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._data = value._data
+        self._k = value._k if self._k.special is None else kind(value._k.dtype, value._k.device, self._k.special)
+
+    def detach(self) -> "Tensor":
+        """The same memory, without history."""
+        t = _new(Tensor)
+        t._data, t._k = self._data.view(), self._k
+        t._node, t._base = None, None
+        v = self._v
+        if v is None:
+            self._v = v = [0]
+        t._v = v
+        return t
+
+    def detach_(self) -> "Tensor":
+        """Cuts the tensor off its history, in place."""
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+                               "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+                               "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+                               "torch/optim/optimizer.py as a solution.")
+        self._node = None
+        return self
+
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+        """Adds the gradients of this tensor with respect to the graph's leaves to their `.grad`."""
+        _backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """`hook(grad)` runs when the gradient of this tensor is computed; what it returns replaces it."""
+        from .autograd.hooks import register_tensor_hook
+
+        return register_tensor_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
+        """`hook(tensor)` runs after this leaf's `.grad` was accumulated."""
+        from .autograd.hooks import register_post_accumulate_hook
+
+        return register_post_accumulate_hook(self, hook)
+
+    def retain_grad(self) -> None:
+        """Makes backward fill `.grad` of this non-leaf."""
+        from .autograd.hooks import retain_grad
+
+        retain_grad(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this non-leaf."""
+        info = getattr(self, "_info", None)
+        return bool(info and info.get("retains_grad"))
+
+    # -- numbers and arrays ---------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The value of a one-element tensor as a Python number."""
+        if self._data.size != 1:
+            raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
+        self._needs_data("item")
+        value = self._data.item()
+        return value if value.__class__ in _PYTHON_NUMBERS else float(value)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        data = self._data
+        return data.astype(np.float32).tolist() if self._k.dtype.itemsize <= 2 and self._k.dtype.is_floating_point else data.tolist()
+
+    def _needs_data(self, what: str) -> None:
+        if self._k.device.type == "meta":
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors" if what == "item" else "Cannot copy out of meta tensor; no data!")
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The array itself: the same memory."""
+        if self._node is not None and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        self._needs_data("numpy")
+        if self._k.dtype is bfloat16 or self._k.dtype.itemsize == 1 and self._k.dtype.is_floating_point:
+            raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPE_NAMES[self._k.dtype.name]}")
+        return self._data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError("Unable to avoid copy while creating an array as requested.")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> "Tensor":
+        return frontend.wrap(np.asarray(array).astype(np.uint8) if array.dtype == bool else np.asarray(array))
+
+    def __dlpack__(self, stream: Any = None, **kwargs: Any) -> Any:
+        if self._node is not None:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self.numpy().__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __bool__(self) -> bool:
+        data = self._data
+        if data.size != 1:
+            if data.size == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        self._needs_data("item")
+        return bool(data)
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._k.dtype.category > 1 or self._data.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return operator.index(self._data.item())
+
+    def __len__(self) -> int:
+        if not self._data.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._data.shape[0]
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        if not self._data.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, int, float, complex, bool)):
+            return bool((element == self).any())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    def __format__(self, spec: str) -> str:
+        if self._data.ndim == 0 and type(self) in (Tensor,) and self._k.device.type != "meta":
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from ._repr import parameter_str, tensor_str
+
+        node = self.creator
+        text = tensor_str(self._data, dtype_name=self._k.dtype.name, is_default_dtype=_is_default(self._k.dtype),
+                          device=None if self._k.device.type == "cpu" else str(self._k.device), requires_grad=self._node is not None,
+                          grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__)
+        return parameter_str(text) if self._is_param else text
+
+    __str__ = __repr__
+
+    __hash__ = object.__hash__
+
+    # -- conversion -----------------------------------------------------------------------------------------------
+
+    def to(self, *args: Any, **kwargs: Any) -> "Tensor":
+        """Converted to a dtype, a device, or both of another tensor; itself where nothing changes and `copy` is false."""
+        dtype, device, copy, memory_format = _parse_to(*args, **kwargs)
+        return _convert(self, dtype, device, copy, memory_format)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The type's name, or the tensor converted to a type."""
+        if dtype is None:
+            return _type_string(self)
+        if isinstance(dtype, str):
+            name = dtype.removeprefix("torch.").removesuffix("Tensor")
+            found = next((d for d, n in SCALAR_TYPE_NAMES.items() if n == name), None)
+            if found is None:
+                raise ValueError(f"invalid type: '{dtype}'")
+            dtype = DType.by_name[found]
+        elif not isinstance(dtype, DType):
+            dtype = getattr(dtype, "dtype", dtype)
+        return _convert(self, dtype, None, False, None)
+
+    def type_as(self, other: "Tensor") -> "Tensor":
+        """Converted to the dtype and device of `other`."""
+        return _convert(self, other._k.dtype, other._k.device, False, None)
+
+    def cpu(self, memory_format: Any = None) -> "Tensor":
+        """On the CPU."""
+        return _convert(self, None, CPU, False, memory_format)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> "Tensor":
+        """On a CUDA device."""
+        return _convert(self, None, Device("cuda") if device is None else Device(device), False, memory_format)
+
+    def npu(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
+        """On an NPU."""
+        return _convert(self, None, Device("npu") if device is None else Device(device), False, None)
+
+    def set_(self, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> "Tensor":
+        """Makes this tensor look at other memory."""
+        if source is None:
+            self._data = np.empty(0, self._k.np)
+        elif isinstance(source, Tensor):
+            self._data = source._data if size is None else source.as_strided(size, stride or _row_major(size), storage_offset)._data
+        else:
+            bytes_ = source.untyped()._bytes
+            flat = bytes_[: bytes_.nbytes // self._k.np.itemsize * self._k.np.itemsize].view(self._k.np)
+            size = (flat.size - storage_offset,) if size is None else tuple(size)
+            steps = _row_major(size) if stride is None else stride
+            item = self._k.np.itemsize
+            needed = storage_offset + 1 + sum((n - 1) * s for n, s in zip(size, steps)) if math.prod(size) else 0
+            if needed > flat.size:
+                raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(steps)}, storage offset {storage_offset}, and itemsize {item} "
+                                   f"requiring a storage size of {needed * item} are out of bounds for storage of size {bytes_.nbytes}")
+            self._data = np.ndarray(size, self._k.np, flat, storage_offset * item, tuple(s * item for s in steps))
+        frontend.bump(self)
+        return self
+
+    def resize_(self, *sizes: Any, memory_format: Any = None) -> "Tensor":
+        """Changes the shape in place; new elements are uninitialised."""
+        size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+        if self._node is not None:
+            raise RuntimeError("cannot resize variables that require grad")
+        _resize(self, size)
+        return self
+
+    def resize_as_(self, other: "Tensor", memory_format: Any = None) -> "Tensor":
+        """Changes the shape in place to that of `other`."""
+        return self.resize_(other.shape)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        if not self.is_leaf:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+                               "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                               "https://github.com/pytorch/pytorch/pull/103001")
+        if id(self) in memo:
+            return memo[id(self)]
+        import copy
+
+        t = _new(type(self))
+        t._data, t._k, t._node = self._data.copy(order="K"), self._k, self._node
+        t._v = t._base = None
+        memo[id(self)] = t
+        grad = getattr(self, "_grad", None)
+        if grad is not None:
+            t._grad = copy.deepcopy(grad, memo)
+        t.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return t
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment")
+        return (_rebuild, (type(self), np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
+                           str(self._k.device), self._node is not None, dict(self.__dict__)))
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+
+    def share_memory_(self) -> "Tensor":
+        """Kept for compatibility: memory is inherited by forked children anyway."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether the memory is shared between processes."""
+        return False
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked; never here."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> "Tensor":
+        """Itself: no device here reads page-locked memory."""
+        return self
+
+    def is_set_to(self, other: "Tensor") -> bool:
+        """Whether both look at the same memory in the same way."""
+        return (self.data_ptr() == other.data_ptr() and self._data.shape == other._data.shape and self._data.strides == other._data.strides)
+
+    def apply_(self, function: Callable[[Any], Any]) -> "Tensor":
+        """Replaces each element by `function(element)`."""
+        flat = [function(v) for v in self._data.ravel().tolist()]
+        self._data[...] = np.array(flat, self._k.np).reshape(self._data.shape)
+        frontend.bump(self)
+        return self
+
+    def map_(self, other: "Tensor", function: Callable[[Any, Any], Any]) -> "Tensor":
+        """Replaces each element a by `function(a, b)` with b from `other`."""
+        if self._node is not None or other._node is not None:
+            raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
+        pairs = zip(self._data.ravel().tolist(), np.broadcast_to(other._data, self._data.shape).ravel().tolist())
+        self._data[...] = np.array([function(a, b) for a, b in pairs], self._k.np).reshape(self._data.shape)
+        frontend.bump(self)
+        return self
+
+    def as_subclass(self, cls: type) -> "Tensor":
+        """The same tensor as an instance of a subclass."""
+        t = _new(cls)
+        t._data, t._v, t._base = self._data, self._v, self._base
+        t._node = self._node
+        t._k = _kind_for(cls, self._k)
+        return t
+
+    @staticmethod
+    def _make_subclass(cls: type, data: "Tensor", require_grad: bool = False) -> "Tensor":
+        t = _new(cls)
+        t._data, t._v, t._base = data._data, None, None
+        t._node = LEAF if require_grad else None
+        t._k = _kind_for(cls, data._k)
+        return t
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What `torch.f(subclass instance)` does unless a subclass overrides it: run, and return the subclass."""
+        from .overrides import DisableTorchFunctionSubclass, convert_results
+
+        if not all(issubclass(cls, t) for t in types):
+            return NotImplemented
+        with DisableTorchFunctionSubclass():
+            return convert_results(func(*args, **(kwargs or {})), cls, func)
+
+    def to_mindspore(self) -> Any:
+        """A MindSpore tensor over the same memory where it is contiguous, else over a copy; without history."""
+        from .interop import to_mindspore
+
+        return to_mindspore(self)
+
+
+_PYTHON_NUMBERS = frozenset([int, float, bool, complex])
+Tensor.__module__ = "torch"
+frontend = TorchFrontend(Tensor, "torch")
+"""All operations as functions of Tensors."""
+
+
+# -- helpers --------------------------------------------------------------------------------------------------------
+
+
+def default_np() -> np.dtype:
+    """The NumPy dtype of Python floats."""
+    from autograd_tape.dtypes import default_dtype
+
+    return default_dtype().np
+
+
+def _is_default(dtype: DType) -> bool:
+    from autograd_tape.dtypes import default_dtype
+
+    default = default_dtype()
+    return dtype is default or dtype in (int64, bool_) or dtype.is_complex and dtype is default.to_complex()
+
+
+def _blank(cls: type, array: np.ndarray, k: Kind | None = None) -> Any:
+    t = _new(cls)
+    t._data, t._k = array, CPU_KINDS[array.dtype] if k is None else k
+    if cls is not Tensor:
+        t._k = _kind_for(cls, t._k)
+    t._node = t._v = t._base = None
+    return t
+
+
+def _kind_for(cls: type, k: Kind) -> Kind:
+    """The kind of an instance of `cls`: special where the class overrides torch functions."""
+    return kind(k.dtype, k.device, None if cls is Tensor or getattr(cls, "_plain", False) else cls)
+
+
+def _dim_error(dim: int, ndim: int) -> IndexError:
+    n = ndim or 1
+    return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})" if ndim else
+                      f"Dimension specified as {dim} but tensor has no dimensions")
+
+
+def _strides(array: np.ndarray) -> tuple[int, ...]:
+    """The strides torch reports: NumPy gives a size-1 or empty dimension arbitrary ones in places."""
+    return array.strides
+
+
+def _row_major(size: Sequence[int]) -> tuple[int, ...]:
+    steps, step = [], 1
+    for n in reversed(size):
+        steps.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(steps))
+
+
+def _type_string(t: Tensor) -> str:
+    device = "" if t._k.device.type == "cpu" else t._k.device.type + "."
+    return f"torch.{device}{SCALAR_TYPE_NAMES[t._k.dtype.name]}Tensor"
+
+
+def _resize(t: Tensor, size: tuple[int, ...]) -> None:
+    n = math.prod(size)
+    data = t._data
+    if data.shape == tuple(size):
+        return
+    owner = owner_of(data)
+    offset = t.storage_offset()
+    if owner.flags.c_contiguous and offset + n <= owner.nbytes // data.itemsize:
+        flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
+        t._data = flat[offset: offset + n].reshape(size)
+    else:
+        fresh = np.empty(size, data.dtype)
+        old = data.ravel()[:n]
+        fresh.reshape(-1)[: old.size] = old
+        t._data = fresh
+
+
+def _parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
+              memory_format: Any = None, other: Any = None) -> tuple[DType | None, Device | None, bool, Any]:
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    if other is not None:
+        dtype, device = other._k.dtype, other._k.device
+    elif rest and isinstance(rest[0], DType):
+        dtype = rest.pop(0)
+    elif rest and (isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool) or rest[0] is None):
+        device = rest.pop(0)
+        if rest and (isinstance(rest[0], DType) or rest[0] is None):
+            dtype = rest.pop(0) or dtype
+    elif rest and not isinstance(rest[0], bool):
+        raise TypeError(f"to() received an invalid combination of arguments - got ({type(rest[0]).__name__}), but expected one of:\n"
+                        " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+                        "torch.memory_format memory_format = None)\n * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
+                        "torch.memory_format memory_format = None)\n * (Tensor tensor, bool non_blocking = False, bool copy = False, *, "
+                        "torch.memory_format memory_format = None)\n")
+    if rest:
+        rest.pop(0)  # non_blocking
+    if rest:
+        copy = rest.pop(0)
+    return dtype, None if device is None else Device(device), copy, memory_format
+
+
+def _convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, memory_format: Any) -> Tensor:
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    k = t._k
+    if device is not None and device != k.device:
+        if device.type not in ("cpu", "meta"):
+            from autograd_tape.executors import executor_for
+
+            executor_for(device)  # says what is missing where the device cannot be used
+        t = frontend.to_device(t, device)
+        copy = False
+    if dtype is not None and dtype is not k.dtype:
+        return frontend.cast(t, dtype)
+    if memory_format is not None and memory_format.name != "preserve_format":
+        return t.clone(memory_format=memory_format) if copy else t.contiguous(memory_format=memory_format)
+    return t.clone() if copy else t
+
+
+def _rebuild(cls: type, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool, state: dict[str, Any]) -> Tensor:
+    d = DType.by_name[dtype]
+    t = _blank(cls, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
+    t._node = LEAF if requires_grad else None
+    t.__dict__.update(state)
+    return t
+
+
+def _legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, and what subclasses pass."""
+    kwargs.pop("device", None)
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        source = args[0]
+        t = _new(cls)
+        t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
+        return t
+    if len(args) == 1 and isinstance(args[0], UntypedStorage):
+        return _blank(cls, np.empty(0, default_np())).set_(args[0])
+    if args and all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
+        return _blank(cls, np.empty(args, default_np()))
+    if len(args) == 1 and isinstance(args[0], Size):
+        return _blank(cls, np.empty(args[0], default_np()))
+    if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
+        from .creation import to_array
+
+        return _blank(cls, to_array(args[0], None).astype(default_np()))
+    raise TypeError(f"new(): invalid data type '{type(args[0]).__name__ if args else 'nothing'}'")
+
+
+def _make_conversions() -> None:
+    """float(), half(), long(), ...: one method per dtype."""
+    def conversion(name: str, dtype: DType) -> Callable[..., Tensor]:
+        def method(self: Tensor, memory_format: Any = None) -> Tensor:
+            return self if self._k.dtype is dtype and memory_format is None else _convert(self, dtype, None, False, memory_format)
+
+        method.__name__ = method.__qualname__ = name
+        method.__doc__ = f"Converted to {dtype.name}."
+        return method
+
+    for name, dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "int": int32, "long": int64, "short": int16,
+                        "char": int8, "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128}.items():
+        setattr(Tensor, name, conversion(name, dtype))
+
+
+_make_conversions()
+install_methods(Tensor, frontend)
+
+from .autograd.engine import backward_of as _backward  # noqa: E402

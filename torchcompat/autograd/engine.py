@@ -1,0 +1,240 @@
+"""`backward` and `grad` on torch's tensors: roots, `.grad` accumulation after the layout contract, error wording."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Sequence
+
+import numpy as np
+
+from autograd_tape.backward import Engine
+from autograd_tape.dtypes import kind
+from autograd_tape.errors import AutogradError
+from autograd_tape.executors import executor_for
+from autograd_tape.tape import GradMode, _mode, edge_of, grad_mode
+from autograd_tape.tensor import LEAF, TensorRef
+
+from .._tensor import Tensor, frontend
+from ..views import empty_strided, is_dense
+
+_ndarray = np.ndarray
+_new = object.__new__
+_getrefcount = sys.getrefcount
+
+
+def _wrap_like(array: Any, leaf: Any) -> Tensor:
+    t = _new(Tensor)
+    k = leaf._k
+    t._data, t._k = array, k if k.special is None else kind(k.dtype, k.device)
+    t._node = t._v = t._base = None
+    return t
+
+
+def obeys_contract(strides: tuple[int, ...], data: np.ndarray) -> bool:
+    """Whether a gradient with these strides may become `.grad` of a variable with buffer `data` as it is.
+
+    The rule of torch's gradient layout contract: a non-overlapping and dense variable's gradient has the variable's strides (sizes
+    of 1 aside); any other's is row-major contiguous.
+    """
+    have = data.strides
+    if strides == have and 0 not in strides:
+        if data.flags.c_contiguous or is_dense(data.shape, have, data.itemsize):
+            return True
+    if is_dense(data.shape, have, data.itemsize):
+        return all(n == 1 and s != 0 or n != 1 and s == h for n, s, h in zip(data.shape, strides, have))
+    expected = data.itemsize
+    for n, s in zip(reversed(data.shape), reversed(strides)):
+        if n != 1 and s != expected:
+            return False
+        expected *= n
+    return True
+
+
+def accumulate(leaf: Any, g: Any, owned: bool) -> None:
+    """Adds a gradient buffer to `leaf.grad`: stolen, copied, or added in place."""
+    have = getattr(leaf, "_grad", None)
+    data = leaf._data
+    if have is None:
+        if g.__class__ is not _ndarray or g.dtype is not data.dtype:
+            g = np.asarray(g, data.dtype)
+            if g.shape != data.shape:
+                g = np.broadcast_to(g, data.shape)
+        # Nobody else holds the buffer if all references are: the caller's variable, the argument here, and the call itself.
+        if (g.base is None and g.flags.writeable and (owned or _getrefcount(g) <= 4) and obeys_contract(g.strides, data)):
+            leaf._grad = _wrap_like(g, leaf)
+        else:
+            strides = data.strides if is_dense(data.shape, data.strides, data.itemsize) else None
+            copy = np.empty(data.shape, data.dtype) if strides is None else empty_strided(data.shape, strides, data.dtype)
+            copy[...] = g
+            leaf._grad = _wrap_like(copy, leaf)
+    else:
+        target = have._data
+        np.add(target, g, out=target, casting="unsafe")
+        v = have._v
+        if v is None:
+            have._v = [1]
+        else:
+            v[0] += 1
+    info = getattr(leaf, "_info", None)
+    if info is not None and "post_accumulate" in info:
+        for hook in list(info["post_accumulate"].values()):
+            hook(leaf)
+
+
+def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
+    """Adds a gradient that has a history of its own to `leaf.grad`, out of place."""
+    have = getattr(leaf, "_grad", None)
+    if have is None:
+        data = leaf._data
+        if obeys_contract(g._data.strides, data) and g._data.base is None:
+            leaf._grad = g
+        else:
+            dense = is_dense(data.shape, data.strides, data.itemsize)
+            buffer = empty_strided(data.shape, data.strides, data.dtype) if dense else np.empty(data.shape, data.dtype)
+            fresh = frontend.wrap(buffer, g._k)
+            leaf._grad = fresh.copy_(g)
+    else:
+        leaf._grad = have + g
+    info = getattr(leaf, "_info", None)
+    if info is not None and "post_accumulate" in info:
+        for hook in list(info["post_accumulate"].values()):
+            hook(leaf)
+
+
+def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
+    data = output._data
+    if gradient is None:
+        if data.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if not output._k.dtype.is_floating_point:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output._k.dtype}")
+        one = output._k.scalar(1) if data.ndim == 0 else np.ones(data.shape, data.dtype)
+        return frontend.wrap(one.copy(), output._k) if create_graph else one
+    if not isinstance(gradient, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    if gradient._data.shape != data.shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has a shape of {output.shape}.")
+    if output._k.dtype.is_complex != gradient._k.dtype.is_complex:
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                           f"grad_output[0] has a dtype of {gradient._k.dtype} and output[0] has a dtype of {output._k.dtype}.")
+    return gradient if create_graph else gradient._data
+
+
+def _root_edge(output: Any, nr: int) -> Any:
+    node = output._node
+    if node is None:
+        raise RuntimeError(f"element {nr} of tensors does not require grad and does not have a grad_fn")
+    return output if node is LEAF else node
+
+
+def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, create_graph: bool, capture: Any = None,
+        accumulate_grad: bool = True) -> Engine:
+    """One pass of the engine, in the right grad mode and with torch's error types."""
+    F = frontend if create_graph else executor_for(device).F
+    engine = Engine(F, create_graph=create_graph, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
+                    accumulate=(accumulate_tensor if create_graph else accumulate) if accumulate_grad else None)
+    before = grad_mode()
+    _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
+    try:
+        engine.run(roots)
+    except AutogradError as error:
+        raise error.as_builtin() from None
+    finally:
+        _mode.set(before)
+    return engine
+
+
+def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+    """`tensor.backward(...)`."""
+    if inputs is not None:
+        backward([output], [gradient], retain_graph, create_graph, inputs=inputs)
+        return
+    edge = _root_edge(output, 0)
+    root = _root_gradient(output, gradient, create_graph)
+    run([(edge, root)], output._k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)
+
+
+def capture_of(ref: Any, nr: int = 0) -> Any:
+    """What the engine is asked to capture for an input."""
+    if ref._node is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    edge = edge_of(ref)
+    return edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
+
+
+def _as_tuple(x: Any) -> tuple[Any, ...]:
+    return (x,) if isinstance(x, TensorRef) else tuple(x)
+
+
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+             grad_variables: Any = None, inputs: Any = None) -> None:
+    """Adds the gradients of `tensors`, with cotangents `grad_tensors`, to the leaves' `.grad` (of `inputs` only, where given)."""
+    tensors = _as_tuple(tensors)
+    given = (None,) * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)
+    if len(given) != len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
+    if not tensors:
+        raise RuntimeError("backward requires at least one tensor")
+    if inputs is not None:
+        inputs = _as_tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    gradients = [_root_gradient(t, g, create_graph) for t, g in zip(tensors, given)]
+    roots = [(_root_edge(t, i), g) for i, (t, g) in enumerate(zip(tensors, gradients))]
+    retain = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph)
+        return
+    keys = [capture_of(i) for i in inputs]
+    engine = run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph, capture=keys)
+    for ref, key in dict(zip(inputs, keys)).items():
+        g = engine.captured.get(key)
+        if g is not None:
+            (accumulate_tensor if create_graph else accumulate)(ref, g, False)
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
+         materialize_grads: bool = False) -> tuple[Any, ...]:
+    """Gradients of `outputs` with respect to `inputs`, without touching `.grad`.
+
+    >>> import torchcompat as torch
+    >>> x = torch.tensor([2.], requires_grad=True)
+    >>> torch.autograd.grad(x ** 3, x)
+    (tensor([12.]),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    allow = materialize_grads if allow_unused is None else allow_unused
+    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    if not outputs:
+        raise RuntimeError("grad requires non-empty outputs.")
+    if not inputs:
+        raise RuntimeError("grad requires non-empty inputs.")
+    given = (None,) * len(outputs) if grad_outputs is None else _as_tuple(grad_outputs)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    if is_grads_batched:
+        rows = given[0]._data.shape[0]
+        each = [grad(outputs, inputs, tuple(g[i] for g in given), True if i + 1 < rows else retain_graph, create_graph,
+                     allow_unused=allow, materialize_grads=materialize_grads) for i in range(rows)]
+        return tuple(None if column[0] is None else frontend.stack(list(column)) for column in zip(*each))
+    gradients = [_root_gradient(t, g, create_graph) for t, g in zip(outputs, given)]
+    roots = [(_root_edge(t, i), g) for i, (t, g) in enumerate(zip(outputs, gradients))]
+    keys = [capture_of(i) for i in inputs]
+    engine = run(roots, outputs[0]._k.device, retain_graph=create_graph if retain_graph is None else retain_graph,
+                 create_graph=create_graph, capture=keys, accumulate_grad=False)
+    found = []
+    for ref, key in zip(inputs, keys):
+        g = engine.captured.get(key)
+        if g is None:
+            if materialize_grads:
+                g = frontend.wrap(np.zeros(ref._data.shape, ref._data.dtype), ref._k)
+            elif not allow:
+                raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
+                                   "is the desired behavior.")
+        elif not create_graph:
+            array = np.asarray(g, ref._data.dtype)
+            g = _wrap_like(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), ref)
+        found.append(g)
+    return tuple(found)

@@ -1,0 +1,161 @@
+"""no_grad, enable_grad, set_grad_enabled, inference_mode: torch's names for the thread's one grad mode."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, Callable
+
+from autograd_tape.tape import GradMode, _mode, grad_mode
+
+
+class _Mode:
+    """A grad mode for a block or for a function; generators keep it between their yields."""
+
+    def __init__(self) -> None:
+        self._before: list[GradMode] = []
+
+    def _target(self) -> GradMode:
+        raise NotImplementedError
+
+    def clone(self) -> "_Mode":
+        """A fresh context of the same kind."""
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        self._before.append(grad_mode())
+        _mode.set(self._target())
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.set(self._before.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            import warnings
+
+            warnings.warn(f"Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                          f"methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
+                          "nothing else.", FutureWarning, stacklevel=2)
+        clone = self.clone
+        if inspect.isgeneratorfunction(function):
+            @functools.wraps(function)
+            def generator(*args: Any, **kwargs: Any) -> Any:
+                inner = function(*args, **kwargs)
+                try:
+                    with clone():
+                        response = inner.send(None)
+                    while True:
+                        try:
+                            request = yield response
+                        except GeneratorExit:
+                            with clone():
+                                inner.close()
+                            raise
+                        except BaseException as error:
+                            with clone():
+                                response = inner.throw(error)
+                        else:
+                            with clone():
+                                response = inner.send(request)
+                except StopIteration as stop:
+                    return stop.value
+            return generator
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with clone():
+                return function(*args, **kwargs)
+        return wrapper
+
+
+class _NoParameters(_Mode):
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        self = object.__new__(cls)
+        if function is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(function)
+
+    def __init__(self, function: Any = None) -> None:
+        super().__init__()
+
+
+class no_grad(_NoParameters):
+    """Nothing inside is recorded. As `with no_grad():`, `@no_grad()` or `@no_grad`.
+
+    >>> import torchcompat as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def _target(self) -> GradMode:
+        return GradMode.DISABLED
+
+
+class enable_grad(_NoParameters):
+    """Operations inside are recorded, also within `no_grad`."""
+
+    def _target(self) -> GradMode:
+        return GradMode.ENABLED
+
+
+class set_grad_enabled(_Mode):
+    """Recording on or off: at once as a function, for a block as a context."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._previous = grad_mode()
+        _mode.set(self._target())
+
+    def _target(self) -> GradMode:
+        return GradMode.ENABLED if self.mode else GradMode.DISABLED
+
+    def clone(self) -> "_Mode":
+        """A fresh context of the same kind."""
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.set(self._previous)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        _mode.set(self._previous)
+        return super().__call__(function)
+
+
+class inference_mode(_Mode):
+    """Like `no_grad`, for results that will never meet autograd."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = object.__new__(cls)
+        if isinstance(mode, bool):
+            return self
+        self.__init__(True)  # type: ignore[misc]
+        return self(mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__()
+        self.mode = mode if isinstance(mode, bool) else True
+
+    def _target(self) -> GradMode:
+        return GradMode.INFERENCE if self.mode else GradMode.ENABLED
+
+    def clone(self) -> "_Mode":
+        """A fresh context of the same kind."""
+        return inference_mode(self.mode)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded."""
+    return grad_mode() is GradMode.ENABLED
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on."""
+    return grad_mode() is GradMode.INFERENCE

@@ -1,0 +1,280 @@
+"""Tensors from data: tensor, as_tensor, from_numpy, asarray, from_dlpack, frombuffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.dtypes import CPU, CPU_KINDS, DType, Device, default_dtype, dtype_of, float32
+from autograd_tape.tensor import LEAF
+
+from ._tensor import Tensor, _convert, frontend
+
+_new = object.__new__
+
+
+def to_array(data: Any, dtype: DType | None) -> np.ndarray:
+    """A new array from nested lists, numbers, arrays or tensors, with torch's dtype rule."""
+    if isinstance(data, Tensor):
+        array = data._data
+        return array.astype(array.dtype if dtype is None else dtype.np, copy=True)
+    if isinstance(data, (np.ndarray, np.generic)):
+        array = np.asarray(data)
+        dtype_of(array)
+        return array.astype(array.dtype.newbyteorder("=") if dtype is None else dtype.np, copy=True)
+    if isinstance(data, (str, bytes)) or data is None or callable(data) or isinstance(data, dict):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, (str, bytes)) else \
+            RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    if isinstance(data, (list, tuple)) or hasattr(data, "__len__") and not hasattr(data, "__array__"):
+        data = _plain(data)
+        _check_nesting(data)
+    elif not isinstance(data, (bool, int, float, complex)):
+        if hasattr(data, "__array__"):
+            return to_array(np.asarray(data), dtype)
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    if dtype is not None:
+        try:
+            return np.array(data, dtype.np)
+        except OverflowError:
+            raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow") from None
+    try:
+        array = np.array(data)
+    except OverflowError:
+        raise RuntimeError("Overflow when unpacking long long") from None
+    if array.dtype == object:
+        raise RuntimeError(f"Could not infer dtype of {_first_leaf_type(data)}") if _has_foreign(data) else \
+            RuntimeError("Overflow when unpacking long long")
+    if array.dtype.kind in "US":
+        raise ValueError("too many dimensions 'str'")
+    if array.dtype.kind == "f" and array.size == 0 or array.dtype == np.float64 and not _has_numpy_double(data):
+        return array.astype(default_dtype().np)
+    if array.dtype == np.complex128:
+        return array.astype(default_dtype().to_complex().np)
+    if array.dtype.kind == "u" and not _has_numpy_double(data):
+        raise RuntimeError("Overflow when unpacking long long")
+    return array
+
+
+def _plain(data: Any) -> Any:
+    """Nested lists with tensors and arrays inside replaced by numbers."""
+    if isinstance(data, (list, tuple)):
+        for x in data:
+            if x.__class__ not in _PLAIN:
+                return [_plain(y) for y in data]
+        return data
+    if isinstance(data, Tensor):
+        return data._data.tolist() if data._data.ndim else data.item()
+    if isinstance(data, np.ndarray):
+        return data.tolist()
+    if isinstance(data, np.generic):
+        return data
+    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes)):
+        return [_plain(data[i]) for i in range(len(data))]
+    return data
+
+
+_PLAIN = frozenset([int, float, bool, complex])
+
+
+def _check_nesting(data: Any) -> None:
+    """Raises torch's ValueError where nested lists are ragged."""
+    shape: list[int] = []
+    level = data
+    while isinstance(level, (list, tuple)):
+        shape.append(len(level))
+        if not level:
+            break
+        level = level[0]
+    if len(shape) > 1:
+        _check_level(data, shape, 0)
+    elif any(isinstance(x, (list, tuple)) for x in data):
+        bad = next(x for x in data if isinstance(x, (list, tuple)))
+        raise TypeError(f"not a sequence") if not isinstance(bad, (list, tuple)) else TypeError(f"must be real number, not {type(bad).__name__}")
+
+
+def _check_level(data: Any, shape: list[int], depth: int) -> None:
+    if depth == len(shape):
+        if isinstance(data, (list, tuple)):
+            raise TypeError(f"must be real number, not {type(data).__name__}")
+        return
+    if not isinstance(data, (list, tuple)):
+        raise TypeError("not a sequence")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    if depth + 1 < len(shape):
+        for x in data:
+            _check_level(x, shape, depth + 1)
+
+
+def _leaves(data: Any) -> Any:
+    if isinstance(data, (list, tuple)):
+        for x in data:
+            yield from _leaves(x)
+    else:
+        yield data
+
+
+def _has_numpy_double(data: Any) -> bool:
+    return isinstance(next(_leaves(data), None), np.generic)
+
+
+def _has_foreign(data: Any) -> bool:
+    return any(not isinstance(x, (int, float, complex, bool)) for x in _leaves(data))
+
+
+def _first_leaf_type(data: Any) -> str:
+    return next(type(x).__name__ for x in _leaves(data) if not isinstance(x, (int, float, complex, bool)))
+
+
+def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A new tensor with a copy of `data`: nested lists, numbers, an array, or a tensor.
+
+    >>> import torchcompat as torch
+    >>> torch.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    t = _new(Tensor)
+    if data.__class__ is float and dtype is None:
+        array = np.array(data, default_dtype().np)
+    elif data.__class__ is list and dtype is None and data and data[0].__class__ is float:
+        try:
+            array = np.array(data, default_dtype().np)
+            if array.ndim != 1 or complex in map(type, data):
+                array = to_array(data, None)
+        except (TypeError, ValueError):
+            array = to_array(data, None)
+    else:
+        if isinstance(data, Tensor):
+            import warnings
+
+            warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                          "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
+        array = to_array(data, dtype)
+    t._data = array
+    t._k = CPU_KINDS[array.dtype]
+    t._node = t._v = t._base = None
+    device = frontend.default_device if device is None else Device(device)
+    if device is not None and device != CPU:
+        t = _convert(t, None, device, False, None)
+    if requires_grad:
+        if not (t._k.dtype.is_floating_point or t._k.dtype.is_complex):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        t._node = LEAF
+    return t
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor over the memory of an array.
+
+    >>> import numpy as np, torchcompat as torch
+    >>> a = np.zeros(2)
+    >>> torch.from_numpy(a)[0] = 1.
+    >>> a
+    array([1., 0.])
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if any(s < 0 for s in array.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+                         "supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently "
+                         "not supported.")
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+    dtype_of(array)
+    if not array.flags.writeable:
+        import warnings
+
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
+                      "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+                      "it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+    return frontend.wrap(array if array.__class__ is np.ndarray else array.view(np.ndarray))
+
+
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without copying where possible."""
+    if isinstance(data, Tensor):
+        return _convert(data, dtype, None if device is None else Device(device), False, None)
+    if isinstance(data, np.ndarray) and data.dtype.isnative:
+        return _convert(from_numpy(data), dtype, None if device is None else Device(device), False, None)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """`obj` as a tensor: shares memory with tensors, arrays, storages, DLPack exporters and buffers unless `copy`."""
+    from .storage import UntypedStorage
+
+    if isinstance(obj, Tensor):
+        result = obj if obj._node is None or requires_grad else obj.detach()
+    elif isinstance(obj, np.ndarray):
+        result = from_numpy(obj)
+    elif isinstance(obj, UntypedStorage):
+        result = frontend.wrap(obj._bytes.view((dtype or float32).np))
+    elif hasattr(obj, "__dlpack__") and not isinstance(obj, np.generic):
+        result = from_dlpack(obj)
+    elif isinstance(obj, (bytes, bytearray, memoryview)):
+        result = frombuffer(obj, dtype=dtype or default_dtype())
+    else:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    target = _convert(result, dtype, None if device is None else Device(device), False, None)
+    if copy and target._data is result._data:
+        target = target.clone()
+    elif copy is False and target._data is not result._data:
+        raise ValueError("can't alias tensor with dtype or device change.")
+    return target.requires_grad_() if requires_grad else target
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A one-dimensional tensor over the memory of a buffer."""
+    size = memoryview(buffer).nbytes
+    item = dtype.itemsize
+    if size == 0 or count == 0:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1")
+    if count < 0 and (size - offset) % item:
+        raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({item})")
+    if count > 0 and offset + count * item > size:
+        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than actual buffer "
+                         f"length ({size} bytes)")
+    array = np.frombuffer(buffer, dtype.np, count, offset)
+    t = frontend.wrap(array)
+    return t.requires_grad_() if requires_grad else t
+
+
+def from_dlpack(ext: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of a DLPack exporter."""
+    if isinstance(ext, Tensor):
+        return ext.detach()
+    return frontend.wrap(np.from_dlpack(ext) if hasattr(ext, "__dlpack__") else np.from_dlpack(_Capsule(ext)))
+
+
+class _Capsule:
+    """A bare DLPack capsule as an exporter."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def to_dlpack(t: Tensor) -> Any:
+    """A DLPack capsule of a tensor's memory."""
+    return t.__dlpack__()
+
+
+def scalar_tensor(value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A zero-dimensional tensor of the default dtype."""
+    return tensor(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)
+
+
+__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_array", "to_dlpack"]

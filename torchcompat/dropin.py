@@ -1,0 +1,66 @@
+"""`import torch` without torch: torchcompat under torch's name.
+
+`install()` puts an import hook in place that answers for `torch` and every `torch.x.y` with torchcompat's module of the same
+path, as the same module object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any, Sequence
+
+
+class _Loader(importlib.abc.Loader):
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.target)
+        # The import system overwrites these with those of the alias; exec_module puts them back.
+        self.own = (module.__spec__, module.__loader__, module.__package__, module.__name__)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__, module.__loader__, module.__package__, module.__name__ = self.own  # type: ignore[assignment]
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        name = "torchcompat" + fullname[5:]
+        try:
+            found = importlib.util.find_spec(name)
+        except (ImportError, AttributeError, ValueError):
+            found = None
+        if found is None and name not in sys.modules:
+            return None
+        spec = importlib.machinery.ModuleSpec(fullname, _Loader(name), origin=None if found is None else found.origin,
+                                              is_package=found is not None and found.submodule_search_locations is not None)
+        return spec
+
+
+_finder = _Finder()
+
+
+def install() -> None:
+    """Makes `import torch` give torchcompat in this process. RuntimeError where real torch is loaded already."""
+    loaded = sys.modules.get("torch")
+    if loaded is not None and not getattr(loaded, "__torchcompat__", False):
+        raise RuntimeError("torch is already imported in this process; install torchcompat before anything imports torch")
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Undoes `install` for imports to come, and forgets the alias modules."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
+        if getattr(sys.modules[name], "__name__", "").startswith("torchcompat"):
+            del sys.modules[name]

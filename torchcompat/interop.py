@@ -1,0 +1,56 @@
+"""Crossing to MindSpore and back."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.dtypes import bfloat16
+
+from ._tensor import Tensor, frontend
+
+_warn = False
+
+
+def set_interop_warning(enabled: bool) -> None:
+    """Warns at each crossing to or from MindSpore, to find them in a code base."""
+    global _warn
+    _warn = bool(enabled)
+
+
+def _notice(what: str) -> None:
+    if _warn:
+        warnings.warn(f"{what}: gradients do not cross to MindSpore and back", UserWarning, stacklevel=4)
+
+
+def to_mindspore(tensor: Tensor) -> Any:
+    """A MindSpore tensor: over the same memory where `tensor` is contiguous, else over a copy. Gradient history stays behind.
+
+    Raises:
+        ExecutorUnavailableError: MindSpore is missing or unusable here.
+    """
+    from autograd_tape.executors.mindspore import load
+
+    _notice("to_mindspore")
+    ms = load()
+    tensor._needs_data("numpy")
+    array = np.ascontiguousarray(tensor._data) if not tensor._data.flags.c_contiguous else tensor._data
+    if tensor._k.dtype is bfloat16:
+        return ms.Tensor.from_numpy(array.astype(np.float32)).astype(ms.bfloat16)
+    return ms.Tensor.from_numpy(array)
+
+
+def from_mindspore(value: Any, copy: bool = True) -> Tensor:
+    """A tensor from a MindSpore tensor: a copy, or with `copy=False` over the same memory."""
+    from autograd_tape.executors.mindspore import load
+
+    _notice("from_mindspore")
+    ms = load()
+    if not isinstance(value, ms.Tensor):
+        raise TypeError(f"from_mindspore() takes a mindspore.Tensor, not {type(value).__name__}")
+    if value.dtype == ms.bfloat16:
+        return frontend.wrap(value.astype(ms.float32).asnumpy().astype(bfloat16.np))
+    array = value.asnumpy()
+    return frontend.wrap(array.copy() if copy else array)

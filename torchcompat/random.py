@@ -1,0 +1,283 @@
+"""Random tensors, equal to torch's on the CPU for the same seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.dtypes import CPU_KINDS, DType, Device, default_dtype, int64
+from autograd_tape.random import Generator as _Stream
+from autograd_tape.random import default_generator as _default_stream
+from autograd_tape.tensor import LEAF
+
+from ._tensor import Tensor, frontend
+
+
+class Generator:
+    """A source of random numbers with its own seed and state.
+
+    >>> import torchcompat as torch
+    >>> g = torch.Generator().manual_seed(0)
+    >>> torch.rand(2, generator=g)
+    tensor([0.4963, 0.7682])
+    """
+
+    __slots__ = ("device", "stream", "__weakref__")
+
+    def __init__(self, device: Any = "cpu", *, stream: _Stream | None = None) -> None:
+        self.device = Device(device)
+        self.stream = _Stream() if stream is None else stream
+
+    def manual_seed(self, seed: int) -> "Generator":
+        """Restarts from a seed."""
+        self.stream.manual_seed(int(seed))
+        return self
+
+    def seed(self) -> int:
+        """Restarts from a seed of the system's, and says which."""
+        return self.stream.seed()
+
+    def initial_seed(self) -> int:
+        """The seed."""
+        return self.stream.initial_seed()
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of bytes."""
+        return frontend.wrap(self.stream.get_state())
+
+    def set_state(self, state: Tensor) -> "Generator":
+        """Restores a state."""
+        if not isinstance(state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
+        self.stream.set_state(state._data)
+        return self
+
+    def clone_state(self) -> "Generator":
+        """A generator in the same state."""
+        return Generator(self.device).set_state(self.get_state())
+
+    graphsafe_get_state, graphsafe_set_state = clone_state, set_state
+
+    def __reduce__(self) -> Any:
+        return (_restore, (str(self.device), self.stream.get_state()))
+
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {hex(id(self))}>"
+
+
+def _restore(device: str, state: np.ndarray) -> Generator:
+    generator = Generator(device)
+    generator.stream.set_state(state)
+    return generator
+
+
+default_generator = Generator(stream=_default_stream)
+
+
+def manual_seed(seed: int) -> Any:
+    """Seeds the default generator.
+
+    >>> import torchcompat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    _default_stream.manual_seed(int(seed))
+    return default_generator
+
+
+def seed() -> int:
+    """Seeds the default generator from the system, and says with what."""
+    return _default_stream.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return _default_stream.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The default generator's state as a tensor of bytes."""
+    return frontend.wrap(_default_stream.get_state())
+
+
+def set_rng_state(state: Tensor) -> None:
+    """Restores the default generator's state."""
+    _default_stream.set_state(state._data)
+
+
+class fork_rng:
+    """Restores the default generator's state at the end of the block."""
+
+    def __init__(self, devices: Any = (), enabled: bool = True, **_: Any) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self._state = _default_stream.get_state() if self.enabled else None
+
+    def __exit__(self, *exc: object) -> None:
+        if self._state is not None:
+            _default_stream.set_state(self._state)
+
+
+def _size(size: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(size[0]) if len(size) == 1 and not isinstance(size[0], (int, np.integer)) else tuple(size)
+
+
+def _finish(array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, out: Any = None) -> Tensor:
+    if out is not None:
+        return frontend.write_out(None, out, [frontend.wrap(array)])  # type: ignore[arg-type]
+    device = frontend.default_device if device is None else Device(device)
+    t = frontend.wrap(array, CPU_KINDS[dtype.np])
+    if device is not None and device.type != "cpu":
+        t = frontend.to_device(t, device)
+    if requires_grad:
+        t._node = LEAF
+    return t
+
+
+def _stream(generator: Any) -> Any:
+    if generator is None:
+        return _default_stream
+    if not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    return generator.stream
+
+
+def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+         requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+    dtype = dtype or default_dtype()
+    return _finish(_stream(generator).uniform(_size(size), dtype.np), dtype, device, requires_grad, out)
+
+
+def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+          requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """Normal numbers of mean 0 and standard deviation 1."""
+    dtype = dtype or default_dtype()
+    return _finish(_stream(generator).normal(_size(size), dtype.np), dtype, device, requires_grad, out)
+
+
+def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
+            layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """Integers from low (0 where left out) up to, not including, high."""
+    if size is None:
+        low, high, size = 0, low, high
+    if high <= low:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    dtype = dtype or int64
+    return _finish(_stream(generator).randint(low, high, tuple(size), dtype.np), dtype, device, requires_grad, out)
+
+
+def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A random permutation of 0 .. n-1."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    dtype = dtype or int64
+    return _finish(_stream(generator).randperm(n, dtype.np), dtype, device, requires_grad, out)
+
+
+def _like(function: Any) -> Any:
+    def like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+             memory_format: Any = None, generator: Any = None) -> Tensor:
+        return function(input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device, requires_grad=requires_grad,
+                        generator=generator)
+
+    like.__name__ = like.__qualname__ = function.__name__ + "_like"
+    like.__doc__ = f"`{function.__name__}` with the shape, dtype and device of `input`."
+    return like
+
+
+rand_like, randn_like = _like(rand), _like(randn)
+
+
+def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
+                 requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+    """`randint` with the shape, dtype and device of `input`."""
+    if high is None:
+        low, high = 0, low
+    return randint(low, high, input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device, requires_grad=requires_grad)
+
+
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
+    """1 with the probability each element gives (or `p`), else 0."""
+    array = _stream(generator).bernoulli(input._data if p is None else p, input._data.shape, input._k.np)
+    return _finish(array, input._k.dtype, input._k.device, False, out)
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
+           device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
+    """Normal numbers of given mean and standard deviation, numbers or tensors."""
+    if size is not None:
+        dtype = dtype or default_dtype()
+        return _finish(_stream(generator).normal(tuple(size), dtype.np, mean, std), dtype, device, requires_grad, out)
+    shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
+    k = mean._k if isinstance(mean, Tensor) else std._k
+    noise = frontend.wrap(_stream(generator).normal(shape, k.np), k)
+    return noise * std + mean
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
+    """Indices drawn with the weights in each row of `input`."""
+    return _finish(_stream(generator).multinomial(input._data, num_samples, replacement), int64, None, False, out)
+
+
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Poisson numbers of the rates in `input`, by inversion of uniform ones."""
+    rng = np.random.Generator(np.random.MT19937(int(_stream(generator).random_uint32(1)[0])))
+    return frontend.wrap(rng.poisson(input._data).astype(input._k.np), input._k)
+
+
+# -- in place -------------------------------------------------------------------------------------------------------
+
+
+def _inplace(name: str, draw: Any, doc: str) -> None:
+    def method(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+        frontend.check_random_inplace(self)
+        if self._k.device.type != "meta":
+            self._data[...] = draw(_stream(generator), self, *args, **kwargs)
+        frontend.bump(self)
+        return self
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = doc
+    setattr(Tensor, name, method)
+
+
+_inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t._data.shape, t._k.np, kw.get("from", from_), to),
+         "Filled with uniform numbers in [from, to).")
+_inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t._data.shape, t._k.np, mean, std),
+         "Filled with normal numbers of mean `mean` and standard deviation `std`.")
+_inplace("bernoulli_", lambda g, t, p=0.5: g.bernoulli(p._data if isinstance(p, Tensor) else p, t._data.shape, t._k.np),
+         "Filled with 1 of probability `p`, else 0.")
+_inplace("exponential_", lambda g, t, lambd=1.0: g.exponential(t._data.shape, t._k.np, lambd), "Filled with exponential numbers of rate `lambd`.")
+_inplace("cauchy_", lambda g, t, median=0.0, sigma=1.0: g.cauchy(t._data.shape, t._k.np, median, sigma), "Filled with Cauchy numbers.")
+_inplace("log_normal_", lambda g, t, mean=1.0, std=2.0: g.log_normal(t._data.shape, t._k.np, mean, std), "Filled with log-normal numbers.")
+_inplace("geometric_", lambda g, t, p: g.geometric(t._data.shape, t._k.np, p), "Filled with geometric numbers.")
+
+
+def _random_(g: Any, t: Tensor, *bounds: Any, **named: Any) -> np.ndarray:
+    low, high = (bounds[0] if len(bounds) == 2 else 0 if len(bounds) == 1 else None), (bounds[-1] if bounds else None)
+    low, high = named.get("from", low), named.get("to", high)
+    return g.random(t._data.shape, t._k.np) if high is None else g.random(t._data.shape, t._k.np, low or 0, high)
+
+
+_inplace("random_", _random_, "Filled with integers from the dtype's whole range, or from [from, to).")
+
+
+def _method(function: Any, name: str) -> None:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = function.__doc__
+    setattr(Tensor, name, method)
+
+
+_method(bernoulli, "bernoulli")
+_method(multinomial, "multinomial")
+
+__all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial",
+           "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state"]

@@ -1,0 +1,201 @@
+"""Storages: the memory behind tensors. Made only when somebody asks; tensors themselves hold strided NumPy arrays."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.dtypes import CPU, DType, Device, dtype_of, uint8
+
+_by_owner: "weakref.WeakValueDictionary[int, UntypedStorage]" = weakref.WeakValueDictionary()
+
+
+def owner_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory `array` looks at."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def address_of(array: np.ndarray) -> int:
+    """The address of the first element."""
+    return array.__array_interface__["data"][0]
+
+
+class UntypedStorage:
+    """A block of bytes.
+
+    >>> import torchcompat as torch
+    >>> torch.zeros(2, 3).untyped_storage().nbytes()
+    24
+    """
+
+    __slots__ = ("_owner", "_bytes", "device", "__weakref__")
+
+    def __init__(self, size: int | np.ndarray = 0, *, device: Device = CPU) -> None:
+        self._owner = np.zeros(size, np.uint8) if isinstance(size, int) else size
+        self.device = device
+        self._bytes = _as_bytes(self._owner)
+
+    @staticmethod
+    def of(array: np.ndarray, device: Device = CPU) -> "UntypedStorage":
+        """The storage behind an array; the same object for all arrays over the same memory."""
+        owner = owner_of(array)
+        found = _by_owner.get(id(owner))
+        if found is None or found._owner is not owner:
+            found = UntypedStorage(owner, device=device)
+            _by_owner[id(owner)] = found
+        return found
+
+    @staticmethod
+    def from_file(filename: str, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
+        """The bytes of a file, mapped."""
+        mode = "r+" if shared else "c"
+        return UntypedStorage(np.memmap(filename, np.uint8, mode, shape=(nbytes,) if nbytes else None))
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._bytes.nbytes
+
+    size = __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return 0 if self.device.type == "meta" else address_of(self._owner)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._bytes[index]
+        return UntypedStorage(found, device=self.device) if isinstance(index, slice) else int(found)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._bytes[index] = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
+
+    def __hash__(self) -> int:
+        return id(self._owner)
+
+    def tolist(self) -> list[int]:
+        """The bytes as ints."""
+        return self._bytes.tolist()
+
+    def untyped(self) -> "UntypedStorage":
+        """Itself."""
+        return self
+
+    def clone(self) -> "UntypedStorage":
+        """A copy."""
+        return UntypedStorage(self._bytes.copy())
+
+    def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> "UntypedStorage":
+        """Copies the bytes of another."""
+        self._bytes[:] = source._bytes
+        return self
+
+    def resize_(self, size: int) -> "UntypedStorage":
+        """Changes the size. Tensors over the old memory keep it; RuntimeError where it would have to grow under them."""
+        if size > self.nbytes():
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        self._bytes = self._bytes[:size]
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether the memory is shared between processes."""
+        return isinstance(self._owner, np.memmap)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it lives on a CUDA device."""
+        return self.device.type == "cuda"
+
+    def cpu(self) -> "UntypedStorage":
+        """Itself."""
+        return self
+
+    def __repr__(self) -> str:
+        values = "\n".join(f" {v}" for v in self._bytes[:1000])
+        return f"{values}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def _as_bytes(owner: np.ndarray) -> np.ndarray:
+    """All bytes of an owner's memory, whatever its strides."""
+    if owner.flags.c_contiguous:
+        return owner.reshape(-1).view(np.uint8) if owner.ndim else owner.reshape(1).view(np.uint8)
+    order = sorted(range(owner.ndim), key=lambda i: -abs(owner.strides[i]))
+    dense = owner.transpose(order)
+    return dense.reshape(-1).view(np.uint8) if dense.flags.c_contiguous else np.ascontiguousarray(owner).reshape(-1).view(np.uint8)
+
+
+class TypedStorage:
+    """A storage read as elements of one dtype (what `tensor.storage()` gives)."""
+
+    def __init__(self, storage: UntypedStorage, dtype: DType) -> None:
+        self._untyped_storage, self.dtype = storage, dtype
+
+    def _array(self) -> np.ndarray:
+        return self._untyped_storage._bytes.view(self.dtype.np)
+
+    def untyped(self) -> UntypedStorage:
+        """The bytes."""
+        return self._untyped_storage
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._untyped_storage.nbytes()
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self.dtype.itemsize
+
+    @property
+    def device(self) -> Device:
+        """The device."""
+        return self._untyped_storage.device
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        return self._array().tolist()
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._array()[index]
+        return found.tolist() if isinstance(index, slice) else found.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._array()[index] = value
+
+    def fill_(self, value: Any) -> "TypedStorage":
+        """Sets all elements."""
+        self._array()[...] = value
+        return self
+
+    def _new_shared(self, size: int) -> "TypedStorage":
+        return TypedStorage(UntypedStorage(size * self.dtype.itemsize), self.dtype)
+
+    def __repr__(self) -> str:
+        values = "\n".join(f" {v}" for v in self.tolist())
+        return f"{values}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+def numel_of(size: Any) -> int:
+    """The number of elements of a shape."""
+    return math.prod(size)
+
+
+__all__ = ["TypedStorage", "UntypedStorage", "address_of", "dtype_of", "owner_of", "uint8"]

@@ -1,0 +1,91 @@
+"""finfo, iinfo, and the legacy typed tensor constructors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
+
+from ._tensor import Tensor, _legacy_tensor
+
+
+class finfo:
+    """The limits of a floating dtype.
+
+    >>> import torchcompat as torch
+    >>> torch.finfo(torch.float32).eps
+    1.1920928955078125e-07
+    """
+
+    def __init__(self, type: DType | None = None) -> None:
+        type = default_dtype() if type is None else type
+        if not (type.is_floating_point or type.is_complex):
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type!r}'")
+        info = ml_dtypes.finfo(type.to_real().np)
+        self.dtype = type.to_real().name
+        self.bits = type.to_real().itemsize * 8
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.smallest_normal)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class iinfo:
+    """The limits of an integer dtype."""
+
+    def __init__(self, type: DType) -> None:
+        if type.category != 1:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type!r}'" if type.category > 1 else
+                            "torch.bool is not supported by torch.iinfo")
+        info = np.iinfo(type.np)
+        self.dtype, self.bits, self.max, self.min = type.name, info.bits, int(info.max), int(info.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _TypedMeta(type):
+    dtype: DType
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance._k.dtype is cls.dtype and instance._k.device.type == "cpu"
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        if not args:
+            from .creation import tensor
+
+            return tensor([], dtype=cls.dtype)
+        if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
+            from .creation import tensor
+
+            return tensor(args[0], dtype=cls.dtype)
+        made = _legacy_tensor(Tensor, *args, **kwargs)
+        return made.to(cls.dtype)
+
+
+def _typed(name: str, dtype: DType) -> type:
+    return _TypedMeta(name, (), {"dtype": dtype, "__module__": "torch", "__doc__": f"Tensors of {dtype.name}, as torch used to name them."})
+
+
+_made = {f"{SCALAR_TYPE_NAMES[d.name]}Tensor": _typed(f"{SCALAR_TYPE_NAMES[d.name]}Tensor", d)
+         for d in DType.by_name.values() if d.name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16")}
+globals().update(_made)
+FloatTensor = _made["FloatTensor"]
+
+__all__ = ["finfo", "iinfo", *_made]
