@@ -7,6 +7,9 @@
 array([[2.718, 7.389]])
 """
 
+import sys
+from types import ModuleType
+
 from .dtypes import DType, Device
 from .errors import (
     AutogradError, GradCheckFailedError, NoGradError, NoGradFnError, ShapeMismatchError, TapeNotRecordingError,
@@ -25,5 +28,29 @@ F = Frontend(TensorRef, "autograd_tape.F")
 """All operations as functions of TensorRefs: `F.add(x, y)`."""
 install_methods(TensorRef, F)
 
-from .backward import BackwardContext, BackwardOptions, backward, grad, topological_order  # noqa: E402
-from .registry import get_grad_fn, has_grad_fn, register_grad_fn  # noqa: E402
+from .lazy import OpSpec  # noqa: E402
+from .registry import (  # noqa: E402
+    Operation, get_grad_fn, has_grad_fn, named_grad_fn, register_grad_fn, unregister_grad_fn, vjp_rule,
+)
+from .grad import GradientInfo, GradManager  # noqa: E402
+from .executors import Executor, available_executors, cpu_executor, get_executor, set_executor  # noqa: E402
+from .backward import (  # noqa: E402
+    BackwardContext, BackwardOptions, accumulate_cotangent, backward, grad, reduce_to_shape, topological_order,
+)
+
+
+def __getattr__(name: str) -> object:
+    # grad_add, grad_matmul, ...: derived from the records, so there is no list of them.
+    return named_grad_fn(name)
+
+
+class _Package(ModuleType):
+    """`backward` and `grad` are modules and functions; as attributes of the package they are the functions, however and whenever
+    somebody imports the modules."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in ("backward", "grad") or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

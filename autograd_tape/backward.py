@@ -16,10 +16,9 @@ import attrs
 import numpy as np
 
 from .dtypes import CPU, FLOATING
-from .errors import ArgumentError, AutogradError, NoGradError, NoGradFnError, ShapeMismatchError
+from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
-from .registry import get_grad_fn
-from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
+from .tape import GradMode, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
 from .tensor import LEAF, TensorRef
 
 _getrefcount = sys.getrefcount
@@ -320,52 +319,49 @@ class BackwardContext:
         self.tape, self.executor = tape, executor
         self.retain_graph, self.create_graph = retain_graph, create_graph
         self.grad_tensors: dict[int, Any] = {}
+        self.refs: dict[int, TensorRef] = {}
 
     def accumulate_grad(self, ref: TensorRef, grad: Any) -> None:
         """Adds `grad`, of the shape of `ref`, to what `ref` has."""
         if tuple(grad.shape) != tuple(ref.shape):
             raise ShapeMismatchError(f"The gradient of tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
                                      found=str(tuple(grad.shape)), remedy="return a gradient of the input's shape from the gradient function")
-        held = self.grad_tensors.get(ref.id)
-        self.grad_tensors[ref.id] = grad if held is None else held + grad
+        self.refs[ref.id] = ref
+        accumulate_cotangent(self.grad_tensors, ref, grad)
 
     def get_grad(self, ref: TensorRef) -> Any:
         """The gradient of `ref`, or None."""
         return self.grad_tensors.get(ref.id)
 
 
-def bound_data(x: Any) -> Any:
-    """A tensor's buffer; anything else unchanged."""
-    if isinstance(x, TensorRef):
-        if x._data is None:
-            raise NoGradError(f"Tensor {x.id} has no data", expected="bound data", found="a TensorRef without data",
-                              remedy="bind it with executor.bind(ref, array) before backward")
-        return x._data
-    return x
+def accumulate_cotangent(cotangents: dict[int, Any], ref: TensorRef, cotangent: Any) -> None:
+    """Adds a cotangent to that of a tensor in a table by tensor id, or starts with it.
+
+    >>> cotangents, x = {}, TensorRef.of([1.0, 2.0])
+    >>> accumulate_cotangent(cotangents, x, np.ones(2))
+    >>> accumulate_cotangent(cotangents, x, np.ones(2))
+    >>> cotangents[x.id]
+    array([2., 2.])
+    """
+    held = cotangents.get(ref.id)
+    cotangents[ref.id] = cotangent if held is None else held + cotangent
 
 
-def _materialize(tape: Tape, executor: Executor) -> None:
-    """Computes what was recorded by hand and has no data yet, in the order of the tape."""
-    for entry in tape.entries:
-        if isinstance(entry, ManualEntry) and entry.output is not None and entry.output._data is None:
-            arrays = [bound_data(x) for x in entry.inputs]
-            entry.output._data = np.asarray(getattr(executor.F, entry.op)(*arrays))
+def reduce_to_shape(cotangent: Any, shape: Sequence[int]) -> Any:
+    """A cotangent, array or tensor, summed over the dimensions that broadcasting added to `shape` or stretched.
 
+    >>> reduce_to_shape(np.ones((4, 2, 3)), (2, 1))
+    array([[12.],
+           [12.]])
+    """
+    from . import F
 
-def _prepare(tape: Tape) -> None:
-    """Gives entries recorded by hand the gradient function registered for their operation."""
-    for entry in tape.entries:
-        if isinstance(entry, ManualEntry):
-            if entry.grad_fn is None:
-                found = get_grad_fn(entry.op)
-                if found is None:
-                    raise NoGradFnError(f"No gradient function for the operation '{entry.op}'", expected="a registered GradFn",
-                                        found="none", remedy=f"call register_grad_fn({entry.op!r}, fn), or pass grad_fn to record()")
-                entry.grad_fn = found
-            if not entry.saved and entry.saved is not None and entry.refs is not None:
-                entry.saved = entry.refs[0]
-            if entry.meta is None and entry.refs is not None:
-                entry.meta = ()
+    found, shape = tuple(cotangent.shape), tuple(shape)
+    lead = len(found) - len(shape)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(shape, found[lead:])):
+        raise ShapeMismatchError("A cotangent cannot be reduced to this shape", expected=f"a shape that broadcasts to {found}",
+                                 found=str(shape), remedy="reduce it to the shape of its primal")
+    return (F if isinstance(cotangent, TensorRef) else executor_for(CPU).F).reduce_to_shape(cotangent, shape)
 
 
 def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any:
@@ -393,9 +389,6 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
     for output in outputs:
         if not isinstance(output, TensorRef):
             raise ArgumentError("backward() takes tensors", expected="TensorRef", found=type(output).__name__, remedy="pass the loss")
-    if not isinstance(tape, DefaultTape):
-        _prepare(tape)
-        _materialize(tape, executor)
     for output in outputs:
         if output._node is None:
             raise NoGradError("element 0 of tensors does not require grad and does not have a grad_fn", expected="an output computed from "
@@ -409,8 +402,10 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
     cotangents = [_cotangent(o, None if given is None else given[i], options.create_graph, F) for i, o in enumerate(outputs)]
     refs: dict[Any, TensorRef] = {}
 
-    def accumulate(leaf: Any, g: Any, owned: bool) -> None:
-        context.accumulate_grad(leaf, _as_buffer(g, leaf) if not options.create_graph else g)
+    taken = {id(c) for c in cotangents}
+
+    def accumulate(leaf: Any, g: Any, owned: bool = False) -> None:
+        context.accumulate_grad(leaf, g if options.create_graph else _own_buffer(g, leaf, taken))
 
     capture = None
     if options.inputs is not None:
@@ -432,14 +427,19 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
     finally:
         _mode.set(before)
     for key, g in engine.captured.items():
-        context.accumulate_grad(refs[key], g if options.create_graph else _as_buffer(g, refs[key]))
+        accumulate(refs[key], g)
     if not retain:
         tape.clear()
     return context
 
 
-def _as_buffer(g: Any, ref: TensorRef) -> np.ndarray:
-    return np.asarray(g, ref._k.np)
+def _own_buffer(g: Any, ref: TensorRef, taken: set[int]) -> np.ndarray:
+    """A gradient as an array that the caller may change: not a view, and not handed out before."""
+    array = np.asarray(g, ref._k.np)
+    if array.base is not None or not array.flags.writeable or id(array) in taken:
+        array = array.copy()
+    taken.add(id(array))
+    return array
 
 
 def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
@@ -454,7 +454,8 @@ def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, 
         grad_outputs: the cotangent of each output.
 
     Returns:
-        From tensor id (`ref.id`, `ref.hash`) to gradient, of the tensor's shape and dtype.
+        From tensor id (`ref.id`, `ref.hash`) to gradient, of the tensor's shape and dtype. A `GradManager` that looks after one
+        of these tensors receives its gradient too.
 
     Raises:
         NoGradError: nothing requires grad, the output is no scalar and has no cotangent, or the graph was freed.
@@ -466,18 +467,28 @@ def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, 
     >>> backward(F.sum(x * x))[x.id]
     array([2., 4., 6.])
     """
+    context = run_backward(output, tape, executor, options, grad_outputs)
+    deliver(context)
+    return context.grad_tensors
+
+
+def run_backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
+                 options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> BackwardContext:
+    """`backward` without giving the gradients to anybody: the finished context."""
     from .tape import get_default_tape
 
     options = options or BackwardOptions()
     if grad_outputs is not None:
-        options = attrs.evolve(options, grad_outputs=grad_outputs)
+        options = attrs.evolve(options, grad_outputs=[grad_outputs] if isinstance(grad_outputs, (np.ndarray, TensorRef)) else grad_outputs)
     outputs = [output] if isinstance(output, TensorRef) else list(output)
-    return _run(outputs, tape or get_default_tape(), executor or executor_for(CPU), options).grad_tensors
+    return _run(outputs, get_default_tape() if tape is None else tape, executor or executor_for(CPU), options)
 
 
-def grad(output: TensorRef, inputs: Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
-         grad_outputs: Any = None, retain_graph: bool = False, create_graph: bool = False) -> list[Any]:
+def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Executor | None = None,
+         grad_outputs: Any = None, retain_graph: bool = False, create_graph: bool = False, **options: Any) -> Any:
     """Gradients of `output` with respect to `inputs`, in their order; None where an input was not used.
+
+    With a function in the place of `output`, `autograd_tape.transforms.grad`: `grad(fn)`, `grad(fn, argnums)`.
 
     >>> from autograd_tape import F, TensorRef
     >>> x = TensorRef.of([3.0], requires_grad=True)
@@ -485,12 +496,33 @@ def grad(output: TensorRef, inputs: Sequence[TensorRef], tape: Tape | None = Non
     >>> grad(F.sum(dx), [x])
     [array([18.])]
     """
+    if callable(output):
+        from .transforms import grad as transform
+
+        return transform(output, *(() if inputs is None else (inputs,)), **options)
+    if options:
+        raise ArgumentError("grad() of a tensor has no such option", expected="retain_graph, create_graph, grad_outputs",
+                            found=", ".join(options), remedy="leave it out")
+    if inputs is None or isinstance(inputs, TensorRef):
+        inputs = [] if inputs is None else [inputs]
+    if not inputs:
+        raise ArgumentError("grad() needs tensors to differentiate with respect to", expected="at least one tensor in `inputs`", found="none",
+                            remedy="pass grad(output, [x, ...])")
     from .tape import get_default_tape
 
-    options = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=list(inputs),
-                              grad_outputs=None if grad_outputs is None else [grad_outputs])
-    context = _run([output], tape or get_default_tape(), executor or executor_for(CPU), options)
+    settings = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=list(inputs),
+                               grad_outputs=None if grad_outputs is None else [grad_outputs])
+    context = _run([output], get_default_tape() if tape is None else tape, executor or executor_for(CPU), settings)
     return [context.get_grad(ref) for ref in inputs]
+
+
+def deliver(context: BackwardContext, *also: Any) -> None:
+    """Gives gradients to the managers that look after their tensors, and to those in `also`."""
+    for id, ref in context.refs.items():
+        info = getattr(ref, "_info", None)
+        managers = list(info["managers"]) if info and "managers" in info else []
+        for manager in (*managers, *(m for m in also if m not in managers)):
+            manager.accumulate(ref, context.grad_tensors[id])
 
 
 def topological_order(tape: Tape | None, outputs: Sequence[TensorRef]) -> list[TapeId]:

@@ -1,17 +1,190 @@
-"""The registry of gradient functions by operation name."""
+"""Gradient functions by operation name.
+
+`get_grad_fn("mul")` is what somebody registered for the name, or else is derived from the operation's record: there is one
+formula per operation, and the functions `grad_add`, `grad_mul`, `grad_matmul`, ... are views of it.
+"""
 
 from __future__ import annotations
 
-from typing import Callable
+import threading
+from typing import Any, Callable, Sequence
 
-from .errors import ArgumentError
-from .tape import GradFn
+import numpy as np
+
+from .dtypes import CPU, FLOATING
+from .errors import ArgumentError, NoGradFnError
+from .executors import executor_for
+from .ops import ALIASES, RECORDS
+from .ops._record import Record
+from .tape import GradFn, GradMode, ManualEntry, Tape, TapeId, _ModeContext, active_tapes, edge_of, grad_mode, next_id, version_of
+from .tensor import TensorRef
 
 _registry: dict[str, GradFn] = {}
+_lock = threading.Lock()
+
+
+class RecordGradFn:
+    """The gradient function of an operation with a record: `grad_fn(grad_output, saved_tensors) -> list of gradients`.
+
+    `saved_tensors` are the operation's input tensors in the order of its schema, optionally followed by its outputs, which are
+    computed again where the formula needs them and they are not given. Arrays give arrays, TensorRefs give TensorRefs whose
+    computation is recorded. The list has one gradient per input, None for inputs that have none (indices, masks).
+
+    >>> from autograd_tape import grad_mul
+    >>> grad_mul
+    <gradient function of mul(Tensor input, Operand other) -> Tensor>
+    >>> grad_mul(np.array([1.0, 1.0]), [np.array([2.0, 3.0]), np.array(4.0)])
+    [array([4., 4.]), array(5.)]
+
+    Parameters other than tensors take their defaults, or what `bind` sets:
+
+    >>> get_grad_fn("sum").bind(dim=0)(np.array([1.0, 2.0]), [np.zeros((2, 2))])
+    [array([[1., 2.],
+           [1., 2.]])]
+    """
+
+    __slots__ = ("record", "arguments", "__weakref__")
+
+    def __init__(self, record: Record, arguments: dict[str, Any] | None = None) -> None:
+        self.record, self.arguments = record, arguments or {}
+
+    @property
+    def __name__(self) -> str:
+        return f"grad_{self.record.name}"
+
+    def __repr__(self) -> str:
+        bound = "".join(f", {k}={v!r}" for k, v in self.arguments.items())
+        return f"<gradient function of {self.record.schema}{bound}>"
+
+    def bind(self, **arguments: Any) -> "RecordGradFn":
+        """The same function with parameters set: `grad_sum.bind(dim=0)`."""
+        known = {p.name for p in self.record.params}
+        for name in arguments:
+            if name not in known:
+                raise ArgumentError(f"'{self.record.name}' has no parameter '{name}'", expected=self.record.schema, found=name,
+                                    remedy="use the schema's names")
+        return RecordGradFn(self.record, {**self.arguments, **arguments})
+
+    def __call__(self, grad_output: Any, saved_tensors: Sequence[Any]) -> list[Any]:
+        """Gradients with respect to each input."""
+        if isinstance(grad_output, TensorRef) or any(isinstance(s, TensorRef) for s in saved_tensors):
+            from . import F
+
+            return self.apply(F, *_as_tensors(F, grad_output, saved_tensors))
+        return self.apply(executor_for(CPU).F, np.asarray(grad_output), [np.asarray(s) for s in saved_tensors])
+
+    def apply(self, F: Any, grad: Any, saved: Sequence[Any], arguments: dict[str, Any] | None = None) -> list[Any]:
+        """`__call__` with the operations `F` of an executor, or of a front end."""
+        from .lazy import assign_tensors
+
+        rec = self.record
+        named, outputs = assign_tensors(rec, saved, {**self.arguments, **(arguments or {})})
+        for name, value in rec.defaults.items():
+            named.setdefault(name, value)
+        inputs = saved[:len(saved) - len(outputs)]
+        if len(outputs) not in (0, len(rec.returns)):
+            raise ArgumentError(f"grad_{rec.name} got too many saved tensors", expected=f"the inputs of {rec.schema}, and its outputs or not",
+                                found=str(len(saved)), remedy="leave out the rest")
+        if rec.field("function") is not None:
+            return self._by_recording(F, grad, inputs, named)
+        grads = self._formulas(F, grad, named, outputs)
+        found: list[Any] = []
+        for p in rec.tensor_params:
+            value = named[p.name]
+            if p.name in self.arguments or arguments and p.name in arguments or value is None:
+                continue
+            for x, g in zip(value, grads.get(p.name) or [None] * len(value)) if p.type == "Tensor[]" else ((value, grads.get(p.name)),):
+                found.append(None if g is None or _category(x) < FLOATING else _fit(F, g, x))
+        return found[:len(inputs)]
+
+    def _formulas(self, F: Any, grad: Any, named: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
+        """From parameter to gradient (or list of gradients), by the record's formulas."""
+        rec = self.record
+        targets = rec.differentiable_params
+        made: list[Any] = list(outputs)
+
+        def value(name: str) -> Any:
+            if name in named:
+                return named[name]
+            if name == "needs":
+                return tuple(x is not None and not isinstance(x, (int, float, complex)) and _category(x) >= FLOATING for p in targets
+                             for x in (named[p.name] if p.type == "Tensor[]" else (named[p.name],)))
+            if name.endswith("_shape") and name[:-6] in named:
+                x = named[name[:-6]]
+                return [np.shape(t) if not isinstance(t, TensorRef) else t.shape for t in x] if isinstance(x, (list, tuple)) else \
+                    None if x is None else x.shape if hasattr(x, "shape") else ()
+            if not made:
+                made.extend(_run(F, rec, named))
+            return made[0 if name == "result" else [n for _, n in rec.returns].index(name)]
+
+        if rec.vjp_names is not None:
+            return {target: formula(F, grad, *[value(n) for n in needed]) for target, formula, needed in rec.vjps
+                    if target is not None and named[target] is not None}
+        _, formula, needed = rec.vjps[0]
+        found = formula(F, grad, *[value(n) for n in needed])
+        if len(targets) == 1 and targets[0].type != "Tensor[]":
+            return {targets[0].name: found}
+        found = list(found)
+        grads: dict[str, Any] = {}
+        for p in targets:
+            n = len(named[p.name]) if p.type == "Tensor[]" else 1
+            grads[p.name], found = (found[:n] if p.type == "Tensor[]" else found[0]), found[n:]
+        return grads
+
+    def _by_recording(self, F: Any, grad: Any, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """An operation written in terms of others has no formula of its own: record it, and differentiate that."""
+        from . import F as tensors
+        from .backward import grad as gradients
+
+        raw = not isinstance(grad, TensorRef)
+        with _ModeContext(GradMode.ENABLED):
+            fresh = {id(x): _traced(tensors, x) for x in inputs}
+            output = _run(tensors, self.record, {n: fresh.get(id(v), v) for n, v in named.items()})[0]
+            wanted = [fresh[id(x)] for x in inputs if fresh[id(x)].requires_grad]
+            if not output.requires_grad:
+                raise NoGradFnError(f"The operation '{self.record.name}' has no gradient", expected="an operation that is differentiable",
+                                    found=self.record.schema, remedy="do not ask for gradients through it")
+            found = iter(gradients(output, wanted, grad_outputs=grad, create_graph=not raw))
+        return [next(found) if fresh[id(x)].requires_grad else None for x in inputs]
+
+
+def _run(F: Any, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
+    positional = [named[p.name] for p in rec.params if not p.keyword_only]
+    result = getattr(F, rec.name)(*positional, **{p.name: named[p.name] for p in rec.params if p.keyword_only})
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def _category(x: Any) -> int:
+    from .dtypes import dtype_of
+
+    return (x._k.dtype if isinstance(x, TensorRef) else dtype_of(x)).category
+
+
+def _fit(F: Any, g: Any, x: Any) -> Any:
+    return F.fit(g, tuple(x.shape), x._k.np) if isinstance(x, TensorRef) else F.fit(np.asarray(g), x.shape, x.dtype)
+
+
+def _as_tensors(F: Any, grad: Any, saved: Sequence[Any]) -> tuple[Any, list[Any]]:
+    wrap = lambda x: x if isinstance(x, TensorRef) else F.wrap(np.asarray(x))  # noqa: E731
+    return wrap(grad), [wrap(s) for s in saved]
+
+
+def _traced(F: Any, x: Any) -> TensorRef:
+    """An input whose gradient is wanted, apart from all other uses of the same tensor."""
+    if isinstance(x, TensorRef) and x.requires_grad:
+        return F.reshape(x, tuple(x.shape))
+    data = x._data if isinstance(x, TensorRef) else np.asarray(x)
+    return TensorRef.of(data, requires_grad=_category(x) >= FLOATING)
+
+
+# -- the registry ---------------------------------------------------------------------------------------------------
 
 
 def register_grad_fn(op: str, grad_fn: GradFn | None = None) -> Callable[[GradFn], GradFn] | GradFn:
     """Registers `grad_fn(grad_output, saved_tensors) -> gradients`; as a function or as a decorator.
+
+    What is registered for the name of an operation with a record is used for entries recorded by hand (`Tape.record`); the
+    operation itself keeps its record's formula.
 
     >>> @register_grad_fn("square_of")
     ... def grad_square(grad_output, saved_tensors):
@@ -19,21 +192,164 @@ def register_grad_fn(op: str, grad_fn: GradFn | None = None) -> Callable[[GradFn
     ...     return [2 * x * grad_output]
     >>> has_grad_fn("square_of")
     True
+    >>> unregister_grad_fn("square_of")
     """
     if grad_fn is None:
         return lambda function: register_grad_fn(op, function)  # type: ignore[return-value]
     if not callable(grad_fn):
         raise ArgumentError(f"The gradient function of '{op}' cannot be called", expected="a callable",
                             found=type(grad_fn).__name__, remedy="pass grad_fn(grad_output, saved_tensors)")
-    _registry[op] = grad_fn
+    with _lock:
+        _registry[op] = grad_fn
     return grad_fn
 
 
+def unregister_grad_fn(op: str) -> None:
+    """Forgets what was registered for a name; an operation with a record has its record's gradient function again."""
+    with _lock:
+        _registry.pop(op, None)
+
+
+_derived: dict[str, RecordGradFn] = {}
+
+
 def get_grad_fn(op: str) -> GradFn | None:
-    """The gradient function registered for an operation, or None."""
-    return _registry.get(op)
+    """The gradient function of an operation: the registered one, else the one derived from its record, else None."""
+    found = _registry.get(op)
+    if found is not None:
+        return found
+    rec = RECORDS.get(ALIASES.get(op, op))
+    if rec is None or not is_differentiable(rec):
+        return None
+    return _derived.get(rec.name) or _derived.setdefault(rec.name, RecordGradFn(rec))
 
 
 def has_grad_fn(op: str) -> bool:
-    """Whether an operation has a gradient function."""
-    return op in _registry
+    """Whether an operation has a gradient function.
+
+    >>> has_grad_fn("mul"), has_grad_fn("no such operation")
+    (True, False)
+    """
+    return get_grad_fn(op) is not None
+
+
+def required_grad_fn(op: str) -> GradFn:
+    """The gradient function of an operation; NoGradFnError where there is none."""
+    found = get_grad_fn(op)
+    if found is None:
+        raise NoGradFnError(f"No gradient function for the operation '{op}'", expected="a registered GradFn", found="none",
+                            remedy=f"call register_grad_fn({op!r}, fn), or pass grad_fn to record()")
+    return found
+
+
+def is_differentiable(rec: Record) -> bool:
+    """Whether gradients flow through an operation: by its own formula, or through the operations it is written in."""
+    if rec.field("function") is not None:
+        return rec.returns[0][0].startswith("Tensor") and any(p.differentiable for p in rec.params) and "inplace" not in rec.name
+    return rec.differentiable
+
+
+def named_grad_fn(name: str) -> GradFn:
+    """`grad_<op>` by name, for module attributes; AttributeError where there is none."""
+    found = get_grad_fn(name.removeprefix("grad_")) if name.startswith("grad_") else None
+    if found is None:
+        raise AttributeError(name)
+    return found
+
+
+# -- operations of one's own ------------------------------------------------------------------------------------------
+
+OPERATIONS: dict[str, "Operation"] = {}
+
+
+class Operation:
+    """A new operation: `execute` computes it on arrays, `vjp_rule` gives its gradients.
+
+    Subclass it, and call an instance. `vjp_rule(primals, cotangent, output)` returns one cotangent per primal (a single one may
+    stand alone), None where there is none. It gets arrays on an ordinary backward pass and tensors where gradients of gradients
+    are wanted; written with operators and methods that both have, or with `autograd_tape.F` on tensors, it serves both. What
+    broadcasting added is summed away afterwards.
+
+    >>> class Cube(Operation):
+    ...     def execute(self, x): return x ** 3
+    ...     def vjp_rule(self, primals, cotangent, output): return 3 * primals[0] * primals[0] * cotangent
+    >>> cube = Cube()
+    >>> from autograd_tape import F, TensorRef, backward, grad
+    >>> x = TensorRef.of([2.0], requires_grad=True)
+    >>> (dx,) = grad(F.sum(cube(x)), [x], create_graph=True)
+    >>> dx.numpy(), backward(F.sum(dx))[x.id]
+    (array([12.]), array([12.]))
+    """
+
+    name = ""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or type(self).name or type(self).__name__.lower()
+        if self.name in RECORDS or self.name in ALIASES:
+            raise ArgumentError(f"There is an operation '{self.name}' already", expected="a name of its own", found=self.name,
+                                remedy="choose another name")
+        OPERATIONS[self.name] = self
+
+    def execute(self, *primals: np.ndarray, **kwargs: Any) -> np.ndarray:
+        """The value, on arrays."""
+        raise NotImplementedError(f"{type(self).__name__} needs execute(self, *primals, **kwargs)")
+
+    def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any) -> Any:
+        """The cotangents of the primals from that of the output."""
+        raise NoGradFnError(f"The operation '{self.name}' has no vjp_rule", expected="vjp_rule(self, primals, cotangent, output)",
+                            found="none", remedy=f"define it in {type(self).__name__}")
+
+    def __call__(self, *primals: Any, **kwargs: Any) -> TensorRef:
+        """The operation on tensors (or arrays), recorded where one of them requires grad."""
+        refs = tuple(x if isinstance(x, TensorRef) else TensorRef.of(x) for x in primals)
+        output = TensorRef.of(np.asarray(self.execute(*[x.numpy() for x in refs], **kwargs)))
+        edges = tuple(edge_of(x) for x in refs)
+        if grad_mode() is not GradMode.ENABLED or not any(e is not None for e in edges):
+            return output
+        entry = ManualEntry()
+        entry.id, entry.op, entry.edges, entry.meta = TapeId(next_id()), self.name, edges, None
+        entry.grad_fn = _OutputRule(self, output, kwargs)
+        entry.saved, entry.versions = refs, tuple(version_of(x) for x in refs)
+        entry.refs = (refs, (), kwargs)
+        output._node = entry
+        for tape in active_tapes():
+            tape.add(entry, refs, (output,), kwargs)
+        return output
+
+
+class _OutputRule:
+    """A `vjp_rule` as a gradient function that knows the output's value (not the output, which holds the entry)."""
+
+    __slots__ = ("operation", "value", "kwargs")
+
+    def __init__(self, operation: Operation, output: TensorRef, kwargs: dict[str, Any]) -> None:
+        self.operation, self.value, self.kwargs = operation, output._data, kwargs
+
+    def __call__(self, grad: Any, saved: Sequence[Any]) -> Sequence[Any]:
+        output = self.operation(*saved, **self.kwargs) if isinstance(grad, TensorRef) else self.value
+        found = self.operation.vjp_rule(tuple(saved), grad, output)
+        return list(found) if isinstance(found, (tuple, list)) else [found]
+
+
+def vjp_rule(op: str, **arguments: Any) -> Callable[[Sequence[Any], Any, Any], tuple[Any, ...]]:
+    """An operation's gradient as `rule(primals, cotangent, output) -> cotangents`.
+
+    `output` may be None: it is computed where the formula needs it.
+
+    >>> vjp_rule("mul")((np.array(2.0), np.array(3.0)), np.array(1.0), None)
+    (array(3.), array(2.))
+    """
+    own = OPERATIONS.get(op)
+    if own is not None:
+        def rule(primals: Sequence[Any], cotangent: Any, output: Any) -> tuple[Any, ...]:
+            found = own.vjp_rule(tuple(primals), cotangent, output)
+            return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+    else:
+        grad_fn = required_grad_fn(op)
+        if isinstance(grad_fn, RecordGradFn):
+            grad_fn = grad_fn.bind(**arguments)
+
+        def rule(primals: Sequence[Any], cotangent: Any, output: Any) -> tuple[Any, ...]:
+            outputs = () if output is None or not isinstance(grad_fn, RecordGradFn) else tuple(output) if isinstance(output, (tuple, list)) else (output,)
+            return tuple(grad_fn(cotangent, [*primals, *outputs]))
+    return rule

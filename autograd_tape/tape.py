@@ -10,18 +10,19 @@ from __future__ import annotations
 import gc
 import itertools
 import threading
-import weakref
 from contextvars import ContextVar
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NewType, Sequence
 
 import attrs
+import numpy as np
 
-from .errors import ArgumentError, TapeNotRecordingError
+from .errors import ArgumentError, ShapeMismatchError, TapeNotRecordingError
 from .tensor import LEAF, TensorRef
 
 if TYPE_CHECKING:
     from .graph import Graph
+    from .lazy import OpSpec
 
 TapeId = NewType("TapeId", int)
 GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
@@ -58,6 +59,7 @@ class TapeEntry:
     # Set on an instance only when used:
     hooks: Any = None          # functions that see or replace the gradients, see backward.Hooks
     refs: Any = None           # (inputs, outputs, arguments) where an explicit tape keeps them alive
+    holders: int = 0           # explicit tapes that keep it
     grad_fn: Any = None        # the GradFn of an entry recorded by hand
 
     id: TapeId
@@ -93,7 +95,7 @@ class TapeEntry:
     @property
     def output(self) -> Any:
         """The output tensor, where a tape keeps it."""
-        return None if self.refs is None else self.refs[1][0]
+        return self.refs[1][0] if self.refs is not None and self.refs[1] else None
 
     @property
     def saved_tensors(self) -> tuple[TensorRef, ...]:
@@ -120,26 +122,79 @@ class OutputEdge:
 
 
 class ManualEntry(TapeEntry):
-    """An entry recorded by hand with a gradient function of the caller's."""
+    """An entry recorded by hand, with a gradient function of the caller's, or the one registered for the operation's name."""
 
     __slots__ = ()
+    versions: Any = ()  # of the saved tensors when the entry was recorded
 
-    def _arguments(self) -> tuple[Any, ...]:
+    def _prepared(self) -> tuple[GradFn, tuple[Any, ...]]:
+        """The gradient function and what was saved for it."""
+        from .backward import freed, stale
+
         if self.saved is None:
-            from .backward import freed
-
             raise freed(self)
-        return self.saved
+        for tensor, version in zip(self.saved, self.versions):
+            if version_of(tensor) != version:
+                raise stale(self, tensor, version)
+        if self.grad_fn is None:
+            from .registry import required_grad_fn
+
+            self.grad_fn = required_grad_fn(self.op_name)
+        return self.grad_fn, self.saved
+
+    def _cotangents(self, grad: Any, saved: list[Any], F: Any) -> Sequence[Any]:
+        from .registry import RecordGradFn
+
+        grad_fn, inputs = self.grad_fn, self.refs[0]
+        # A gradient function derived from a record can work on any executor; others do their own arithmetic.
+        grads = grad_fn.apply(F, grad, saved, self.refs[2]) if isinstance(grad_fn, RecordGradFn) else grad_fn(grad, saved)
+        if not isinstance(grads, (list, tuple)):
+            raise ArgumentError(f"The gradient function of '{self.op_name}' must return a list", expected=f"{len(inputs)} gradients in a list",
+                                found=type(grads).__name__, remedy="return one gradient per input, None where there is none")
+        if len(grads) != len(inputs):
+            raise ShapeMismatchError(f"The gradient function of '{self.op_name}' returned {len(grads)} gradients for {len(inputs)} inputs",
+                                     expected=str(len(inputs)), found=str(len(grads)),
+                                     remedy="return one gradient per input, None where there is none")
+        return [None if g is None or e is None else fit_cotangent(F, g, x, i, self.op_name)
+                for i, (g, x, e) in enumerate(zip(grads, inputs, self.edges))]
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Calls the gradient function with the saved buffers."""
-        from .backward import bound_data
+        """Calls the gradient function with the saved buffers, computing those that nobody has asked for yet."""
+        from .lazy import evaluate
 
-        return self.grad_fn(grad, [bound_data(s) for s in self._arguments()])
+        _, saved = self._prepared()
+        executor = getattr(F, "_executor", None)
+        return self._cotangents(grad, [evaluate(s, executor) if isinstance(s, TensorRef) else s for s in saved], F)
 
     def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
         """Calls the gradient function with the saved tensors, so that what it does is recorded."""
-        return self.grad_fn(grad, list(self._arguments()))
+        from .lazy import evaluate
+
+        _, saved = self._prepared()
+        for s in saved:
+            if isinstance(s, TensorRef):
+                evaluate(s)
+        return self._cotangents(grad, list(saved), F)
+
+
+def version_of(tensor: Any) -> int:
+    """How often a tensor's data has been replaced or changed in place."""
+    return tensor._v[0] if isinstance(tensor, TensorRef) and tensor._v else 0
+
+
+def fit_cotangent(F: Any, grad: Any, primal: TensorRef, position: int, op: str) -> Any:
+    """What a hand-written gradient function returned for one input, with the input's shape: summed over what broadcasting
+    added; ShapeMismatchError where no broadcasting explains the difference."""
+    shape = tuple(primal.shape)
+    found = tuple(np.shape(grad)) if not isinstance(grad, TensorRef) else tuple(grad.shape)
+    if found != shape:
+        lead = len(found) - len(shape)
+        if lead < 0 or any(n not in (1, m) for n, m in zip(shape, found[lead:])):
+            raise ShapeMismatchError(f"The gradient of '{op}' with respect to input {position} has the wrong shape", expected=str(shape),
+                                     found=str(found), remedy="return a gradient of the input's shape from the gradient function")
+    if getattr(F, "_executor", None) is None:  # a front end: gradients are tensors
+        return F.fit(grad if isinstance(grad, TensorRef) else F.wrap(np.asarray(grad)), shape, primal._k.np)
+    return F.fit(grad._data if isinstance(grad, TensorRef) else np.asarray(grad), shape, primal._k.np)
 
 
 # -- modes that leave the quiet path --------------------------------------------------------------------------------
@@ -235,6 +290,11 @@ class Tape:
 
     def clear(self) -> None:
         """Forgets all entries, and with them what they kept alive."""
+        for entry in self._entries.values():
+            entry.holders -= 1
+            if not entry.holders:
+                # An entry and its output hold each other; without this they would wait for the garbage collector.
+                entry.refs = (entry.refs[0], (), entry.refs[2]) if isinstance(entry, ManualEntry) else None
         self._entries.clear()
         self._tensor_to_entry.clear()
 
@@ -250,47 +310,72 @@ class Tape:
         if not context.was_recording:
             self.stop_recording()
 
-    def record(self, op: str, inputs: Sequence[TensorRef], output: TensorRef, grad_fn: GradFn | None = None,
-               saved_tensors: Sequence[TensorRef] = ()) -> TapeId:
-        """Adds an operation that the caller carried out, or will.
+    def record(self, op: "str | OpSpec", inputs: Sequence[TensorRef] | None = None, output: TensorRef | None = None,
+               grad_fn: GradFn | None = None, saved_tensors: Sequence[TensorRef] | None = None) -> TapeId:
+        """Adds an operation that the caller carried out, or will, or leaves to the executor.
 
         Args:
-            op: the operation's name; its registered gradient function is used where `grad_fn` is None.
+            op: the operation's name, or an `OpSpec`, which knows its inputs and output.
             inputs: its input tensors.
-            output: its output tensor.
-            grad_fn: `grad_fn(grad_output, saved_tensors)` -> a gradient (or None) per input.
-            saved_tensors: what `grad_fn` needs; the inputs where left out and `grad_fn` is registered for the name.
+            output: its output tensor. Data it does not have yet is computed when first needed.
+            grad_fn: `grad_fn(grad_output, saved_tensors)` -> a gradient (or None) per input. The gradient function registered for
+                the name, or the record's, where left out.
+            saved_tensors: what `grad_fn` needs; the inputs where left out.
 
         Raises:
             TapeNotRecordingError: outside `with tape:` / `start_recording()`.
             ArgumentError: an input or the output is no TensorRef.
+
+        >>> from autograd_tape import OpSpec, Tape, TensorRef, backward
+        >>> x = TensorRef.of([1.0, 2.0], requires_grad=True)
+        >>> with Tape() as tape:
+        ...     y = OpSpec("mul", [x, x])
+        ...     loss = OpSpec("sum", [y.output])
+        ...     ids = tape.record(y), tape.record(loss)
+        >>> backward(loss.output, tape)[x.id]
+        array([2., 4.])
         """
-        if not self._recording:
+        if not self.is_recording:
             raise TapeNotRecordingError("The tape is not recording", expected="a recording tape", found="a stopped one",
                                         remedy="record inside `with tape:` or call tape.start_recording() first")
-        for position, ref in enumerate((*inputs, output, *saved_tensors)):
+        from .lazy import OpSpec, spec_of
+
+        if isinstance(op, OpSpec):
+            op, inputs, output = op.op, op.inputs if inputs is None else inputs, op.output if output is None else output
+        if inputs is None or output is None:
+            raise ArgumentError(f"record() needs the inputs and the output of '{op}'", expected="inputs and output",
+                                found="no " + ("inputs" if inputs is None else "output"), remedy="pass both, or an OpSpec")
+        saved = tuple(inputs if saved_tensors is None else saved_tensors)
+        for position, ref in enumerate((*inputs, output, *saved)):
             if not isinstance(ref, TensorRef):
                 raise ArgumentError(f"record() takes tensors, argument {position} is none", expected="TensorRef",
                                     found=type(ref).__name__, remedy="wrap arrays with TensorRef.of(array)")
+            if ref is output and position < len(inputs):
+                raise ArgumentError(f"The output of '{op}' is also its input {position}", expected="an output of its own",
+                                    found="the same TensorRef", remedy="make a new TensorRef for the output")
+        if grad_fn is not None and not callable(grad_fn):
+            raise ArgumentError(f"The gradient function of '{op}' cannot be called", expected="a callable", found=type(grad_fn).__name__,
+                                remedy="pass grad_fn(grad_output, saved_tensors)")
         entry = ManualEntry()
         entry.id = TapeId(next_id())
         entry.op = op
         entry.grad_fn = grad_fn
         entry.edges = tuple(edge_of(x) for x in inputs)
-        entry.saved = tuple(saved_tensors)
+        entry.saved, entry.versions = saved, tuple(version_of(s) for s in saved)
         entry.meta = None
-        wanted = grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges)
+        spec = spec_of(output)
         if not output.is_leaf:
             # The output came from a recorded operation already: the hand-written entry takes its place on this tape.
             self._entries.pop(output.id, None)
-        if wanted:
+        if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges):
             output._node = entry
-        self.add(entry, tuple(inputs), (output,), {})
+        self.add(entry, tuple(inputs), (output,), {} if spec is None else spec.arguments)
         return entry.id
 
     def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
         """Keeps an entry together with its tensors."""
         entry.refs = (inputs, outputs, arguments)
+        entry.holders += 1
         self._entries[entry.id] = entry
         for output in outputs:
             self._tensor_to_entry[output.id] = entry.id
@@ -376,8 +461,8 @@ class DefaultTape(Tape):
     def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
         """Nothing to keep: the outputs hold the entry."""
         if isinstance(entry, ManualEntry):
-            # What was recorded by hand has no data yet when backward runs; it needs its tensors to compute them.
-            entry.refs = (inputs, tuple(weakref.proxy(o) for o in outputs), arguments)
+            # What was recorded by hand may have no data yet when backward runs; it needs its inputs to compute them.
+            entry.refs = (inputs, (), arguments)
 
     @property
     def entries(self) -> list[TapeEntry]:

@@ -53,6 +53,7 @@ class TensorRef:
     # _grad, _id, _info  are set on first need only
     __slots__ = ("_data", "_k", "_node", "_v", "_base", "_grad", "_id", "_info", "__weakref__")
     _tag = 1  # see TapeEntry._tag
+    __array_priority__ = 1000  # array * tensor is the tensor's __rmul__
 
     _data: Any
     _k: Kind
@@ -168,10 +169,11 @@ class TensorRef:
         self._grad = value
 
     def numpy(self) -> np.ndarray:
-        """The buffer itself. RuntimeError (NoGradError's sibling) where no data is bound."""
+        """The buffer itself, computed now if it is the output of an `OpSpec`; NoGradError where data to compute it from is missing."""
         if self._data is None:
-            raise ArgumentError("This TensorRef has no data", expected="bound data", found="only a shape and a dtype",
-                                remedy="bind data with executor.bind(ref, array)")
+            from .lazy import evaluate
+
+            return evaluate(self)
         return self._data
 
     def item(self) -> Any:

@@ -119,6 +119,19 @@ class Executor:
         return getattr(self.F, rec.name) if function is None else function
 
 
+    def bind(self, ref: Any, array: Any) -> Any:
+        """Gives a tensor declared by shape and dtype its data; see `autograd_tape.lazy.bind`."""
+        from ..lazy import bind
+
+        return bind(ref, array)
+
+    def evaluate(self, ref: Any) -> np.ndarray:
+        """The data of a tensor, computed here if nobody has asked for it before; see `autograd_tape.lazy.evaluate`."""
+        from ..lazy import evaluate
+
+        return evaluate(ref, self)
+
+
 # -- which executor serves a device ---------------------------------------------------------------------------------
 
 _factories: dict[str, Callable[[str], Executor]] = {}
@@ -165,6 +178,13 @@ def get_executor(name: str, device_type: str = "cpu") -> Executor:
     """An executor by name, whether or not it is the chosen one."""
     with _lock:
         return _make(name, device_type)
+
+
+def cpu_executor() -> Executor:
+    """The executor that serves the CPU now: NumPy's, unless another was chosen."""
+    from ..dtypes import CPU
+
+    return executor_for(CPU)
 
 
 def set_executor(device: "Device | str", name: str) -> None:

@@ -1,0 +1,281 @@
+"""Operations declared before they are computed.
+
+`OpSpec(op, inputs)` names an operation on tensors that may have no data yet. Its output's shape and dtype are known at once
+(the meta executor infers them); its value is computed when somebody asks for it, once data has been bound to the leaves.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Sequence
+
+import attrs
+import numpy as np
+
+from .dtypes import CPU, CPU_KINDS, Device
+from .errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
+from .executors import Executor, executor_for, get_executor
+from .executors.meta import meta_array
+from .frontend import Frontend
+from .ops import get_record
+from .ops._general import General
+from .ops._record import Record
+from .tape import GradMode, ManualEntry, _ModeContext
+from .tensor import TensorRef
+
+
+class ExecutorFrontend(Frontend):
+    """All operations as functions of TensorRefs, every one of them carried out by one executor."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.Tensor, self.name, self.executor = TensorRef, f"{executor.name} executor", executor
+        self.functions, self.methods = {}, {}
+
+    def function(self, name: str) -> Any:
+        """The function of an operation. There is no quiet path here: it would call NumPy's kernels."""
+        found = self.functions.get(name)
+        if found is None:
+            rec = get_record(name)
+            found = self.functions[name] = self.bind_function(rec) if rec.field("function") is not None else self._general(rec)
+        return found
+
+    def _general(self, rec: Record) -> Any:
+        general = General(rec, self)
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            values = named_arguments(rec, args, kwargs)
+            return general(tuple(values[p.name] for p in rec.params))
+
+        return function
+
+    def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Device, Any]:
+        """Always this front end's executor."""
+        return CPU, self.executor
+
+
+_frontends: dict[int, ExecutorFrontend] = {}
+_lock = threading.Lock()
+
+
+def frontend_of(executor: Executor) -> ExecutorFrontend:
+    """The front end whose operations `executor` carries out."""
+    with _lock:
+        found = _frontends.get(id(executor))
+        if found is None:
+            found = _frontends[id(executor)] = ExecutorFrontend(executor)  # holds the executor, so its id stays taken
+        return found
+
+
+def named_arguments(rec: Record, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """A call's arguments by parameter name, defaults filled in; ArgumentError where they do not fit the schema.
+
+    >>> named_arguments(get_record("sum"), ["x"], {"dim": 0})
+    {'input': 'x', 'dim': 0, 'keepdim': False, 'dtype': None}
+    """
+    positional = [p.name for p in rec.params if not p.keyword_only]
+    if len(args) > len(positional):
+        raise ArgumentError(f"{rec.name}() takes {len(positional)} positional arguments but {len(args)} were given",
+                            expected=rec.schema, found=f"{len(args)} positional arguments", remedy="pass the rest by keyword")
+    values = dict(zip(positional, args))
+    for name, value in kwargs.items():
+        if name in values or name not in {p.name for p in rec.params}:
+            what = "got multiple values for argument" if name in values else "got an unexpected keyword argument"
+            raise ArgumentError(f"{rec.name}() {what} '{name}'", expected=rec.schema, found=name, remedy="follow the schema")
+        values[name] = value
+    defaults = rec.defaults
+    for p in rec.params:
+        if p.name not in values:
+            if p.default is None:
+                raise ArgumentError(f"{rec.name}() missing required argument '{p.name}'", expected=rec.schema,
+                                    found=", ".join(values) or "nothing", remedy=f"pass {p.name}")
+            values[p.name] = defaults[p.name]
+    return {p.name: values[p.name] for p in rec.params}
+
+
+def assign_tensors(rec: Record, tensors: Sequence[Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Distributes tensors over the tensor parameters that `arguments` leaves open, in the schema's order.
+
+    Returns (all arguments by name, tensors left over). A list parameter takes all that the parameters after it can spare.
+    """
+    open_ = [p for p in rec.tensor_params if p.name not in arguments]
+    named = dict(arguments)
+    rest = list(tensors)
+    for i, p in enumerate(open_):
+        if p.type == "Tensor[]":
+            after = sum(1 for q in open_[i + 1:] if q.default is None)
+            named[p.name], rest = rest[:len(rest) - after], rest[len(rest) - after:]
+        elif rest:
+            named[p.name] = rest.pop(0)
+        elif p.default is None and not p.type.endswith("?"):
+            raise ArgumentError(f"'{rec.name}' needs more tensors", expected=", ".join(q.name for q in open_ if q.default is None),
+                                found=f"{len(tensors)} tensors", remedy=f"pass {p.name}, or bind it: {p.name}=...")
+        elif p.default is None:
+            named[p.name] = None
+    return named, rest
+
+
+@attrs.define(init=False, eq=False)
+class OpSpec:
+    """An operation on tensors: its name, its inputs, its further arguments, and what comes out.
+
+    Args:
+        op: an operation's name.
+        inputs: a tensor for each of its tensor parameters, in order.
+        arguments: its other parameters by name.
+
+    Raises:
+        UnknownOperationError: no operation has this name.
+        ShapeMismatchError, ArgumentError, ...: the operation does not take these inputs.
+
+    >>> x, w = TensorRef((2, 3), "float32"), TensorRef((2, 1), "float32")
+    >>> y = OpSpec("mul", [x, w]).output
+    >>> y.shape, y.dtype, y.has_data
+    ((2, 3), torch.float32, False)
+    >>> executor = get_executor("numpy")
+    >>> executor.bind(x, [[1, 2, 3], [4, 5, 6]]), executor.bind(w, [[1], [10]])  # doctest: +ELLIPSIS
+    (TensorRef(...), TensorRef(...))
+    >>> y.numpy()
+    array([[ 1.,  2.,  3.],
+           [40., 50., 60.]], dtype=float32)
+    """
+
+    op: str
+    inputs: tuple[TensorRef, ...]
+    arguments: dict[str, Any]
+    outputs: tuple[TensorRef, ...]
+
+    def __init__(self, op: str, inputs: Sequence[TensorRef], **arguments: Any) -> None:
+        for i, x in enumerate(inputs):
+            if not isinstance(x, TensorRef):
+                raise ArgumentError(f"OpSpec takes tensors, input {i} of '{op}' is none", expected="TensorRef", found=type(x).__name__,
+                                    remedy="wrap arrays with TensorRef.of(array), and pass numbers by name")
+        self.op, self.inputs, self.arguments = op, tuple(inputs), arguments
+        shapes = [_meta(x) for x in inputs]
+        with _ModeContext(GradMode.DISABLED):
+            results = call(get_executor("meta", "meta"), op, shapes, arguments)
+        self.outputs = tuple(TensorRef(tuple(r.shape), r.dtype) for r in results)
+        for nr, output in enumerate(self.outputs):
+            output._info["spec"] = (self, nr)
+
+    @property
+    def output(self) -> TensorRef:
+        """The (first) output."""
+        return self.outputs[0]
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{x.dtype.name}{list(x.shape)}" for x in self.inputs)
+        further = "".join(f", {k}={v!r}" for k, v in self.arguments.items())
+        return f"OpSpec({self.op}({inputs}{further}) -> {', '.join(f'{o.dtype.name}{list(o.shape)}' for o in self.outputs)})"
+
+
+def _meta(x: TensorRef) -> TensorRef:
+    t = TensorRef.__new__(TensorRef)
+    t._data, t._k, t._node, t._v, t._base = meta_array(tuple(x.shape), x._k.np), CPU_KINDS[x._k.np], None, None, None
+    return t
+
+
+def call(executor: Executor, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any]) -> tuple[TensorRef, ...]:
+    """Carries out an operation by name on an executor; its outputs."""
+    from .registry import OPERATIONS
+
+    own = OPERATIONS.get(op)
+    if own is not None:
+        return (own(*inputs, **arguments),)
+    rec = get_record(op)
+    named, rest = assign_tensors(rec, inputs, arguments)
+    if rest:
+        raise ArgumentError(f"'{rec.name}' takes fewer tensors", expected=rec.schema, found=f"{len(inputs)} tensors",
+                            remedy="pass one per tensor parameter")
+    positional = [named[p.name] for p in rec.params if not p.keyword_only and p.name in named]
+    leading = [p.name for p in rec.params if not p.keyword_only]
+    if [n for n in leading if n in named] == leading[:len(positional)]:
+        keywords = {k: v for k, v in named.items() if k not in leading}
+    else:
+        positional, keywords = [], named
+    result = getattr(frontend_of(executor), rec.name)(*positional, **keywords)
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def spec_of(ref: TensorRef) -> OpSpec | None:
+    """The OpSpec that a tensor is an output of, or None."""
+    info = getattr(ref, "_info", None)
+    found = info.get("spec") if info else None
+    return None if found is None else found[0]
+
+
+def _origin(ref: TensorRef) -> tuple[str, Sequence[TensorRef], dict[str, Any], Sequence[TensorRef]]:
+    """(operation, inputs, arguments, outputs) of a tensor without data."""
+    spec = spec_of(ref)
+    if spec is not None:
+        return spec.op, spec.inputs, spec.arguments, spec.outputs
+    creator = ref.creator
+    if isinstance(creator, ManualEntry):
+        return creator.op_name, creator.refs[0], creator.refs[2], (ref,)
+    raise NoGradError(f"Tensor {ref.id} has no data", expected="bound data", found=repr(ref),
+                      remedy="bind it with executor.bind(ref, array)")
+
+
+def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
+    """The data of a tensor, computing first what it depends on and has no data yet.
+
+    Raises:
+        NoGradError: a leaf has no data.
+    """
+    if ref._data is not None:
+        return ref._data
+    executor = executor or executor_for(CPU)
+    stack = [ref]  # not recursive: chains may be long
+    while stack:
+        wanted = stack[-1]
+        if wanted._data is not None:
+            stack.pop()
+            continue
+        op, inputs, arguments, outputs = _origin(wanted)
+        missing = [x for x in inputs if x._data is None]
+        if missing:
+            stack += missing
+            continue
+        with _ModeContext(GradMode.DISABLED):
+            results = call(executor, op, [_detached(x) for x in inputs], arguments)
+        for output, result in zip(outputs, results):
+            if tuple(result.shape) != tuple(output.shape):
+                raise ShapeMismatchError(f"The output of '{op}' was declared with another shape", expected=str(tuple(result.shape)),
+                                         found=str(tuple(output.shape)), remedy="take the output from OpSpec(op, inputs)")
+            if output._data is None:
+                output._data = np.asarray(result._data, output._k.np)
+    return ref._data
+
+
+def _detached(x: TensorRef) -> TensorRef:
+    t = TensorRef.__new__(TensorRef)
+    t._data, t._k, t._node, t._v, t._base = x._data, x._k, None, None, None
+    return t
+
+
+def bind(ref: TensorRef, array: Any) -> TensorRef:
+    """Gives a tensor its data: an array of its shape and dtype (shared, not copied), or nested lists.
+
+    What was computed from data bound earlier keeps it; a backward pass that would need the replaced data says so.
+
+    Raises:
+        ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
+    """
+    if not isinstance(ref, TensorRef):
+        raise ArgumentError("bind() takes a tensor", expected="TensorRef", found=type(ref).__name__, remedy="pass TensorRef(shape, dtype)")
+    declared = isinstance(array, np.ndarray)
+    data = np.asarray(array) if declared else np.asarray(array, ref._k.np)
+    if data.shape != tuple(ref.shape):
+        raise ShapeMismatchError(f"The data bound to tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
+                                 found=str(data.shape), remedy="bind an array of the declared shape")
+    if data.dtype != ref._k.np:
+        raise DTypeError(f"The data bound to tensor {ref.id} has the wrong dtype", expected=ref.dtype.name, found=str(data.dtype),
+                         remedy=f"convert it with array.astype('{ref.dtype.name}')")
+    if spec_of(ref) is not None and ref._data is None:
+        raise ArgumentError(f"Tensor {ref.id} is the output of '{spec_of(ref).op}'", expected="a leaf",  # type: ignore[union-attr]
+                            found="a computed tensor", remedy="bind data to the leaves; the executor computes the rest")
+    if ref._data is not None:
+        if ref._v is None:
+            ref._v = [0]
+        ref._v[0] += 1
+    ref._data = data.astype(ref._k.np, copy=False)
+    return ref
