@@ -82,6 +82,12 @@ class DTypeError(AutogradError, TypeError):
     """An operation does not take this dtype."""
 
 
+class UnsupportedDTypeError(DTypeError, NotImplementedError):
+    """An operation exists, but not for this dtype."""
+
+    builtin = NotImplementedError
+
+
 class ArgumentError(AutogradError, TypeError):
     """An argument of the wrong type."""
 

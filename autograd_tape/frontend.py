@@ -318,6 +318,10 @@ OPERATORS = {
 }
 
 
+REFLECTED = {"__rpow__": "pow", "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rlshift__": "bitwise_left_shift",
+             "__rrshift__": "bitwise_right_shift", "__rmatmul__": "matmul"}
+
+
 def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     """Gives a tensor class its operators and the methods of all records.
 
@@ -338,6 +342,21 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         base = name[:-1] if name.endswith("_") else name
         if base in RECORDS and attribute not in own:
             setattr(tensor_class, attribute, stub(attribute, name))
+    def reflected(attribute: str, name: str) -> Callable[..., Any]:
+        def method(self: Any, other: Any) -> Any:
+            return frontend.function(name)(other, self)
+
+        method.__name__ = method.__qualname__ = attribute
+        return method
+
+    def rtruediv(self: Any, other: Any) -> Any:
+        return frontend.function("mul")(frontend.function("reciprocal")(self), other)  # as torch does it, to the last bit
+
+    for attribute, name in REFLECTED.items():
+        if name in RECORDS and attribute not in own:
+            setattr(tensor_class, attribute, reflected(attribute, name))
+    if "__rtruediv__" not in own:
+        tensor_class.__rtruediv__ = rtruediv  # type: ignore[attr-defined]
     for rec in RECORDS.values():
         if rec.method:
             for name in (rec.name, *[a for a in rec.alias if "." not in a]):

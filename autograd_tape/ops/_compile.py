@@ -169,7 +169,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
         elif p is not main:
             tests.append(f"{p.name}._k is _k")
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
-    tests += [f"{p.name} == {p.default}" for p in rec.params if p.type == "Scalar" and p.name == "alpha"]
+    tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
+    tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
     return f"_k = {first}._k", " and ".join(tests)
 
 

@@ -123,6 +123,8 @@ class General:
             handled = frontend.intercept(self, args, out, inplace)
             if handled is not NotImplemented:
                 return handled
+            if not inplace and self.rec.takes_inplace and args[self.rec.takes_inplace]:
+                return frontend.function(self.rec.name + "_")(*args)
             redirect = self.rec.field("redirect")
             target = None if redirect is None else redirect(*args)
             if target is not None:
@@ -220,7 +222,7 @@ class General:
             elif p.type == "Operand" and value is not None:
                 # astype wraps integers that are out of range, as torch does, where the constructor refuses or warns.
                 arrays[p.name] = np.asarray(value) if compute is None else np.asarray(value).astype(compute.np)
-            elif p.name == "alpha":
+            elif p.scales:
                 if value != 1:
                     scaled = rec.params[1].name
                     arrays[scaled] = np.asarray(arrays[scaled] * compute.np.type(value))

@@ -36,8 +36,13 @@ class Param:
 
     @property
     def passed(self) -> bool:
-        """Whether kernels see it: a dtype and `alpha` are applied to the operands before."""
-        return self.type != "dtype?" and self.name != "alpha"
+        """Whether kernels see it: a dtype and a scaling `alpha` are applied to the operands before, `inplace` picks another function."""
+        return self.type != "dtype?" and not self.scales and self.name != "inplace"
+
+    @property
+    def scales(self) -> bool:
+        """Whether it is the `alpha` of `add` and its like, which multiplies the second operand."""
+        return self.name == "alpha" and self.type == "Scalar"
 
     def __str__(self) -> str:
         return self.name if self.default is None else f"{self.name}={self.default}"
@@ -145,6 +150,11 @@ class Record:
     def tensor_params(self) -> tuple[Param, ...]:
         """The parameters that take tensors."""
         return tuple(p for p in self.params if p.is_tensor)
+
+    @cached_property
+    def takes_inplace(self) -> int:
+        """The position of the flag `inplace` that functions of nn.functional have; 0 where there is none."""
+        return next((i for i, p in enumerate(self.params) if p.name == "inplace"), 0)
 
     @cached_property
     def differentiable_params(self) -> tuple[Param, ...]:
