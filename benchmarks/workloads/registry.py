@@ -67,6 +67,11 @@ def integers(torch: Any, high: int, *shape: int, seed: int = 0) -> Any:
     return torch.tensor(np.random.default_rng([seed, high, *shape]).integers(0, high, shape))
 
 
+def mask(torch: Any) -> Any:
+    """An 8x8 bool tensor, about half of it True; made without a comparison, which a library may lack."""
+    return torch.tensor(np.random.default_rng(5).standard_normal((8, 8)) > 0)
+
+
 def fill_parameters(torch: Any, module: Any) -> Any:
     """Give a module's parameters values that do not depend on either side's random numbers; returns the module."""
     with torch.no_grad():

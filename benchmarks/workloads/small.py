@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from benchmarks.workloads.registry import add, fill_parameters, floats, integers, workload
+from benchmarks.workloads.registry import add, fill_parameters, floats, integers, mask, workload
 
 Call = Callable[[], Any]
 Expression = Callable[[Any, Any, Any, Any], Call]  # (torch, a, b, operands) -> the call to time
@@ -24,7 +24,7 @@ class Operands:
         self.cube = floats(torch, 4, 4, 4, seed=3, grad=grad)
         self.column = floats(torch, 64, 1, seed=3, grad=grad)
         self.index = integers(torch, 8, 8)
-        self.mask = floats(torch, 8, 8, seed=5) > 0
+        self.mask = mask(torch)
 
 
 def _call(name: str, operand: str = "a", **kwargs: Any) -> Expression:
@@ -194,10 +194,10 @@ def setitem_tensor(torch: Any) -> Call:
 @workload("small", "in-place", "a[mask] = scalar")
 def setitem_mask(torch: Any) -> Call:
     x = floats(torch, 8, 8)
-    mask = x > 0
+    chosen = mask(torch)
 
     def run() -> Any:
-        x[mask] = 0.5
+        x[chosen] = 0.5
         return x
 
     return run
