@@ -31,12 +31,13 @@ Deviations = dict[tuple[str, str], str]  # (case, check) -> what was seen
 # dtype -> (relative, absolute); what is not listed must be equal
 TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5)}
 GRADIENT_FACTOR = 4.0  # a backward pass sums more terms than the forward pass
-# operations whose float32 results carry more rounding than that in torch itself: (relative, absolute)
+# Where float32 results carry more rounding than that in torch itself (sums of products that cancel, steep functions).
+WIDER_FAMILIES = {"linalg": (1e-5, 1e-4), "convolution": (1e-5, 1e-4), "layers": (1e-5, 1e-4)}
 WIDER = {
-    "cdist": (1e-4, 1e-3), "corrcoef": (1e-5, 1e-4), "cov": (1e-5, 1e-4), "digamma": (1e-5, 1e-4), "lgamma": (1e-5, 1e-4),
-    "linalg.inv": (1e-4, 1e-4), "linalg.solve": (1e-4, 1e-4), "linalg.det": (1e-4, 1e-4), "linalg.slogdet": (1e-4, 1e-4),
-    "linalg.cholesky": (1e-4, 1e-4), "linalg.matrix_power": (1e-5, 1e-4), "cumprod": (1e-5, 1e-4), "prod": (1e-5, 1e-4),
-    "polygamma.polygamma_n_1": (1e-5, 1e-4), "tan": (1e-5, 1e-4), "cosh": (1e-5, 1e-4), "sinh": (1e-5, 1e-4),
+    "cdist": (1e-4, 1e-3), "cosh": (1e-5, 1e-4), "cumprod": (1e-5, 1e-4), "digamma": (1e-5, 1e-4), "lgamma": (1e-5, 1e-4),
+    "linalg.cholesky": (1e-4, 1e-4), "linalg.det": (1e-4, 1e-4), "linalg.inv": (1e-4, 1e-4), "linalg.slogdet": (1e-4, 1e-4),
+    "linalg.solve": (1e-4, 1e-4), "polygamma.polygamma_n_1": (1e-5, 1e-4), "prod": (1e-5, 1e-4), "sinh": (1e-5, 1e-4),
+    "tan": (1e-5, 1e-4),
 }  # fmt: skip
 
 
@@ -155,7 +156,8 @@ class Replay:
         actual, expected = np.asarray(tensor.detach().numpy(force=True)), self.reader.array(node)
         relative, absolute = TOLERANCES.get(node["t"], (0.0, 0.0))
         if node["t"] == "float32":
-            relative, absolute = WIDER.get(self.operation, (relative, absolute))
+            usual = WIDER_FAMILIES.get(OPERATIONS[self.operation], (relative, absolute))
+            relative, absolute = WIDER.get(self.operation, usual)
         if not relative:
             same = actual == expected
         else:
