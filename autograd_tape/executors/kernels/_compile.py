@@ -18,6 +18,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
@@ -159,18 +160,29 @@ class Kernel(dict[str, Callable[..., Any]]):
 
         options = {"nogil": True, "fastmath": set(self.fastmath) or False, "error_model": "numpy"}
         dispatcher = njit(**options)(self.function)
-        previous = config.CACHE_DIR
-        try:
-            config.CACHE_DIR = cache_dir()
-            dispatcher.enable_caching()
-            _announce_on_miss(dispatcher)
-        except (OSError, RuntimeError):  # no writable place: compile anew in every process
-            _announce("not cached: no writable cache directory")
-        finally:
-            config.CACHE_DIR = previous
+        folder = cache_dir()
+        if _writable(folder):
+            previous = config.CACHE_DIR  # read when caching is switched on, so other users of Numba see no change
+            try:
+                config.CACHE_DIR = folder
+                dispatcher.enable_caching()
+            finally:
+                config.CACHE_DIR = previous
+            _announce_on_miss(dispatcher, folder)
+        else:
+            _announce(f"not cached: {folder} is not writable")
         dispatcher.compile(types.void(*map(numba_type, self.spec)))
         dispatcher.disable_compile()
         return dispatcher
+
+
+@cache
+def _sources() -> str:
+    """A digest of all compiled sources."""
+    digest = hashlib.sha256()
+    for path in sorted((Path(__file__).parent / "compiled").glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def cache_dir() -> str:
@@ -182,10 +194,15 @@ def cache_dir() -> str:
     base = os.environ.get("AUTOGRAD_TAPE_CACHE_DIR")
     if not base:
         base = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "autograd_tape")
-    digest = hashlib.sha256()
-    for path in sorted((Path(__file__).parent / "compiled").glob("*.py")):
-        digest.update(path.read_bytes())
-    return os.path.join(base, f"kernels-{digest.hexdigest()[:12]}")
+    return os.path.join(base, f"kernels-{_sources()}")
+
+
+def _writable(folder: str) -> bool:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
 def _announce(where: str) -> None:
@@ -195,14 +212,14 @@ def _announce(where: str) -> None:
         print(f"autograd_tape: compiling CPU kernels (first use only, {where})", file=sys.stderr, flush=True)
 
 
-def _announce_on_miss(dispatcher: Any) -> None:
+def _announce_on_miss(dispatcher: Any, folder: str) -> None:
     """Say once that a compilation begins, and only when the cache does not have the code."""
     load = dispatcher._cache.load_overload
 
     def load_overload(signature: Any, target: Any) -> Any:
         cached = load(signature, target)
         if cached is None:
-            _announce(f"cached in {cache_dir()}")
+            _announce(f"cached in {folder}")
         return cached
 
     dispatcher._cache.load_overload = load_overload

@@ -1,0 +1,20 @@
+"""Adding into rows and elements that an index names (indices are checked by the caller)."""
+
+from __future__ import annotations
+
+from .base import kernel
+
+
+@kernel("w2 q1 r2 i i")
+def add_rows(target, index, rows, start, stop):
+    """Columns [start, stop) of ``target[index[i]] += rows[i]``."""
+    for i in range(index.size):
+        ts, rs = target[index[i], start:stop], rows[i, start:stop]
+        for j in range(ts.size):
+            ts[j] += rs[j]
+
+
+@kernel("w1 q1 r1")
+def add_elements(target, index, values):
+    for i in range(index.size):
+        target[index[i]] += values[i]

@@ -1,0 +1,98 @@
+"""Large reductions on the worker pool: sum, mean, max and min over all elements or some axes.
+
+Each slice is reduced by NumPy itself (pairwise summation along memory), and the slices of a full reduction are a fixed
+number of blocks, so results do not depend on the number of threads.  Results have the input's dtype; half precision adds
+in float32.  A NaN makes a maximum or minimum NaN.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from . import pool
+
+__all__ = ["amax", "amin", "mean", "sum"]
+
+#: Fewest elements worth sharing, and those of one block of a full reduction.
+_SHARED = 1 << 18
+_BLOCK = 1 << 16
+
+Axis = int | tuple[int, ...] | None
+
+
+def _axes(x: np.ndarray, axis: Axis) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(x.ndim))
+    return tuple(sorted(a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)))
+
+
+def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
+    axes = _axes(x, axis)
+    half = x.dtype.kind == "f" and x.dtype.itemsize < 4
+    dtype = np.dtype(np.float32) if half and ufunc is np.add else x.dtype
+    if x.size < _SHARED or not axes or not x.flags.c_contiguous or axes != tuple(range(axes[0], axes[-1] + 1)):
+        y = ufunc.reduce(x, axes or (), dtype=dtype, keepdims=keepdims)
+        return np.asarray(y, x.dtype)
+    first, last = axes[0], axes[-1] + 1
+    outer, n, inner = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
+    table = x.reshape(outer, n, inner)
+    kept = x.shape[:first] + (1,) * len(axes) + x.shape[last:] if keepdims else x.shape[:first] + x.shape[last:]
+    y = np.empty((outer, inner), dtype)
+    if outer >= 4:
+
+        def over_rows(start: int, stop: int) -> None:
+            ufunc.reduce(table[start:stop], 1, dtype=dtype, out=y[start:stop])
+
+        pool.parallel_for(outer, max(1, _BLOCK // (n * inner)), over_rows)
+    elif n >= 8:
+        blocks = min(n, -(-x.size // _BLOCK))
+        bounds = [n * i // blocks for i in range(blocks + 1)]
+        parts = np.empty((outer, blocks, inner), dtype)
+
+        def over_blocks(start: int, stop: int) -> None:
+            for i in range(start, stop):
+                ufunc.reduce(table[:, bounds[i] : bounds[i + 1]], 1, dtype=dtype, out=parts[:, i])
+
+        pool.parallel_for(blocks, 1, over_blocks)
+        ufunc.reduce(parts, 1, dtype=dtype, out=y)
+    else:
+        ufunc.reduce(table, 1, dtype=dtype, out=y)
+    return y.reshape(kept).astype(x.dtype, copy=False)
+
+
+def sum(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray:
+    """The sum over ``axis`` (an axis, several, or ``None`` for all); the dtype of ``x``.
+
+    >>> sum(np.ones((2, 3)), 1)
+    array([3., 3.])
+    """
+    return _reduce(np.add, x, axis, keepdims)
+
+
+def mean(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray:
+    """The mean over ``axis`` of a floating-point ``x``; NaN over nothing.
+
+    >>> mean(np.array([1.0, 2.0]))
+    array(1.5)
+    """
+    count = prod(x.shape[a] for a in _axes(x, axis))
+    half = x.dtype.kind == "f" and x.dtype.itemsize < 4
+    total = _reduce(np.add, x.astype(np.float32) if half else x, axis, keepdims)  # a half sum may overflow
+    with np.errstate(all="ignore"):
+        return np.asarray(total / total.dtype.type(count), x.dtype)
+
+
+def amax(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray:
+    """The maximum over ``axis``.
+
+    >>> amax(np.array([1.0, 2.0]))
+    array(2.)
+    """
+    return _reduce(np.maximum, x, axis, keepdims)
+
+
+def amin(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray:
+    """The minimum over ``axis``."""
+    return _reduce(np.minimum, x, axis, keepdims)

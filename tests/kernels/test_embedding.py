@@ -1,0 +1,113 @@
+"""Gathering, scattering, dropout and reductions against plain loops and NumPy in double precision."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import dropout, embedding, reduce
+
+
+@pytest.mark.parametrize("shape", [(0,), (5,), (40, 3)])
+def test_embedding(shape, kernels, dtype, rng, close):
+    weight = rng.standard_normal((7, 33)).astype(dtype)
+    index = rng.integers(0, 7, shape)
+    y = embedding.embedding(weight, index)
+    np.testing.assert_array_equal(y, weight[index])
+    grad = rng.standard_normal(y.shape).astype(dtype)
+    for padding, by_frequency in ((-1, False), (2, False), (3, True)):
+        expected = np.zeros(weight.shape)
+        counts = np.bincount(index.reshape(-1), minlength=7)
+        for i, row in zip(index.reshape(-1), grad.reshape(-1, 33), strict=True):
+            if i != padding:
+                expected[i] += row / (counts[i] if by_frequency else 1)
+        close(embedding.embedding_backward(grad, index, 7, padding, by_frequency), expected, 4)
+
+
+def test_embedding_errors_and_strides(kernels, dtype, rng):
+    weight = rng.standard_normal((33, 7)).astype(dtype).T
+    np.testing.assert_array_equal(embedding.embedding(weight, np.array([[6, 0]], np.int32)), weight[[[6, 0]]])
+    for bad in (7, -1):
+        with pytest.raises(IndexError, match="index out of range in self"):
+            embedding.embedding(weight, np.array([0, bad]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_index_add_and_scatter_add(axis, order, kernels, dtype, rng, close):
+    out = rng.standard_normal((6, 5)).astype(dtype, order=order)
+    other = out.copy(order=order)
+    source = rng.standard_normal((9, 5) if axis == 0 else (6, 9)).astype(dtype)
+    index = rng.integers(0, out.shape[axis], 9)
+    expected = out.astype(np.float64)
+    for i, target in enumerate(index):
+        if axis == 0:
+            expected[target] += 2 * source[i]
+        else:
+            expected[:, target] += 2 * source[:, i]
+    embedding.index_add(out, axis, index, source, 2)
+    close(out, expected, 2)
+    table = rng.integers(0, out.shape[axis], (4, 3))
+    expected = other.astype(np.float64)
+    for i, j in np.ndindex(4, 3):
+        expected[(table[i, j], j) if axis == 0 else (i, table[i, j])] += source[i, j]
+    embedding.scatter_add(other, axis, table, source)
+    close(other, expected, 2)
+    with pytest.raises(IndexError, match="index 99 is out of bounds for dimension"):
+        embedding.scatter_add(other, axis, np.array([[99]]), source)
+    with pytest.raises(IndexError, match="index out of range in self"):
+        embedding.index_add(other, axis, np.array([99]), source)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000])
+def test_dropout(size, kernels, dtype, rng, close):
+    x = rng.standard_normal(size).astype(dtype)
+    keep = rng.random(size) < 0.7
+    close(dropout.apply_mask(x, keep, 1.25), np.where(keep, 1.25 * x.astype(np.float64), 0))
+    close(dropout.apply_mask_backward(x, keep.astype(np.uint8), 1.25), np.where(keep, 1.25 * x.astype(np.float64), 0))
+    bits = rng.integers(0, 2**32, size, np.uint32)
+    for p in (0.0, 0.3, 1.0):
+        y, kept = dropout.dropout_from_bits(x, bits, p)
+        np.testing.assert_array_equal(kept, bits < (1 - p) * 2**32)
+        close(y, np.where(kept, x.astype(np.float64) / max(1 - p, 1e-9), 0))
+        uniform = bits / 2**32
+        y, kept = dropout.dropout_from_uniform(x, uniform, p)
+        np.testing.assert_array_equal(kept, uniform >= p)
+        close(y, np.where(kept, x.astype(np.float64) / max(1 - p, 1e-9), 0))
+
+
+def test_dropped_nan_stays_nan(kernels, dtype):
+    y = dropout.apply_mask(np.array([math.nan, math.inf, 1.0], dtype), np.zeros(3, bool), 2.0)
+    assert np.isnan(y[:2]).all()
+    assert y[2] == 0
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (1, 2), (0, 2), -1])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (70, 80, 90), (2, 300000, 1), (1, 9, 60000), (0, 2, 3)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_reductions(axis, shape, keepdims, dtype, rng, close):
+    x = rng.standard_normal(shape).astype(dtype)
+    wide = x.astype(np.float64)
+    close(reduce.sum(x, axis, keepdims), wide.sum(axis, keepdims=keepdims), 64)
+    if x.size:
+        close(reduce.mean(x, axis, keepdims), wide.mean(axis, keepdims=keepdims))
+        np.testing.assert_array_equal(reduce.amax(x, axis, keepdims), x.max(axis, keepdims=keepdims))
+        np.testing.assert_array_equal(reduce.amin(x, axis, keepdims), x.min(axis, keepdims=keepdims))
+
+
+def test_reductions_of_nan_half_and_views(dtype, rng):
+    x = rng.standard_normal((800, 400)).astype(dtype)
+    np.testing.assert_allclose(reduce.sum(x.T, 0), x.sum(1), rtol=1e-4, atol=1e-4)
+    x[700, 3] = math.nan
+    assert np.isnan(reduce.amax(x))
+    assert np.isnan(reduce.sum(x))
+    assert np.isnan(reduce.amin(x, 0)).sum() == 1
+    half = np.full((1000, 400), 2.0, np.float16)
+    assert reduce.mean(half) == 2
+    assert reduce.mean(half).dtype == np.float16
+    assert reduce.sum(half, 1)[0] == 800
+    assert np.isnan(reduce.mean(np.zeros(0, dtype)))
+    ones = np.ones(2_000_000, np.float32)
+    assert reduce.sum(ones) == 2_000_000

@@ -1,0 +1,214 @@
+"""The worker pool: coverage, errors, nesting, concurrency, fork; and the rule that picks compiled kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import _compile, elementwise, pool
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = pool.get_num_threads()
+    pool.set_num_threads(2)
+    yield
+    pool.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("n", "grain", "threads"), [(0, 1, 2), (1, 1, 2), (2, 1, 2), (103, 10, 2), (103, 1, 5), (7, 100, 2), (50, 3, 1)])
+def test_every_item_once(n, grain, threads):
+    pool.set_num_threads(threads)
+    hits = np.zeros(n, int)
+    sizes = []
+
+    def work(start, stop):
+        hits[start:stop] += 1
+        sizes.append(stop - start)
+
+    pool.parallel_for(n, grain, work)
+    assert (hits == 1).all()
+    assert len(sizes) == 1 or min(sizes) >= grain
+
+
+def test_work_runs_on_several_threads():
+    seen = set()
+    meet = threading.Barrier(2, timeout=10)
+
+    def work(start, stop):
+        if threading.get_ident() not in seen:
+            seen.add(threading.get_ident())
+            meet.wait()  # opens only if two threads are at work at once
+
+    pool.parallel_for(8, 1, work)
+    assert len(seen) == 2
+
+
+def test_error_reaches_the_caller_and_the_pool_survives():
+    for bad in range(0, 64, 9):
+
+        def work(start, stop, bad=bad):
+            if start <= bad < stop:
+                raise ValueError(f"item {bad}")
+
+        with pytest.raises(ValueError, match=f"item {bad}"):
+            pool.parallel_for(64, 1, work)
+    test_every_item_once(64, 1, 2)
+
+
+def test_nested_call_runs_inline():
+    hits = np.zeros((8, 100), int)
+
+    def inner(row):
+        pool.parallel_for(100, 1, lambda start, stop: hits[row, start:stop].__iadd__(1))
+
+    pool.parallel_for(8, 1, lambda start, stop: [inner(row) for row in range(start, stop)])
+    assert (hits == 1).all()
+
+
+def test_concurrent_callers():
+    wrong = []
+
+    def caller(seed):
+        x = np.random.default_rng(seed).random(200_000)
+        for _ in range(30):
+            if not np.array_equal(pool.ufunc1(np.sqrt, x), np.sqrt(x)):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=caller, args=(i,)) for i in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_finished_work_is_not_kept_alive():
+    class Token:
+        alive = 0
+
+        def __init__(self):
+            Token.alive += 1
+
+        def __del__(self):
+            Token.alive -= 1
+
+    token = Token()
+    pool.parallel_for(8, 1, lambda start, stop, token=token: None)
+    del token
+    deadline = time.monotonic() + 5
+    while Token.alive and time.monotonic() < deadline:
+        time.sleep(0.01)  # a worker that woke late may be just about to let go
+    assert Token.alive == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_child_of_a_fork_has_its_own_workers():
+    pool.parallel_for(64, 1, lambda start, stop: None)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            x = np.ones(500_000)
+            code = 0 if pool.ufunc1(np.sqrt, x).sum() == 500_000 and pool._pool.workers else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_ufuncs_match_numpy(rng):
+    a, b = rng.random((2, 300, 500))
+    for x, y in ((a, b), (a, np.array(2.0)), (a.T, b.T), (a[0], b[0]), (a.astype(np.float32), b)):
+        result, expected = pool.ufunc2(np.add, x, y), np.add(x, y)
+        np.testing.assert_array_equal(result, expected)
+        assert result.dtype == expected.dtype
+    compare = pool.ufunc2(np.less, a, b)
+    assert compare.dtype == bool
+    out = np.empty_like(a)
+    assert pool.ufunc1(np.exp, a, out) is out
+    np.testing.assert_array_equal(out, np.exp(a))
+    assert pool.ufunc1(np.sqrt, np.arange(200_000)).dtype == np.float64
+
+
+def test_thread_count_is_checked():
+    with pytest.raises(ValueError, match="positive number of threads, got 0"):
+        pool.set_num_threads(0)
+
+
+def _python(code: str, **env: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, **env}, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+def test_small_work_never_imports_numba():
+    code = (
+        "import sys, numpy as np\n"
+        "from autograd_tape.executors.kernels import conv, elementwise, norm, optim, softmax\n"
+        "x = np.ones((8, 16), np.float32)\n"
+        "elementwise.gelu(x); softmax.softmax(x, 1); norm.layer_norm(x, 1)\n"
+        "print('numba' in sys.modules, 'threads', __import__('threading').active_count())"
+    )
+    assert _python(code, AUTOGRAD_TAPE_KERNELS="auto").strip() == "False threads 1"
+
+
+@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to compile")
+def test_compilation_is_announced_once_and_cached(tmp_path):
+    code = (
+        "import numpy as np\n"
+        "from autograd_tape.executors.kernels import elementwise\n"
+        "x = np.zeros(100000, np.float32)\n"
+        "elementwise.exp(x); elementwise.tanh(x)\n"
+        "import numba; print('numba cache', repr(numba.config.CACHE_DIR))"
+    )
+    env = {"AUTOGRAD_TAPE_KERNELS": "auto", "AUTOGRAD_TAPE_CACHE_DIR": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    first = _python(code, **env)
+    assert first.count("autograd_tape: compiling CPU kernels (first use only, cached in ") == 1
+    assert str(tmp_path) in first
+    assert "numba cache ''" in first  # other users of Numba keep their setting
+    assert "compiling" not in _python(code, **env)
+
+
+@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to compile")
+def test_unwritable_cache_still_compiles(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    code = (
+        "import numpy as np\n"
+        "from autograd_tape.executors.kernels import elementwise\n"
+        "print(elementwise.exp(np.zeros(100000, np.float32)).sum())"
+    )
+    output = _python(code, AUTOGRAD_TAPE_KERNELS="auto", AUTOGRAD_TAPE_CACHE_DIR=str(file))
+    assert "100000.0" in output
+    assert "not cached" in output
+
+
+def test_modes(monkeypatch):
+    before = _compile.use_numba("numpy")
+    try:
+        assert not _compile.uses_numba(10**9)
+        assert _compile.use_numba("auto") == "numpy"
+        assert _compile.uses_numba(10**9) == _compile.available()
+        assert not _compile.uses_numba(10)
+        with pytest.raises(ValueError, match="expected True, False or one of"):
+            _compile.use_numba("fast")
+        monkeypatch.setattr(_compile, "available", lambda: False)
+        with pytest.raises(ModuleNotFoundError, match=r"pip install autograd-tape\[fast\]"):
+            _compile.use_numba(True)
+        _compile.use_numba("auto")
+        assert not _compile.uses_numba(10**9)
+        x = np.linspace(-3, 3, 100_000)
+        composed = elementwise.gelu(x)
+    finally:
+        monkeypatch.undo()
+        _compile.use_numba(before)
+    np.testing.assert_allclose(elementwise.gelu(x), composed, rtol=1e-11, atol=1e-15)

@@ -1,0 +1,135 @@
+"""Pooling against loops over windows written from torch's definition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import pooling
+
+# input, kernel, stride, padding, dilation
+GEOMETRIES = [
+    ((2, 3, 8, 8), (2, 2), (2, 2), (0, 0), (1, 1)),
+    ((2, 7, 9), (3, 2), (2, 3), (1, 1), (1, 1)),
+    ((1, 2, 9, 7), (3, 3), (1, 2), (1, 0), (1, 1)),
+    ((3, 10, 11), (3, 2), (2, 1), (1, 0), (2, 3)),
+    ((1, 5, 5), (2, 2), (3, 3), (1, 1), (1, 1)),
+]
+
+
+def _starts(n, k, s, p, d, ceil_mode):
+    span = (n + 2 * p - d * (k - 1) - 1) / s
+    m = (math.ceil(span) if ceil_mode else math.floor(span)) + 1
+    if ceil_mode and (m - 1) * s >= n + p:
+        m -= 1
+    return [i * s - p for i in range(m)]
+
+
+def _windows(shape, kernel, stride, padding, dilation, ceil_mode):
+    """(output position, row starts, column starts) with the pixels inside, for every window."""
+    starts = [_starts(*v, ceil_mode) for v in zip(shape[-2:], kernel, stride, padding, dilation, strict=True)]
+    for (i, top), (j, left) in itertools.product(enumerate(starts[0]), enumerate(starts[1])):
+        rows = [top + a * dilation[0] for a in range(kernel[0])]
+        columns = [left + b * dilation[1] for b in range(kernel[1])]
+        inside = [(r, c) for r in rows for c in columns if 0 <= r < shape[-2] and 0 <= c < shape[-1]]
+        yield (i, j), (top, left), inside
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("ceil_mode", [False, True])
+def test_max_pool2d(geometry, ceil_mode, kernels, dtype, rng, close):
+    shape, *window = geometry
+    x = rng.integers(-4, 4, shape).astype(dtype)  # ties: the first of equals wins
+    x[..., 1, 2] = math.nan
+    x[..., 4, 4] = -math.inf
+    y, index = pooling.max_pool2d(x, *window, ceil_mode)
+    assert index.dtype == np.int64
+    seen = 0
+    for lead in np.ndindex(*shape[:-2]):
+        for at, _, inside in _windows(shape, *window, ceil_mode):
+            best, where = -math.inf, inside[0]
+            for position in inside:
+                value = x[lead + position]
+                if value > best or math.isnan(value):
+                    best, where = value, position
+            np.testing.assert_equal(y[lead + at], best)
+            assert index[lead + at] == where[0] * shape[-1] + where[1]
+            seen += 1
+    assert seen == y.size
+    g = rng.standard_normal(y.shape).astype(dtype)
+    dx = np.zeros((math.prod(shape[:-2]), shape[-2] * shape[-1]))
+    for plane, ks, gs in zip(dx, index.reshape(len(dx), -1), g.reshape(len(dx), -1), strict=True):
+        for k, v in zip(ks, gs, strict=True):
+            plane[k] += v
+    close(pooling.max_pool2d_backward(g, index, shape), dx.reshape(shape), 2)
+
+
+@pytest.mark.parametrize("geometry", [g for g in GEOMETRIES if g[-1] == (1, 1)])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize(("include", "divisor"), [(True, None), (False, None), (True, 5)])
+def test_avg_pool2d(geometry, ceil_mode, include, divisor, kernels, dtype, rng, close):
+    shape, kernel, stride, padding, _ = geometry
+    x = rng.standard_normal(shape).astype(dtype)
+    y = pooling.avg_pool2d(x, kernel, stride, padding, ceil_mode, include, divisor)
+    g = rng.standard_normal(y.shape).astype(dtype)
+    expected, dx = np.full(y.shape, np.nan), np.zeros(shape)
+    for at, (top, left), inside in _windows(shape, kernel, stride, padding, (1, 1), ceil_mode):
+        if divisor:
+            count = divisor
+        elif include:
+            count = min(top + kernel[0], shape[-2] + padding[0]) - top
+            count *= min(left + kernel[1], shape[-1] + padding[1]) - left
+        else:
+            count = len(inside)
+        rows, columns = np.array(inside).T
+        expected[..., at[0], at[1]] = x[..., rows, columns].astype(np.float64).sum(-1) / count
+        dx[..., rows, columns] += g[..., at[0], at[1], None] / count
+    close(y, expected)
+    close(pooling.avg_pool2d_backward(g, shape, kernel, stride, padding, include, divisor), dx)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (4, 4), (6, 8), (9, 5)])
+def test_adaptive(size, kernels, dtype, rng, close):
+    shape = (2, 3, 6, 8)
+    x = rng.standard_normal(shape).astype(dtype)
+    y = pooling.adaptive_avg_pool2d(x, size)
+    top, index = pooling.adaptive_max_pool2d(x, size)
+    g = rng.standard_normal(y.shape).astype(dtype)
+    expected, maxima, dx = np.zeros(y.shape), np.zeros(y.shape), np.zeros(shape)
+    for i, j in np.ndindex(*size):
+        rows = slice(math.floor(i * 6 / size[0]), math.ceil((i + 1) * 6 / size[0]))
+        columns = slice(math.floor(j * 8 / size[1]), math.ceil((j + 1) * 8 / size[1]))
+        part = x[..., rows, columns].astype(np.float64)
+        expected[..., i, j] = part.mean((-2, -1))
+        maxima[..., i, j] = part.max((-2, -1))
+        dx[..., rows, columns] += g[..., i : i + 1, j : j + 1] / (part.shape[-1] * part.shape[-2])
+    close(y, expected)
+    close(pooling.adaptive_avg_pool2d_backward(g, shape), dx)
+    close(top, maxima)
+    np.testing.assert_array_equal(np.take_along_axis(x.reshape(2, 3, -1), index.reshape(2, 3, -1), 2), top.reshape(2, 3, -1))
+
+
+def test_one_axis_strides_empty_and_integers(kernels, dtype, rng, close):
+    x = rng.standard_normal((2, 3, 10)).astype(dtype)
+    y, index = pooling.max_pool1d(x, 3, 2, 1)
+    close(y, np.stack([x[..., max(0, 2 * i - 1) : 2 * i + 2].max(-1) for i in range(5)], -1))
+    np.testing.assert_array_equal(np.take_along_axis(x, index, 2), y)
+    close(pooling.avg_pool1d(x, 2, 2), x.reshape(2, 3, 5, 2).mean(-1))
+    base = rng.standard_normal((9, 8, 4)).astype(dtype).T
+    close(pooling.avg_pool2d(base, (2, 2), (2, 2)), pooling.avg_pool2d(base.copy(), (2, 2), (2, 2)))
+    assert pooling.max_pool2d(np.zeros((0, 3, 4, 4), dtype), (2, 2), (2, 2))[0].shape == (0, 3, 2, 2)
+    y, _ = pooling.max_pool2d(np.arange(16).reshape(1, 4, 4), (2, 2), (2, 2))
+    np.testing.assert_array_equal(y, [[[5, 7], [13, 15]]])
+
+
+def test_errors():
+    x = np.zeros((1, 2, 2))
+    with pytest.raises(RuntimeError, match="pad should be at most half of effective kernel size"):
+        pooling.max_pool2d(x, (2, 2), (1, 1), (2, 2))
+    with pytest.raises(RuntimeError, match="Output size is too small"):
+        pooling.max_pool2d(x, (3, 3), (1, 1))
+    with pytest.raises(RuntimeError, match="divisor must be not zero"):
+        pooling.avg_pool2d(x, (2, 2), (1, 1), divisor_override=0)
