@@ -161,8 +161,8 @@ def test_seeding_from_the_system_differs() -> None:
         (lambda g: g.randperm(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
         (lambda g: g.uniform(3, np.int64), NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Long'"),
         (lambda g: g.cauchy(3, np.int64), RuntimeError,
-         "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified "
-         "long int"),
+         ("Cauchy distribution is a continuous probability distribution. "
+          "dtype must be a floating point but you specified long int")),
         (lambda g: g.multinomial(np.ones(3), 4), RuntimeError,
          "cannot sample n_sample > prob_dist.size(-1) samples without replacement"),
         (lambda g: g.multinomial(np.array([1.0, -1.0]), 2, True), RuntimeError,

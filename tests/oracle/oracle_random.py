@@ -1,4 +1,4 @@
-"""Record torch's random numbers for `test_random`: ``python tests/oracle_random.py`` where torch is installed.
+"""Record torch's random numbers for `test_random`: ``python tests/oracle/oracle_random.py`` where torch is installed.
 
 A program is a seed and a list of calls on one generator; what is recorded of each call is its dtype, shape and bytes (of
 a large result their digest), and at the end of the program the digest of the generator's state.
@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parent / "fixtures" / "random.json"
+TARGET = Path(__file__).parent.parent / "fixtures" / "random.json"
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "bool")
 

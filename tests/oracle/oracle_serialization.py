@@ -1,4 +1,4 @@
-"""Write small ``.pt`` files with torch for `test_serialization`: ``python tests/oracle_serialization.py``.
+"""Write small ``.pt`` files with torch for `test_serialization`: ``python tests/oracle/oracle_serialization.py``.
 
 ``describe`` turns a loaded object into plain JSON; it runs under torch here and under torchcompat in the tests.
 """
@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "fixtures" / "serialization"
+FOLDER = Path(__file__).parent.parent / "fixtures" / "serialization"
 FILES = ("tensors", "training", "unsafe", "module")
 
 

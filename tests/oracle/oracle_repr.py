@@ -1,4 +1,4 @@
-"""Record how torch prints tensors for `test_repr`: ``python tests/oracle_repr.py`` where torch is installed."""
+"""Record how torch prints tensors for `test_repr`: ``python tests/oracle/oracle_repr.py`` where torch is installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-TARGET = Path(__file__).parent / "fixtures" / "repr.json"
+TARGET = Path(__file__).parent.parent / "fixtures" / "repr.json"
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128")
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (7,), (40,), (2, 3), (3, 1, 4), (2, 2, 2, 2), (0,), (0, 3), (2, 0))
 OPTIONS: tuple[dict[str, Any], ...] = (
