@@ -1,0 +1,661 @@
+"""Indexing: `x[index]` and `x[index] = value`, and the gather and put of elements at index tensors that they are made of.
+
+An index is carried out in torch's order: numbers, ranges, None and Ellipsis first, as one view; then what is left, tensors and lists
+of positions and masks, as one gather. (NumPy counts a number among the positions, and so puts dimensions elsewhere in
+`x[0, :, [1, 2]]`.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from ..dtypes import BOOL_KIND, CPU_KINDS, DType, FLOATING, INT64_KIND, INTEGER
+from ..errors import ArgumentError, AutogradError, IndexRangeError
+from ..tensor import LEAF, TensorRef
+from ._record import op
+
+_ndarray = np.ndarray
+_ALL = slice(None)
+_BASIC = frozenset([int, slice, type(None), type(...)])
+_INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
+
+
+# -- basic: one view ----------------------------------------------------------------------------------------------------
+
+
+def _basic(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+    view = input[index]
+    if view.__class__ is not _ndarray:
+        view = input[(*index, ...)]
+    return _new_axes(input, view, index) if None in index else view
+
+
+def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+    """`view` with torch's strides for new dimensions, where NumPy's are 0."""
+    from ._strided import strided
+
+    strides = list(view.strides)
+    for d in range(view.ndim - 1, -1, -1):
+        if strides[d] == 0 and view.shape[d] == 1:
+            strides[d] = view.itemsize if d == view.ndim - 1 else strides[d + 1] * view.shape[d + 1]
+    return strided(view, view.shape, strides) if view.size else view
+
+
+class _BasicIndex:
+    """The view at a basic index: numbers, ranges, None and Ellipsis."""
+
+    def numpy(input, index): return _basic(input, index)
+    def vjp(F, grad, input_shape, index): return F.basic_index_backward(grad, input_shape, index)
+
+
+_VIEWS = {name: op(f"index_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
+                   node=f"{name.capitalize()}Backward0", out=False)(_BasicIndex) for name in ("select", "slice", "unsqueeze", "alias")}
+
+
+@op("basic_index_backward(Tensor grad, int[] shape, Any index) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class basic_index_backward:
+    """Zeros of `shape` with `grad` at a basic index."""
+
+    def numpy(grad, shape, index):
+        result = np.zeros(shape, grad.dtype)
+        result[index] = grad
+        return result
+    def vjp(F, grad, index): return F.index_slice(grad, index)
+
+
+def _view_name(items: Sequence[Any]) -> str:
+    """Which of torch's views comes last for these items, and so names the node."""
+    name = "alias"
+    for item in items:
+        if item is None:
+            name = "unsqueeze"
+        elif item.__class__ is slice:
+            if item != _ALL or len(items) == 1:
+                name = "slice"
+        elif item is not ...:
+            name = "select"
+    return name
+
+
+# -- advanced: gather and put ---------------------------------------------------------------------------------------------
+
+
+class Indices:
+    """Index arrays in the places of dimensions, and the tensors they came from, whose versions are watched."""
+
+    __slots__ = ("key", "sources")
+
+    def __init__(self, key: Sequence[Any], sources: Sequence[TensorRef] = ()) -> None:
+        self.key = tuple(key)
+        self.sources = [(t, t._v and t._v[0] or 0) for t in sources]
+
+    def current(self) -> tuple[Any, ...]:
+        """The key; an error where an index tensor was changed in place since."""
+        for t, version in self.sources:
+            if t._v is not None and t._v[0] != version:
+                from ..backward import stale
+
+                raise stale(None, t, version)  # type: ignore[arg-type]
+        return self.key
+
+
+def _bounds_error(shape: Sequence[int], key: Sequence[Any]) -> AutogradError:
+    """What is wrong with an index that NumPy refused."""
+    arrays, d, nr = [], 0, 0
+    for item in key:
+        if item is _ALL:
+            d += 1
+        elif item.dtype == bool:
+            if item.shape != tuple(shape[d:d + item.ndim]):
+                return IndexRangeError(f"The shape of the mask {list(item.shape)} at index {d} does not match the shape of the indexed tensor "
+                                       f"{list(shape)} at index {d}", expected=str(list(shape[d:d + item.ndim])), found=str(list(item.shape)))
+            d += item.ndim
+        else:
+            n = shape[d]
+            wrong = item[(item < -n) | (item >= n)]
+            if wrong.size:
+                return IndexRangeError(f"index {wrong.reshape(-1)[0]} is out of bounds for dimension {nr} with size {n}",
+                                       expected=f"{-n} to {n - 1}", found=str(wrong.reshape(-1)[0]))
+            arrays.append(item)
+            d, nr = d + 1, nr + 1
+    return IndexRangeError("shape mismatch: indexing tensors could not be broadcast together with shapes "
+                           + ", ".join(str(list(a.shape)) for a in arrays))
+
+
+def _single(key: tuple[Any, ...]) -> tuple[int, Any]:
+    """(dimension, array) of a key with one index array, or (-1, None)."""
+    found = -1
+    for d, item in enumerate(key):
+        if item is not _ALL:
+            if found >= 0:
+                return -1, None
+            found = d
+    return found, key[found]
+
+
+def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
+    key = indices.key
+    d, only = _single(key)
+    try:
+        if d >= 0 and only.dtype != bool:
+            if input.flags.c_contiguous:
+                return input.take(only, d)
+            return np.ascontiguousarray(input[key])
+        result = input[key]
+    except (IndexError, ValueError):
+        raise _bounds_error(input.shape, key) from None
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+@op("index(Tensor input, Any indices) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class index:
+    """The elements at index arrays; what `x[tensor]` records."""
+
+    numpy = _gather
+    def vjp(F, grad, input_shape, indices): return F.index_backward(grad, input_shape, indices)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), Indices([np.array([0, 2, 0, -1])])
+        yield rng.standard_normal((3, 4)), Indices([_ALL, np.array([[1, 0], [3, 1]])])
+        yield rng.standard_normal((3, 4, 2)), Indices([np.array([0, 2, 0]), _ALL, np.array([1, 0, 1])])
+        yield rng.standard_normal((2, 2)), Indices([np.array([[True, False], [True, True]])])
+
+
+def put(target: np.ndarray, key: tuple[Any, ...], values: Any, accumulate: bool) -> None:
+    """`target[key] = values`, or `+=` that counts repeated positions, in place."""
+    if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
+        d, only = _single(key)
+        if d >= 0 and only.ndim == 1 and target.flags.c_contiguous and target.dtype.kind == "f":
+            from ..executors.kernels.embedding import index_add
+
+            n = target.shape[d]
+            if only.size and (only.min() < -n or only.max() >= n):
+                raise IndexError
+            shape = (*target.shape[:d], only.size, *target.shape[d + 1:])
+            index_add(target, d, np.where(only < 0, only + n, only), np.broadcast_to(values, shape))
+        elif target.size < 1 << 22 and target.flags.c_contiguous:
+            # NumPy adds at repeated positions of one dimension much faster than of several.
+            at = np.arange(target.size).reshape(target.shape)[key]
+            np.add.at(target.reshape(-1), at.reshape(-1), np.broadcast_to(values, at.shape).reshape(-1))
+        else:
+            np.add.at(target, key, values)
+    elif accumulate:
+        target[key] += values
+    else:
+        target[key] = values
+
+
+def _index_backward(grad: np.ndarray, shape: Sequence[int], indices: Indices) -> np.ndarray:
+    result = np.zeros(shape, grad.dtype)
+    put(result, indices.current(), grad, True)
+    return result
+
+
+@op("index_backward(Tensor grad, int[] shape, Any indices) -> Tensor", method=False, namespace="_internal", out=False)
+class index_backward:
+    """Zeros of `shape` with `grad` added at index arrays."""
+
+    numpy = _index_backward
+    def vjp(F, grad, indices): return F.index(grad, indices)
+
+
+def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool) -> np.ndarray:
+    result = input.copy()
+    try:
+        put(result, indices.key, values, accumulate)
+    except (IndexError, ValueError):
+        raise _put_error(input, indices.key, values) from None
+    return result
+
+
+def _put_error(input: np.ndarray, key: tuple[Any, ...], values: np.ndarray) -> AutogradError:
+    try:
+        shape = input[key].shape
+    except (IndexError, ValueError):
+        return _bounds_error(input.shape, key)
+    return AutogradError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+                         f"{list(shape)}", expected=f"a shape that broadcasts to {list(shape)}", found=str(list(values.shape)))
+
+
+@op("put_at(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", quiet="all", method=False, namespace="_internal",
+    inplace=True, node="IndexPutBackward0", out=False)
+class put_at:
+    """`input` with `values` put at index arrays; what `x[tensor] = value` records."""
+
+    numpy = _put
+
+    def vjp_input(F, grad, indices, accumulate, values_shape):
+        return grad if accumulate else F.put_at(grad, indices, F.zeros_for(grad, ()))
+
+    def vjp_values(F, grad, indices, values_shape): return F.reduce_to_shape(F.index(grad, indices), tuple(values_shape))
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), Indices([np.array([0, 2])]), rng.standard_normal((2, 4))
+        yield rng.standard_normal((3, 4)), Indices([np.array([0, 2, 0])]), rng.standard_normal((3, 1)), True
+
+
+# -- from Python's indices to these ------------------------------------------------------------------------------------------
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    """The items of an index. A list that holds tensors, lists or ranges counts as a tuple, as in torch."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < 32 and any(
+            [isinstance(x, (TensorRef, list, tuple, slice, _ndarray)) or x is None or x is ... for x in index]):
+        return tuple(index)
+    return (index,)
+
+
+def _array(F: Any, item: Any) -> Any:
+    """An index tensor, list or array as (array of int64 or bool, tensor or None)."""
+    source = item if isinstance(item, TensorRef) else None
+    if source is not None:
+        array, dtype = item._data, item._k.dtype
+        if dtype.category > INTEGER or dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
+            raise IndexRangeError("tensors used as indices must be long, int, byte or bool tensors", expected="int64, int32, uint8 or bool",
+                                  found=dtype.name, remedy="convert the index with .long()")
+        if dtype.name == "uint8":
+            array = array.astype(bool)
+    elif isinstance(item, (list, tuple, _ndarray, range)):
+        array = np.array([x.item() if isinstance(x, TensorRef) else x for x in item] if not isinstance(item, _ndarray) else item)
+        if array.dtype == object or array.dtype.kind in "fc" and array.size:
+            raise IndexRangeError("tensors used as indices must be long, int, byte or bool tensors", expected="whole numbers or bools",
+                                  found=str(item), remedy="index with whole numbers")
+    elif isinstance(item, str):
+        raise ArgumentError("new(): invalid data type 'str'", expected="an index", found="str", remedy="index with numbers or tensors")
+    else:
+        raise IndexRangeError(_INVALID.format(type(item).__name__), found=type(item).__name__)
+    if array.dtype != bool and array.dtype != np.int64:
+        array = array.astype(np.int64)
+    return array, source
+
+
+def _slice_bounds(item: slice) -> slice:
+    parts = []
+    for x in (item.start, item.stop, item.step):
+        if x is not None and not isinstance(x, int):
+            try:
+                x = x.__index__() if not isinstance(x, TensorRef) else int(x._data)
+            except AttributeError:
+                raise ArgumentError("slice indices must be integers or None or have an __index__ method", found=type(x).__name__) from None
+        parts.append(x)
+    return slice(*parts)
+
+
+def _parse(F: Any, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], Indices | None]:
+    """(basic index, index arrays for what it leaves) of any index that torch takes; its errors for others."""
+    items = _as_tuple(index)
+    n, arrays, consumed = len(shape), {}, 0
+    for i, item in enumerate(items):
+        if isinstance(item, (bool, np.bool_)) or item is None or item is ...:
+            continue
+        if isinstance(item, (int, np.integer, slice)):
+            consumed += 1
+            continue
+        arrays[i] = _array(F, item)
+        consumed += arrays[i][0].ndim if arrays[i][0].dtype == bool else 1
+    if consumed > n:
+        if not n and len(items) == 1 and isinstance(items[0], slice):
+            raise IndexRangeError("slice() cannot be applied to a 0-dim tensor.")
+        if not n and len(items) == 1 and not arrays:
+            raise IndexRangeError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+                                  "0-dim tensor to a number", remedy="use .item()")
+        raise IndexRangeError(f"too many indices for tensor of dimension {n}", expected=f"at most {n}", found=str(consumed))
+    basic: list[Any] = []
+    key: list[Any] = []
+    sources: list[TensorRef] = []
+    d = 0  # the next dimension of `shape`
+    for i, item in enumerate(items):
+        if item is None:
+            basic.append(None)
+            key.append(_ALL)
+        elif item is ...:
+            skip = n - consumed
+            consumed += skip  # a second Ellipsis stands for nothing
+            basic += [_ALL] * skip
+            key += [_ALL] * skip
+            d += skip
+        elif isinstance(item, (bool, np.bool_)):
+            basic.append(None)
+            key.append(np.zeros(1 if item else 0, np.int64))
+        elif isinstance(item, slice):
+            item = _slice_bounds(item)
+            if item.step is not None and item.step <= 0:
+                raise _step_error(item.step)
+            basic.append(item)
+            key.append(_ALL)
+            d += 1
+        elif i not in arrays or arrays[i][0].ndim == 0 and arrays[i][0].dtype != bool:
+            at = int(item if i not in arrays else arrays[i][0])
+            if not -shape[d] <= at < shape[d]:
+                raise IndexRangeError(f"index {at} is out of bounds for dimension {d} with size {shape[d]}",
+                                      expected=f"{-shape[d]} to {shape[d] - 1}", found=str(at))
+            basic.append(at)
+            d += 1
+        else:
+            array, source = arrays[i]
+            if array.dtype == bool and not array.ndim:
+                basic.append(None)
+                key.append(np.zeros(1 if array else 0, np.int64))
+                continue
+            if source is not None:
+                sources.append(source)
+            rank = array.ndim if array.dtype == bool else 1
+            basic += [_ALL] * rank
+            d += rank
+            key.append(array)
+    while key and key[-1] is _ALL:
+        key.pop()
+    return tuple(basic), Indices(key, sources) if key else None
+
+
+class _StepError(AutogradError, ValueError):
+    """A range with a step that is not positive."""
+
+    builtin = ValueError
+
+
+def _step_error(step: int) -> AutogradError:
+    return _StepError("slice step cannot be zero" if step == 0 else "step must be greater than zero", expected="a positive step",
+                      found=str(step), remedy="flip the tensor with .flip() for a negative step")
+
+
+def _view_at(F: Any, self: Any, basic: tuple[Any, ...]) -> Any:
+    """The view at a basic index; the tensor itself where it changes nothing."""
+    return getattr(F, f"index_{_view_name(basic)}")(self, basic)
+
+
+def _get(F: Any, self: Any, index: Any) -> Any:
+    basic, indices = _parse(F, self.shape, index)
+    if indices is None:
+        return getattr(F, f"index_{_view_name(_as_tuple(index) if len(basic) == 1 else basic)}")(self, basic)
+    if any([item is None or item.__class__ is int or item != _ALL for item in basic]):
+        self = _view_at(F, self, basic)
+    return F.index(self, indices)
+
+
+def _number_fits(F: Any, self: Any, value: Any) -> Any:
+    """A Python number as what is written into `self`; torch's error where it does not fit."""
+    dtype: DType = self._k.dtype
+    if isinstance(value, complex) and not dtype.is_complex:
+        if value.imag:
+            raise AutogradError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+        value = value.real
+    if dtype.category == INTEGER and value == value and abs(value) != float("inf"):
+        low, high = np.iinfo(dtype.np).min, np.iinfo(dtype.np).max
+        if not (-high if low == 0 else low) <= value <= high:
+            raise AutogradError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+    return value
+
+
+def _c_name(dtype: DType) -> str:
+    return {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}.get(dtype.name, dtype.name + "_t")
+
+
+def _set(F: Any, self: Any, index: Any, value: Any) -> None:
+    if not isinstance(value, (TensorRef, int, float, complex, np.generic)):
+        from ..dtypes import SCALAR_TYPE_NAMES
+
+        raise ArgumentError(f"can't assign a {type(value).__name__} to a torch.{SCALAR_TYPE_NAMES[self._k.dtype.name]}Tensor",
+                            expected="a number or a tensor", found=type(value).__name__, remedy="make it a tensor first")
+    if index is False or isinstance(index, TensorRef) and index._k is BOOL_KIND and not index.ndim and not index._data:
+        return
+    basic, indices = _parse(F, self.shape, index)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, TensorRef):
+        value = _number_fits(F, self, value)
+    trivial = all([item is not None and item.__class__ is not int and item == _ALL for item in basic])
+    view = self if trivial and basic and index.__class__ is not slice else _view_at(F, self, basic)
+    if indices is None:
+        if not isinstance(value, TensorRef):
+            F.fill_(view, value)
+        else:
+            F.copy_(view, _fitted(F, value, view.shape))
+        return
+    if not isinstance(value, TensorRef):
+        value = F.wrap(np.asarray(value).astype(self._k.np), self._k)
+    elif value._k.dtype is not self._k.dtype:
+        from ..dtypes import SCALAR_TYPE_NAMES as names
+
+        raise AutogradError("Index put requires the source and destination dtypes match, got "
+                            f"{names[self._k.dtype.name]} for the destination and {names[value._k.dtype.name]} for the source.")
+    F.put_at_(view, indices, _without_lead(F, value, view._data[indices.key].ndim if value.ndim > 1 else 0))
+
+
+def _without_lead(F: Any, value: Any, ndim: int) -> Any:
+    """`value` without leading dimensions of size one that the target does not have."""
+    shape = value.shape
+    lead = 0
+    while lead < len(shape) and shape[lead] == 1:
+        lead += 1
+    return F.view(value, shape[lead:]) if lead and len(shape) > ndim else value
+
+
+def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
+    value = _without_lead(F, value, len(shape))
+    return value if tuple(value.shape) == tuple(shape) else F.expand(value, shape)
+
+
+# -- x[index], x[index] = value ------------------------------------------------------------------------------------------------
+
+
+def _hot_namespace(F: Any) -> tuple[Any, ...]:
+    from ..tape import GradMode, grad_mode, next_id
+
+    return F.namespace, F.Tensor, F.Tensor.__new__, F.namespace["watch_view"], F.namespace["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
+
+
+@op("getitem(Tensor input, Any index) -> Tensor", method=False, out=False, namespace="_internal")
+class getitem:
+    """`x[index]`, for all indices torch takes: a view where numbers, ranges, None and Ellipsis suffice, else a copy.
+
+    >>> x = torch.tensor([[1., 2.], [3., 4.]])
+    >>> x[0], x[:, 1], x[x > 2], x[[1, 0], [0, 0]]
+    (tensor([1., 2.]), tensor([2., 4.]), tensor([3., 4.]), tensor([3., 1.]))
+    """
+
+    def make(F: Any) -> Callable[..., Any]:
+        from ._compile import node_class
+
+        ns, Tensor, new, watch_view, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F)
+        select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
+        nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
+        gather = F.index
+
+        # The quiet path in one frame: a view of one number, one range, or a tuple of these.
+        def getitem(input, index):
+            try:
+                k = input._k
+                if k in ns["Q_ALL"]:
+                    c = index.__class__
+                    a = input._data
+                    if c is int:
+                        r, key, Node = a[index, ...], (index,), select
+                    elif c is slice:
+                        if index.step is not None and index.step <= 0:
+                            raise ValueError
+                        r, key, Node = a[index], (index,), range_
+                    elif c is tuple:
+                        Node = None
+                        for item in index:
+                            c = item.__class__
+                            if c is slice:
+                                if item.step is not None and item.step <= 0:
+                                    raise ValueError
+                            elif c is not int and item is not ...:
+                                raise ValueError
+                        r, key = a[index], index
+                        if r.__class__ is not _ndarray:
+                            r = a[(*index, ...)]
+                    elif c is Tensor and index._k is INT64_KIND and index._data.ndim and a.ndim:
+                        return gather(input, Indices((index._data,), (index,)))
+                    elif c is Tensor and index._k is BOOL_KIND and 0 < index._data.ndim <= a.ndim:
+                        return gather(input, Indices((index._data,), (index,)))
+                    else:
+                        raise ValueError
+                    t = new(Tensor)
+                    t._data, t._k = r, k
+                    v = input._v
+                    if v is None:
+                        input._v = v = [0]
+                    t._v = v
+                    base = input._base
+                    t._base = input if base is None else base
+                    node = input._node
+                    if grad_mode() is ENABLED:
+                        watch_view(v, t)
+                        if node is not None:
+                            if Node is None:
+                                Node = nodes[_view_name(index)]
+                            n = new_node(Node)
+                            n.id = next_id()
+                            n.edges = (input if node is LEAF else node,)
+                            n.saved = (a.shape, key)
+                            n.meta = None
+                            t._node = n
+                            return t
+                    else:
+                        unwatched_view(t)
+                    t._node = None
+                    return t
+            except (ValueError, TypeError, IndexError, AttributeError):
+                pass
+            try:
+                return _get(F, input, index)
+            except AutogradError as error:
+                raise F.error(error) from None
+
+        return getitem
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1
+        yield rng.standard_normal((3, 4)), (slice(None), slice(0, 4, 2))
+        yield rng.standard_normal((3, 4)), (..., None, -1)
+        yield rng.standard_normal((3, 4)), [0, 2, 0]
+        yield rng.standard_normal((3, 4)), (slice(1, None), [1, 1, 3])
+        yield rng.standard_normal((2, 3, 4)), (0, slice(None), [1, 2])
+        yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]])
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 5), IndexError, "index 5 is out of bounds for dimension 0 with size 3"
+        yield (np.ones((3, 4)), (0, 9)), IndexError, "index 9 is out of bounds for dimension 1 with size 4"
+        yield (np.ones((3, 4)), (0, 0, 0)), IndexError, "too many indices for tensor of dimension 2"
+        yield (np.ones((3, 4)), slice(None, None, -1)), ValueError, "step must be greater than zero"
+        yield (np.ones((3, 4)), slice(None, None, 0)), ValueError, "slice step cannot be zero"
+        yield (np.ones((3, 4)), 1.5), IndexError, _INVALID.format("float")
+        yield (np.ones((3, 4)), [7]), IndexError, "index 7 is out of bounds for dimension 0 with size 3"
+        yield (np.ones((3, 4)), (slice(None), [7])), IndexError, "index 7 is out of bounds for dimension 0 with size 4"
+        yield (np.ones((3, 4)), ([0, 1], [0, 1, 2])), IndexError, (
+            "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]")
+        yield (np.ones((3, 4)), np.zeros(2, bool)), IndexError, (
+            "The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3, 4] at index 0")
+        yield (np.ones(()), 0), IndexError, ("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                                             "convert a 0-dim tensor to a number")
+        yield (np.ones(()), slice(0, 1)), IndexError, "slice() cannot be applied to a 0-dim tensor."
+
+
+@op("setitem(Tensor input, Any index, Any value) -> Tensor", method=False, out=False, namespace="_internal")
+class setitem:
+    """`x[index] = value`, in place.
+
+    >>> x = torch.zeros(2, 2)
+    >>> x[0] = torch.tensor([1., 2.])
+    >>> x[x == 0] = 5
+    >>> x
+    tensor([[1., 2.],
+            [5., 5.]])
+    """
+
+    def make(F: Any) -> Callable[..., Any]:
+        ns, Tensor, _, _, _, grad_mode, ENABLED, _ = _hot_namespace(F)
+
+        def setitem(input, index, value):
+            try:
+                k, a, base = input._k, input._data, input._base
+                if k in ns["Q_ALL"] and (input._node is None and (base is None or base._node is None) or grad_mode() is not ENABLED):
+                    c = value.__class__
+                    if c is float or c is int:
+                        v = value
+                        if k not in ns["Q_FLOAT"] and (c is float or k is not INT64_KIND):
+                            raise ValueError
+                    elif value._k is k and (value._node is None or grad_mode() is not ENABLED):
+                        v = value._data
+                    else:
+                        raise ValueError
+                    c = index.__class__
+                    if c is slice:
+                        if index.step is not None and index.step <= 0:
+                            raise ValueError
+                        key = index
+                    elif c is int:
+                        key = index
+                    elif c is tuple:
+                        for item in index:
+                            c = item.__class__
+                            if c is slice:
+                                if item.step is not None and item.step <= 0:
+                                    raise ValueError
+                            elif c is not int and item is not ...:
+                                raise ValueError
+                        key = index
+                    elif c is Tensor and index._data.ndim and a.ndim >= index._data.ndim and (index._k is INT64_KIND or index._k is BOOL_KIND):
+                        key = index._data
+                    else:
+                        raise ValueError
+                    if 0 in a.strides:
+                        raise ValueError
+                    a[key] = v
+                    version = input._v
+                    if version is None:
+                        input._v = [1]
+                    else:
+                        version[0] += 1
+                    return
+            except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
+                pass
+            try:
+                _set(F, input, index, value)
+            except AutogradError as error:
+                raise F.error(error) from None
+
+        return setitem
+
+
+@op("index_put(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", out=False)
+class index_put:
+    """`input` with `values` put at index tensors, or added where `accumulate`; None in the place of a tensor takes all of a dimension.
+
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor([1., 2.]))
+    tensor([1., 0., 2.])
+    """
+
+    def function(F, input, indices, values, accumulate=False): return F.put_at(input, *_put_arguments(F, input, indices, values), accumulate)
+
+
+@op("index_put_(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", out=False)
+class index_put_:
+    """In-place version of `index_put`.
+
+    >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor(1.))
+    tensor([1., 0., 1.])
+    """
+
+    def function(F, input, indices, values, accumulate=False): return F.put_at_(input, *_put_arguments(F, input, indices, values), accumulate)
+
+
+def _put_arguments(F: Any, input: Any, indices: Any, values: Any) -> tuple[Indices, Any]:
+    if not isinstance(indices, (tuple, list)):
+        raise ArgumentError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
+    if len(indices) > input.ndim:
+        raise IndexRangeError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
+    found = [(_ALL, None) if i is None else _array(F, i) for i in indices]
+    if values._k.dtype is not input._k.dtype:
+        from ..dtypes import SCALAR_TYPE_NAMES as names
+
+        raise AutogradError("Index put requires the source and destination dtypes match, got "
+                            f"{names[input._k.dtype.name]} for the destination and {names[values._k.dtype.name]} for the source.")
+    return Indices([a for a, _ in found], [s for _, s in found if s is not None]), values
