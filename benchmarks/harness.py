@@ -180,12 +180,11 @@ def measure(
     samples: int,
     progress: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
 ) -> list[Result]:
-    """Check, calibrate and then time every workload in ``rounds`` interleaved rounds.
+    """Check and then time every workload in ``rounds`` interleaved rounds.
 
     A workload that failed on one side is still timed on the other.
     """
     results = check(workloads, ours, theirs)
-    loops: dict[tuple[str, str], int] = {}
     for number in range(rounds):
         progress(f"round {number + 1} of {rounds}")
         order = sides(ours, theirs)
@@ -197,9 +196,7 @@ def measure(
                 if label in result.failures:
                     continue
                 try:
-                    if (label, entry.key) not in loops:
-                        loops[label, entry.key] = side.ask(do="calibrate", key=entry.key, target=target)["loops"]
-                    reply = side.ask(do="time", key=entry.key, loops=loops[label, entry.key], samples=samples)
+                    reply = side.ask(do="time", key=entry.key, target=target, samples=samples)
                 except Failure as failure:
                     result.failures[label] = str(failure)
                 else:

@@ -4,8 +4,7 @@
 
     {"do": "facts"}                                   versions of the interpreter, of MODULE and of NumPy
     {"do": "check", "key": K}                         the digest of the first result of workload K
-    {"do": "calibrate", "key": K, "target": s}        {"loops": calls that take about s seconds}
-    {"do": "time", "key": K, "loops": n, "samples": m}  {"seconds": [per call, one per sample]}
+    {"do": "time", "key": K, "target": s, "samples": n}  {"seconds": [per call, for n samples of about s seconds]}
 
 A request that raises is answered with ``{"error": "Type: message"}``; the process stays usable.
 """
@@ -83,14 +82,11 @@ class Worker:
         entry = registered()[key]
         return {"digest": digest(entry.setup(self.module)(), entry.random)}
 
-    def calibrate(self, key: str, target: float) -> dict[str, Any]:
-        return {"loops": self._quietly(key, lambda call: calibrate(call, target))}
+    def time(self, key: str, target: float, samples: int) -> dict[str, Any]:
+        """Set the workload up, warm it, and time it with the garbage collector off.
 
-    def time(self, key: str, loops: int, samples: int) -> dict[str, Any]:
-        return {"seconds": self._quietly(key, lambda call: [sample(call, loops) for _ in range(samples)])}
-
-    def _quietly(self, key: str, measure: Callable[[Callable[[], Any]], Any]) -> Any:
-        """Set the workload up, warm it, and measure it with the garbage collector off."""
+        Loops are counted anew in every round: a library that compiles in the background is slow only at first.
+        """
         call = registered()[key].setup(self.module)
         for _ in range(WARM_CALLS):
             call()
@@ -99,7 +95,8 @@ class Worker:
         try:
             sleep(SETTLE_SECONDS)
             call()
-            return measure(call)
+            loops = calibrate(call, target)
+            return {"seconds": [sample(call, loops) for _ in range(samples)]}
         finally:
             gc.enable()
 

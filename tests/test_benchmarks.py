@@ -103,7 +103,7 @@ class ScriptedSide:
             raise Failure("RuntimeError: scripted")
         if request["do"] == "time":
             return {"seconds": [self.seconds.pop(0), 99.0]}
-        return {"loops": 5} if request["do"] == "calibrate" else {"digest": self.digest}
+        return {"digest": self.digest}
 
 
 WORKLOAD = Workload("small", "forward", "x", lambda torch: lambda: None)
@@ -115,14 +115,14 @@ def measured(ours: ScriptedSide, theirs: ScriptedSide | None, rounds: int = 2) -
     return only
 
 
-def test_rounds_take_the_best_sample_and_calibrate_once() -> None:
+def test_rounds_take_the_best_sample_and_check_once() -> None:
     ours, theirs = ScriptedSide([2.0, 1.0]), ScriptedSide([4.0, 5.0])
     outcome = measured(ours, theirs)
     assert (outcome.ours, outcome.theirs, outcome.ratio) == ([2.0, 1.0], [4.0, 5.0], 0.25)
-    assert ours.asked == ["check", "calibrate", "time", "time"]
+    assert ours.asked == ["check", "time", "time"]
 
 
-@pytest.mark.parametrize("step", ["check", "calibrate", "time"])
+@pytest.mark.parametrize("step", ["check", "time"])
 def test_a_failure_on_one_side_is_kept_and_the_other_side_still_timed(step: str) -> None:
     outcome = measured(ScriptedSide([], error_on=step), ScriptedSide([4.0, 5.0]))
     assert outcome.failures == {"torchcompat": "RuntimeError: scripted"}
