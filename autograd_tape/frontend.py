@@ -44,7 +44,7 @@ class Frontend:
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
         self.namespace = base_namespace()
-        self.namespace.update(Tensor=tensor_class, new=tensor_class.__new__, Edge=OutputEdge, watch_view=watch_view,
+        self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view,
                               unwatched_view=self.unwatched_view)
         register_quiet_sets(self.namespace, QUIET_SETS)
 
@@ -116,8 +116,12 @@ class Frontend:
             own = rec.field("method")
             if own is not None:
                 found = self.bind_function(rec, own)
+            elif rec.varargs is None:
+                found = function
+            elif rec.field("function") is None and rec.field("make") is None and not name.endswith("_") and rec.params[1].name == rec.varargs:
+                found = compile_function(rec, self, spread=True)
             else:
-                found = function if rec.varargs is None else _spread(function, rec)
+                found = _spread(function, rec)
             if not isinstance(found, FunctionType):
                 found = _as_function(found)
             self.methods[name] = found
@@ -152,7 +156,7 @@ class Frontend:
 
     def wrap(self, array: np.ndarray, k: Kind | None = None, node: Any = None) -> Any:
         """A new tensor over a buffer."""
-        t = self.Tensor.__new__(self.Tensor)
+        t = object.__new__(self.Tensor)
         t._data, t._k, t._node = array, CPU_KINDS[array.dtype] if k is None else k, node
         t._v = t._base = None
         return t

@@ -254,10 +254,16 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
     return [indent + line for line in out]
 
 
-def forward_source(rec: Record) -> str:
-    """The source of the operation's function."""
-    with_out = rec.out and rec.family != "view" and not rec.returns_list
+def forward_source(rec: Record, *, spread: bool = False) -> str:
+    """The source of the operation's function; with `spread` of the method that also takes its list as several arguments."""
+    with_out = rec.out and rec.family != "view" and not rec.returns_list and not spread
     lines = [f"def {rec.name}({rec.signature(with_out=with_out)}):"]
+    if spread:
+        v = rec.varargs
+        signature = rec.signature().replace(", *,", ",").replace(f" {v}", f" *{v}") + ", **_kw"
+        lines = [f"def {rec.name}({signature}):",
+                 f"    if len({v}) == 1 and {v}[0].__class__ is not int: {v} = {v}[0]",
+                 f"    elif _kw: return function({rec.params[0].name}, *{v}, **_kw)"]
     args = "(" + ", ".join(p.name for p in rec.params) + ("," if rec.params else "") + ")"
     operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
@@ -420,18 +426,20 @@ def source(name: str) -> str:
     return "\n".join(parts)
 
 
-def compile_function(rec: Record, frontend: Any, *, inplace: bool = False) -> Callable[..., Any]:
-    """The operation (or its in-place variant) as a function for `frontend`'s tensors."""
+def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False) -> Callable[..., Any]:
+    """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors."""
     from ._general import General
 
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
     cells = {"kernel": frontend.numpy_kernel(rec), "general": General(rec, frontend), "Node": node_class(rec) if rec.differentiable else None,
              "named": frontend.return_type(rec)}
+    if spread:
+        cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
-    body = inplace_source(rec) if inplace else forward_source(rec)
+    body = inplace_source(rec) if inplace else forward_source(rec, spread=spread)
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
-    make = execute(text, "make", f"<{name}: {frontend.name}>", frontend.namespace)
+    make = execute(text, "make", f"<{name}{' (method)' if spread else ''}: {frontend.name}>", frontend.namespace)
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
     function.__module__ = frontend.module
