@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from oracle_random import TARGET, encode, programs
+from oracle_random import TARGET, encode, parameters, programs
 
 from autograd_tape.random import Generator, kernels
 from autograd_tape.random.polynomials import log32, sincos32
@@ -45,6 +45,16 @@ def run(generator: Generator, call: str, size: int, dtype: str, args: list[Any])
         shape = (rows, size) if rows else (size,)
         weights = (np.arange(max(rows, 1) * size) % 7 + 1).astype(kind).reshape(shape)
         return generator.multinomial(weights, count, replacement)
+    spread = parameters(size).astype(kind)
+    if call == "binomial":
+        chance = spread * kind.type(0.37)
+        return generator.binomial(np.floor(spread * 9), chance - np.trunc(chance))
+    if call == "dirichlet":
+        return generator.dirichlet(np.repeat(spread[:, None], 3, 1))
+    if call == "poisson":
+        return generator.poisson(spread * 3)
+    if call == "standard_gamma":
+        return generator.standard_gamma(spread)
     return getattr(generator, call)(size, kind, *args)
 
 

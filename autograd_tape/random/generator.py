@@ -11,7 +11,6 @@ torch rounds, so that any sequence of calls stays in step with torch.  The rules
 
 from __future__ import annotations
 
-import functools
 import math
 import secrets
 import threading
@@ -21,16 +20,30 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from . import kernels
+from . import kernels, rejection
+from .arguments import (
+    C_NAMES,
+    CPP_NAMES,
+    INT64_MAX,
+    INT64_MIN,
+    Array,
+    Shape,
+    as_uint64,
+    check_floating,
+    check_uniform_bounds,
+    check_weights,
+    check_wide,
+    digits_of,
+    integer_bounds,
+    number,
+    part_of,
+    shape_of,
+)
 from .mt19937 import MT19937
 from .polynomials import F32, F64, TWO_PI, fma32, log32, sincos32
 
-Array = npt.NDArray
-Shape = tuple[int, ...] | int
-
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056
-INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 SKEW_LIMIT = 1 << 28  # from this range on, 32-bit words would make the modulo noticeably uneven
 
 
@@ -45,7 +58,7 @@ class Generator:
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._lock = threading.Lock()
-        self._seed = _as_uint64(seed)
+        self._seed = as_uint64(seed)
         self._engine = MT19937(self._seed)
         self._cached: float | None = None
 
@@ -53,7 +66,7 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Restart from `seed` in ``[-2**63, 2**64)``; negative seeds wrap, and only the low 32 bits seed the stream."""
-        seed = _as_uint64(seed)
+        seed = as_uint64(seed)
         with self._lock:
             self._seed, self._cached = seed, None
             self._engine.seed(seed)
@@ -145,15 +158,15 @@ class Generator:
 
         `dtype` is float16, bfloat16 (of ml_dtypes), float32, float64 or complex (both parts uniform).
         """
-        shape, dtype = _shape(shape), np.dtype(dtype)
+        shape, dtype = shape_of(shape), np.dtype(dtype)
         if dtype.kind == "c":
-            return self.uniform((*shape, 2), _part(dtype), low, high).view(dtype).reshape(shape)
-        _check_floating(dtype, "uniform", "check_uniform_bounds")
+            return self.uniform((*shape, 2), part_of(dtype), low, high).view(dtype).reshape(shape)
+        check_floating(dtype, "uniform", "check_uniform_bounds")
         count = math.prod(shape)
         standard = low == 0.0 and high == 1.0
         if not standard:
             low, high = float(low), float(high)
-            _check_uniform_bounds(low, high, dtype)
+            check_uniform_bounds(low, high, dtype)
         with self._lock:
             x = self._uniform64(count) if dtype == F64 else self._uniform32(count)
         if not standard:
@@ -174,12 +187,12 @@ class Generator:
         `contiguous` says whether the tensor to be filled lies in one dense piece of memory: torch draws by another
         rule where it does not.  A complex `dtype` has variance ``std ** 2`` over both parts together.
         """
-        shape, dtype = _shape(shape), np.dtype(dtype)
+        shape, dtype = shape_of(shape), np.dtype(dtype)
         if not std >= 0.0:
-            raise RuntimeError(f"normal expects std >= 0.0, but found std {_number(std)}")
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {number(std)}")
         if dtype.kind == "c":
-            return self.normal((*shape, 2), _part(dtype), mean, std / math.sqrt(2), contiguous).view(dtype).reshape(shape)
-        _check_floating(dtype, "normal", "normal_kernel_cpu")
+            return self.normal((*shape, 2), part_of(dtype), mean, std / math.sqrt(2), contiguous).view(dtype).reshape(shape)
+        check_floating(dtype, "normal", "normal_kernel_cpu")
         count = math.prod(shape)
         with self._lock:
             if count < 16 or not contiguous:
@@ -284,9 +297,9 @@ class Generator:
     def log_normal(self, shape: Shape, dtype: npt.DTypeLike = F32, mean: float = 1.0, std: float = 2.0) -> Array:
         """Exponentials of normals of `mean` and `std`: ``Tensor.log_normal_``."""
         if not std > 0.0:
-            raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={_number(std)}")
-        shape, dtype = _shape(shape), np.dtype(dtype)
-        _check_floating(dtype, "log_normal_", "log_normal_cpu")
+            raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={number(std)}")
+        shape, dtype = shape_of(shape), np.dtype(dtype)
+        check_floating(dtype, "log_normal_", "log_normal_cpu")
         with self._lock:
             x = _fma(self._normal_pairs(math.prod(shape)), float(std), float(mean))
         return _narrow(_libm("exp", x), dtype).reshape(shape)
@@ -294,12 +307,12 @@ class Generator:
     def exponential(self, shape: Shape, dtype: npt.DTypeLike = F32, rate: float = 1.0) -> Array:
         """Exponential numbers of mean ``1 / rate``: ``Tensor.exponential_``."""
         if not rate > 0.0:
-            raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={_number(rate)}")
-        shape, dtype = _shape(shape), np.dtype(dtype)
-        if not _digits(dtype):
+            raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={number(rate)}")
+        shape, dtype = shape_of(shape), np.dtype(dtype)
+        if not digits_of(dtype):
             raise RuntimeError(
                 "Exponential distribution is a continuous probability distribution. "
-                f"dtype must be a floating point but you specified {_CPP_NAMES.get(dtype.name, dtype.name)}"
+                f"dtype must be a floating point but you specified {CPP_NAMES.get(dtype.name, dtype.name)}"
             )
         with self._lock:
             u = self._uniform64(math.prod(shape))
@@ -308,12 +321,12 @@ class Generator:
     def cauchy(self, shape: Shape, dtype: npt.DTypeLike = F32, median: float = 0.0, sigma: float = 1.0) -> Array:
         """Cauchy numbers: ``Tensor.cauchy_``."""
         if not sigma > 0.0:
-            raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={_number(sigma)}")
-        shape, dtype = _shape(shape), np.dtype(dtype)
-        if not _digits(dtype):
+            raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={number(sigma)}")
+        shape, dtype = shape_of(shape), np.dtype(dtype)
+        if not digits_of(dtype):
             raise RuntimeError(
                 "Cauchy distribution is a continuous probability distribution. "
-                f"dtype must be a floating point but you specified {_C_NAMES.get(dtype.name, dtype.name)}"
+                f"dtype must be a floating point but you specified {C_NAMES.get(dtype.name, dtype.name)}"
             )
         with self._lock:
             u = self._uniform64(math.prod(shape))
@@ -324,8 +337,8 @@ class Generator:
     def geometric(self, shape: Shape, dtype: npt.DTypeLike = F32, p: float = 0.5) -> Array:
         """Trials up to the first success, of chance `p` each: ``Tensor.geometric_`` (any real dtype)."""
         if not 0 < p < 1:
-            raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={_number(p)}")
-        shape = _shape(shape)
+            raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={number(p)}")
+        shape = shape_of(shape)
         with self._lock:
             u = self._uniform64(math.prod(shape))
         return _narrow(np.ceil(_libm("log", u) / math.log1p(-p)), np.dtype(dtype)).reshape(shape)
@@ -337,7 +350,7 @@ class Generator:
         compares uniforms of its own precision.  `dtype` is any real dtype or bool, by default that of `p`, or float32.
         """
         if isinstance(p, np.ndarray):
-            shape = p.shape if shape is None else _shape(shape)
+            shape = p.shape if shape is None else shape_of(shape)
             chance: float | Array = np.broadcast_to(p, shape).reshape(-1)
             if p.size and not ((p >= 0) & (p <= 1)).all():
                 raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
@@ -347,8 +360,8 @@ class Generator:
             wide = p.dtype == F64
         else:
             if not 0 <= p <= 1:
-                raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={_number(p)}")
-            shape, chance, wide = _shape(() if shape is None else shape), float(p), True
+                raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={number(p)}")
+            shape, chance, wide = shape_of(() if shape is None else shape), float(p), True
         count = math.prod(shape)
         with self._lock:
             u = self._uniform64(count) if wide else self._uniform32(count)
@@ -368,7 +381,7 @@ class Generator:
         Without `low` and `high` the range is that of the dtype (``[0, max]``, for floats ``[0, 2**digits]``); with
         `low` alone it ends at the dtype's largest value; with ``low=-2**63`` it is all 64-bit integers.
         """
-        shape, dtype = _shape(shape), np.dtype(dtype)
+        shape, dtype = shape_of(shape), np.dtype(dtype)
         count = math.prod(shape)
         if low is None and high is None:
             return self._whole_range(count, dtype).reshape(shape)
@@ -378,7 +391,7 @@ class Generator:
                 raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
             with self._lock:
                 return _narrow(self._words64(count).view(np.int64), dtype).reshape(shape)
-        low, high = _integer_bounds(low, high, dtype)
+        low, high = integer_bounds(low, high, dtype)
         spread = high - low
         with self._lock:
             if spread >= SKEW_LIMIT:
@@ -398,7 +411,7 @@ class Generator:
         return _narrow(out, dtype).reshape(shape)
 
     def _whole_range(self, count: int, dtype: np.dtype) -> Array:
-        digits = _digits(dtype)
+        digits = digits_of(dtype)
         with self._lock:
             if digits == 53:
                 return (self._words64(count) % np.uint64((1 << 53) + 1)).astype(F64)
@@ -442,7 +455,7 @@ class Generator:
         Without replacement, and for one sample, the categories of the largest ``weight / Exp(1)`` are taken in order.
         """
         weights = np.asarray(weights)
-        _check_weights(weights, count, replacement)
+        check_weights(weights, count, replacement)
         if not replacement or count == 1:
             odds = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
             noise = self.exponential(weights.shape, weights.dtype)
@@ -462,6 +475,84 @@ class Generator:
                 below[-1] = 1
                 indices[:] = np.searchsorted(below.astype(F64), self._uniform64(count), side="left")
         return out if weights.ndim == 2 else out[0]
+
+
+    # -- by rejection ----------------------------------------------------------------------------------------------
+
+    def poisson(self, rate: Array) -> Array:
+        """Poisson numbers of the rates in an array of a floating dtype: ``torch.poisson``."""
+        check_floating(rate.dtype, "poisson", "poisson_cpu")
+        rates = rate.astype(F64).ravel().tolist()
+        if any(not r >= 0 for r in rates):
+            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        with self._lock, _Ahead(self) as ahead:
+            values = [rejection.poisson(r, ahead.uniform) for r in rates]
+        return _narrow(np.array(values, F64), rate.dtype).reshape(rate.shape)
+
+    def binomial(self, count: Array, chance: Array) -> Array:
+        """Binomial numbers of broadcast arrays of one dtype, float32 or float64: ``torch.binomial``."""
+        check_wide(count.dtype, "binomial_cpu")
+        if chance.dtype != count.dtype:
+            raise RuntimeError(f"Found dtype {CPP_NAMES[chance.dtype.name]} but expected {CPP_NAMES[count.dtype.name]}")
+        count, chance = np.broadcast_arrays(count, chance)
+        with self._lock, _Ahead(self) as ahead:
+            values = [rejection.binomial(n, p, ahead.uniform) for n, p in zip(count.flat, chance.flat, strict=True)]
+        return np.array(values, count.dtype).reshape(count.shape)
+
+    def standard_gamma(self, shape_parameter: Array) -> Array:
+        """Gamma numbers of scale 1, float32 or float64: ``torch._standard_gamma``."""
+        dtype = shape_parameter.dtype
+        check_wide(dtype, "gamma_cpu")
+        out = self._gamma(shape_parameter).astype(dtype)
+        return np.maximum(out, np.finfo(dtype).tiny)
+
+    def dirichlet(self, concentration: Array) -> Array:
+        """Dirichlet vectors along the last axis, float32 or float64: ``torch._sample_dirichlet``."""
+        dtype = concentration.dtype
+        check_wide(dtype, "dirichlet")
+        gammas = np.maximum(self._gamma(concentration.astype(F64)), np.finfo(F64).tiny)
+        shares = (gammas / gammas.sum(-1, keepdims=True)).astype(dtype)
+        return np.clip(shares, np.finfo(dtype).tiny, np.nextafter(dtype.type(1), dtype.type(0)))
+
+    def _gamma(self, shapes: Array) -> npt.NDArray[np.float64]:
+        with self._lock, _Ahead(self) as ahead:
+            values = [rejection.gamma(a, ahead.uniform, ahead.normal) for a in shapes.flat]
+        return np.array(values, F64).reshape(shapes.shape)
+
+
+class _Ahead:
+    """Uniforms and normals one by one, drawn ahead in blocks; on leaving, the stream stands behind those used."""
+
+    BLOCK = 512
+
+    def __init__(self, generator: Generator) -> None:
+        self.generator = generator
+        self.engine = generator._engine
+
+    def __enter__(self) -> _Ahead:
+        self.mark = self.engine.mark()
+        self.used = 0
+        self.drawn: list[float] = []
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.engine.rewind(self.mark, 2 * self.used)
+
+    def uniform(self) -> float:
+        place = self.used % self.BLOCK
+        if place == 0:
+            self.drawn = self.generator._uniform64(self.BLOCK).tolist()
+        self.used += 1
+        return self.drawn[place]
+
+    def normal(self) -> float:
+        generator = self.generator
+        if (cached := generator._cached) is not None:
+            generator._cached = None
+            return cached
+        u1 = self.uniform()
+        value, generator._cached = _pair(u1, self.uniform())
+        return value
 
 
 def _default_generator() -> Generator:
@@ -545,176 +636,9 @@ def _fma(x: Array, scale: float, shift: float) -> Array:
 
 def _narrow(x: Array, dtype: np.dtype) -> Array:
     """Cast as C++ does: 16-bit floats by way of float32."""
-    if dtype.itemsize == 2 and _digits(dtype):
+    if dtype.itemsize == 2 and digits_of(dtype):
         x = x.astype(F32)
     return x.astype(dtype, copy=False)
-
-
-# -- arguments -----------------------------------------------------------------------------------------------------
-
-_CPP_NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
-    "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-_C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
-    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
-_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # bits of significand, the hidden one included
-_LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38, "float16": 65504.0,
-            "bfloat16": 3.3895313892515355e38}  # fmt: skip
-
-
-@functools.cache
-def _digits(dtype: np.dtype) -> int:
-    """Bits of significand of a real floating dtype, 0 for any other."""
-    return _DIGITS.get(dtype.name, 0)
-
-
-@functools.cache
-def _limits(dtype: np.dtype) -> tuple[float, float]:
-    """The smallest and the largest number `Tensor.random_` may name for `dtype`."""
-    if largest := _LARGEST.get(dtype.name):
-        return -largest, largest
-    if dtype == np.bool_:
-        return 0, 1
-    if dtype == np.uint64:
-        return 0, INT64_MAX
-    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-
-
-def _as_uint64(seed: int) -> int:
-    seed = int(seed)
-    if not INT64_MIN <= seed < 1 << 64:
-        raise ValueError("Overflow when unpacking long long")
-    return seed & 0xFFFFFFFFFFFFFFFF
-
-
-def _shape(shape: Shape) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
-
-
-def _part(dtype: np.dtype) -> np.dtype:
-    return np.dtype(F32 if dtype.itemsize == 8 else F64)
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}"
-
-
-def _check_floating(dtype: np.dtype, name: str, kernel: str) -> None:
-    if not _digits(dtype):
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{_CPP_NAMES.get(dtype.name, dtype.name)}\'')
-
-
-def _check_uniform_bounds(low: float, high: float, dtype: np.dtype) -> None:
-    largest = _LARGEST[dtype.name]
-    for value, name in ((low, "from"), (high, "to")):
-        if not -largest <= value <= largest:
-            raise RuntimeError(f"{name} is out of bounds for {_C_NAMES[dtype.name]}")
-    if not low <= high:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={_number(low)} > to={_number(high)}"
-        )
-    if not high - low <= largest:
-        kind = _CPP_NAMES[dtype.name]
-        raise RuntimeError(
-            f"uniform_ expects to-from <= std::numeric_limits<{kind}>::max(), but found to={_number(high)} and "
-            f"from={_number(low)} which result in to-from to exceed the limit"
-        )
-
-
-def _integer_bounds(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
-    """The half-open range of integers that `dtype` can hold without rounding out of it, checked as torch checks it."""
-    digits = _digits(dtype)
-    if high is None:
-        last = 1 << digits if digits else int(_limits(dtype)[1])
-        if digits:
-            low = _round_up(low, dtype)
-            if not low < last:
-                raise RuntimeError(
-                    "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, "
-                    f"but got from={low} > to_inc={last}"
-                )
-        _check_in_range(low, last, dtype)
-        return low, last + 1
-    high = int(high)
-    if not low < high:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
-    if digits:
-        low, high = _round_up(low, dtype), _round_down(high, dtype)
-        if not low < high:
-            raise RuntimeError(
-                "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
-                f"but got from={low} >= to={high}"
-            )
-    _check_in_range(low, high - 1, dtype)
-    return low, high
-
-
-def _check_in_range(low: int, last: int, dtype: np.dtype) -> None:
-    smallest, largest = _limits(dtype)
-    bounds = ((low, "from"), (last, "to - 1"))
-    for value, argument in bounds:
-        if not smallest <= value <= largest:
-            raise RuntimeError(f"{argument} is out of bounds for {_C_NAMES[dtype.name]}")
-    if not (digits := _digits(dtype)):
-        return
-    for value, argument in bounds:
-        if abs(value) > 1 << digits:
-            warnings.warn(
-                f"{argument} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
-                f"{_C_NAMES[dtype.name]} can support discrete uniform distribution only within this range. "
-                "This warning will become an error in version 1.7 release, please fix the code in advance",
-                stacklevel=5,
-            )
-
-
-def _cast(value: int, dtype: np.dtype) -> int:
-    return int(np.array(float(value)).astype(F64).astype(dtype).astype(F64))
-
-
-def _round_up(low: int, dtype: np.dtype) -> int:
-    following = _cast(low + 1, dtype)
-    if following < low:
-        low = following + (1 << (abs(low + 1).bit_length() - 1 - _digits(dtype) + 1))
-    return low
-
-
-def _round_down(high: int, dtype: np.dtype) -> int:
-    preceding = _cast(high - 1, dtype)
-    if preceding >= high:
-        high = preceding - (1 << (abs(high - 1).bit_length() - 1 - _digits(dtype) + 1))
-    return high
-
-
-def _check_weights(weights: Array, count: int, replacement: bool) -> None:
-    if weights.ndim not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if not _digits(weights.dtype):
-        kind = _CPP_NAMES.get(weights.dtype.name, weights.dtype.name)
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind}")
-    if count <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and count > weights.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if weights.shape[-1] > 1 << 24:
-        raise RuntimeError("number of categories cannot exceed 2^24")
-    if replacement and count > 1:
-        if (weights < 0).any():
-            raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
-        if not np.isfinite(weights.astype(F64)).all():
-            raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
-        return
-    if not ((weights >= 0) & (weights.astype(F64) < np.inf)).all():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (weights.astype(F64).sum(-1) == 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
 default_generator = _default_generator()

@@ -79,6 +79,16 @@ class MT19937:
             self._next = rest
         return out
 
+    def mark(self) -> tuple[Words, Words | None, int, bool]:
+        """The place in the stream, for `rewind`."""
+        return self._key(), self._block, self._next, self._fresh
+
+    def rewind(self, mark: tuple[Words, Words | None, int, bool], used: int) -> None:
+        """Go back to `mark`, then `used` words ahead."""
+        key, self._block, self._next, self._fresh = mark
+        self._source.set_state(("MT19937", key, N))
+        self.words(used)
+
     def _refill(self) -> None:
         self._block = self._source.randint(0, 1 << 32, size=N, dtype=np.uint32)
         self._fresh = False

@@ -12,6 +12,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 TARGET = Path(__file__).parent.parent / "fixtures" / "random.json"
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -65,6 +67,12 @@ def programs() -> list[tuple[int, list[dict[str, Any]]]]:
             for count, replacement in ((1, False), (1, True), (4, False), (4, True), (50, True))
         ),
         *(
+            {"call": call, "size": n, "dtype": d, "args": []}
+            for n in (1, 7, 200, 3000)
+            for call in ("poisson", "binomial", "standard_gamma", "dirichlet")
+            for d in ("float32", "float64")
+        ),
+        *(
             {"call": "trunc_normal", "size": n, "dtype": d, "args": args}
             for n in (5, 100)
             for d in ("float32", "float64")
@@ -100,6 +108,11 @@ def programs() -> list[tuple[int, list[dict[str, Any]]]]:
     ]  # fmt: skip
 
 
+def parameters(size: int) -> np.ndarray:
+    """Rates, counts and shapes from below 1 to above 10."""
+    return (np.arange(size) % 40 + 1) / 4.0
+
+
 def encode(data: bytes) -> str:
     return base64.b64encode(data).decode() if len(data) <= 24 else "sha256:" + hashlib.sha256(data).hexdigest()[:24]
 
@@ -127,6 +140,15 @@ def run_on_torch(calls: list[dict[str, Any]], generator: Any) -> list[str]:
             shape = (rows, size) if rows else (size,)
             weights = (torch.arange(max(rows, 1) * size, dtype=torch.float64) % 7 + 1).to(kind).reshape(shape)
             return torch.multinomial(weights, count, replacement, generator=generator)
+        spread = torch.from_numpy(parameters(size)).to(kind)
+        if call == "poisson":
+            return torch.poisson(spread * 3, generator=generator)
+        if call == "binomial":
+            return torch.binomial(torch.floor(spread * 9), torch.frac(spread * 0.37), generator=generator)
+        if call == "standard_gamma":
+            return torch._standard_gamma(spread, generator=generator)
+        if call == "dirichlet":
+            return torch._sample_dirichlet(spread.reshape(-1, 1).expand(-1, 3).contiguous(), generator=generator)
         if call == "trunc_normal":
             return torch.nn.init.trunc_normal_(out, *args, generator=generator)
         return getattr(out, call + "_")(*args, generator=generator)
