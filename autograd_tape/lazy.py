@@ -152,7 +152,7 @@ class OpSpec:
         self.op, self.inputs, self.arguments = op, tuple(inputs), arguments
         shapes = [_meta(x) for x in inputs]
         with _ModeContext(GradMode.DISABLED):
-            results = call(get_executor("meta", "meta"), op, shapes, arguments)
+            results = call(frontend_of(get_executor("meta", "meta")), op, shapes, arguments)
         self.outputs = tuple(TensorRef(tuple(r.shape), r.dtype) for r in results)
         for nr, output in enumerate(self.outputs):
             output._info["spec"] = (self, nr)
@@ -174,8 +174,8 @@ def _meta(x: TensorRef) -> TensorRef:
     return t
 
 
-def call(executor: Executor, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any]) -> tuple[TensorRef, ...]:
-    """Carries out an operation by name on an executor; its outputs."""
+def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any]) -> tuple[TensorRef, ...]:
+    """Carries out an operation by name: a tensor for each tensor parameter that `arguments` leaves open; its outputs."""
     from .registry import OPERATIONS
 
     own = OPERATIONS.get(op)
@@ -192,7 +192,7 @@ def call(executor: Executor, op: str, inputs: Sequence[TensorRef], arguments: di
         keywords = {k: v for k, v in named.items() if k not in leading}
     else:
         positional, keywords = [], named
-    result = getattr(frontend_of(executor), rec.name)(*positional, **keywords)
+    result = getattr(F, rec.name)(*positional, **keywords)
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
@@ -236,7 +236,7 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
             stack += missing
             continue
         with _ModeContext(GradMode.DISABLED):
-            results = call(executor, op, [_detached(x) for x in inputs], arguments)
+            results = call(frontend_of(executor), op, [_detached(x) for x in inputs], arguments)
         for output, result in zip(outputs, results):
             if tuple(result.shape) != tuple(output.shape):
                 raise ShapeMismatchError(f"The output of '{op}' was declared with another shape", expected=str(tuple(result.shape)),

@@ -60,6 +60,7 @@ class TapeEntry:
     hooks: Any = None          # functions that see or replace the gradients, see backward.Hooks
     refs: Any = None           # (inputs, outputs, arguments) where an explicit tape keeps them alive
     holders: int = 0           # explicit tapes that keep it
+    value_ids: Any = None      # (ids of the inputs, ids of the outputs) then
     grad_fn: Any = None        # the GradFn of an entry recorded by hand
 
     id: TapeId
@@ -376,6 +377,8 @@ class Tape:
         """Keeps an entry together with its tensors."""
         entry.refs = (inputs, outputs, arguments)
         entry.holders += 1
+        # Ids as they are now: a later in-place operation gives a tensor another.
+        entry.value_ids = (tuple(_id_before(x, entry, outputs) for x in inputs), tuple(o.id for o in outputs))
         self._entries[entry.id] = entry
         for output in outputs:
             self._tensor_to_entry[output.id] = entry.id
@@ -434,6 +437,20 @@ class Tape:
         from .graph import Graph
 
         return Graph.from_tape(self, outputs)
+
+
+def _id_before(x: TensorRef, entry: TapeEntry, outputs: tuple[Any, ...]) -> int:
+    """The id of an input, also where the operation changed it in place and so gave it a new one."""
+    if x._node is not None and any(x is o for o in outputs):
+        edge = entry.edges[0]
+        if edge is not None:
+            return edge.id
+        try:
+            return x._id
+        except AttributeError:
+            x._id = next_id()
+            return x._id
+    return x.id
 
 
 class DefaultTape(Tape):

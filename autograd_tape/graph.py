@@ -1,0 +1,430 @@
+"""The IR graph a tape converts to: values, nodes, DOT and JSON, replay on any executor.
+
+A graph is in single-assignment form: every value has one id, in-place operations make a new value. It holds no tensors, only
+shapes, dtypes, arguments, and the data of constants and inputs.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any, Callable, Iterable, Mapping, Sequence
+
+import attrs
+import numpy as np
+
+from .dtypes import CPU, DType
+from .errors import ArgumentError, AutogradError
+from .executors import Executor, executor_for
+from .lazy import call, frontend_of
+from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
+from .tensor import TensorRef
+
+FORMAT = "autograd_tape.graph/1"
+
+
+@attrs.frozen(eq=False)
+class Value:
+    """A tensor of the graph.
+
+    Attributes:
+        id: its id on the tape.
+        name: `x0`, `x1`, ... for inputs, `c0`, ... for constants, `v0`, ... for results.
+        shape, dtype: None where the tape did not keep them.
+        kind: "input" (requires grad, or has no data yet), "constant", or "result".
+        data: the array of an input or constant, or None.
+    """
+
+    id: int
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: DType | None
+    kind: str
+    data: np.ndarray | None = None
+
+    @property
+    def type_text(self) -> str:
+        """`float32[2, 3]`."""
+        return "?" if self.dtype is None or self.shape is None else f"{self.dtype.name}{list(self.shape)}"
+
+
+@attrs.frozen(eq=False)
+class Node:
+    """An operation of the graph: its inputs and outputs are ids of values; `arguments` are its other parameters by name."""
+
+    id: int
+    op: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    arguments: dict[str, Any] = attrs.field(factory=dict)
+    inplace: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class Graph:
+    """What a tape recorded, as data.
+
+    >>> from autograd_tape import F, Tape, TensorRef
+    >>> x = TensorRef.of(np.float32([[1, 2, 3]]), requires_grad=True)
+    >>> with Tape() as tape:
+    ...     y = F.sum(F.exp(x) * 2.0, dim=1)
+    >>> graph = tape.to_graph()
+    >>> graph
+    graph(x0: float32[1, 3]) {
+        v0: float32[1, 3] = exp(x0)
+        v1: float32[1, 3] = mul(v0, other=2.0)
+        v2: float32[1] = sum(v1, dim=1)
+        return v2
+    }
+    >>> graph.replay([np.zeros((1, 3), np.float32)])
+    [array([6.], dtype=float32)]
+    >>> Graph.from_json(graph.to_json()).replay()[0] == y.numpy()
+    array([ True])
+    """
+
+    values: dict[int, Value]
+    nodes: tuple[Node, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    replayable: bool = True
+
+    @classmethod
+    def from_tape(cls, tape: Tape, outputs: Sequence[TensorRef] | None = None) -> "Graph":
+        """The graph of a tape: of what leads to `outputs`, or of everything.
+
+        The default tape keeps neither arguments nor intermediate tensors, so its graph, for given `outputs`, can be looked at but
+        not replayed.
+
+        Raises:
+            ArgumentError: an output is not on the tape, or none is given for the default tape.
+            AutogradError: a view was changed in place; the graph has no aliases.
+        """
+        if isinstance(tape, DefaultTape):
+            return _from_default(outputs)
+        entries = sorted(tape.entries, key=lambda entry: entry.id)
+        made = {id for entry in entries for id in entry.value_ids[1]}
+        if outputs is not None:
+            for output in outputs:
+                if output.id not in made:
+                    raise ArgumentError(f"Tensor {output.id} is not on the tape", expected="outputs recorded on this tape",
+                                        found=repr(output), remedy="record it inside `with tape:`, and convert before the tape is cleared")
+            wanted = [o.id for o in outputs]
+            entries = _leading_to(entries, wanted)
+        else:
+            used = {id for entry in entries for id in entry.value_ids[0]}
+            wanted = [id for entry in entries for id in entry.value_ids[1] if id not in used]
+        values: dict[int, Value] = {}
+        nodes: list[Node] = []
+        names = {"input": "x", "constant": "c", "result": "v"}
+        counts = dict.fromkeys(names, 0)
+
+        def add(id: int, ref: TensorRef, kind: str) -> None:
+            values[id] = Value(id, f"{names[kind]}{counts[kind]}", tuple(ref.shape), ref.dtype, kind,
+                               None if kind == "result" else ref._data)
+            counts[kind] += 1
+
+        for entry in entries:
+            refs, results, arguments = entry.refs
+            inplace = any(x is o for x in refs for o in results)
+            if inplace:
+                _reject_aliases(entry, results[0])
+            for id, ref in zip(entry.value_ids[0], refs):
+                if id not in values:
+                    add(id, ref, "input" if ref.requires_grad or ref._data is None else "constant")
+            for id, ref in zip(entry.value_ids[1], results):
+                add(id, ref, "result")
+            nodes.append(Node(entry.id, entry.op_name, entry.value_ids[0], entry.value_ids[1], _plain(entry, arguments), inplace))
+        inputs = tuple(v.id for v in values.values() if v.kind == "input")
+        return cls(values, tuple(nodes), inputs, tuple(wanted))
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(self, env: dict[int, TensorRef], step: Callable[[Node, Sequence[TensorRef]], Sequence[TensorRef]]) -> dict[int, TensorRef]:
+        """Walks the nodes in order: `step(node, inputs)` gives the outputs, `env` takes them by id."""
+        for node in self.nodes:
+            env.update(zip(node.outputs, step(node, [env[id] for id in node.inputs])))
+        return env
+
+    def replay(self, inputs: Sequence[Any] | Mapping[Any, Any] | None = None, executor: Executor | None = None) -> list[np.ndarray]:
+        """Computes the outputs anew.
+
+        Args:
+            inputs: arrays for `self.inputs` in order, or by name, id or tensor; the data the graph was recorded with where left out.
+            executor: carries out the operations; the CPU's where None.
+
+        Raises:
+            ArgumentError: an unknown or superfluous input.
+            AutogradError: an input has no data, or the graph came from the default tape.
+        """
+        if not self.replayable:
+            raise AutogradError("This graph cannot be replayed", expected="a graph recorded inside `with Tape()`",
+                                found="one of the default tape, which keeps no arguments", remedy="record inside `with Tape() as tape:`")
+        F = frontend_of(executor or executor_for(CPU))
+        given = self._given(inputs)
+        env: dict[int, TensorRef] = {}
+        for value in self.values.values():
+            if value.kind != "result":
+                data = given.get(value.id, value.data)
+                if data is None:
+                    raise AutogradError(f"The input {value.name} has no data", expected=value.type_text, found="none",
+                                        remedy=f"pass it to replay({{'{value.name}': array}})")
+                env[value.id] = TensorRef.of(np.asarray(data, None if isinstance(data, np.ndarray) else value.dtype and value.dtype.np))
+        with _ModeContext(GradMode.DISABLED):
+            self.run(env, lambda node, refs: call(F, node.op, refs, node.arguments))
+        return [env[id].numpy() for id in self.outputs]
+
+    def _given(self, inputs: Sequence[Any] | Mapping[Any, Any] | None) -> dict[int, Any]:
+        if inputs is None:
+            return {}
+        if not isinstance(inputs, Mapping):
+            if len(inputs) > len(self.inputs):
+                raise ArgumentError("replay() got too many inputs", expected=f"{len(self.inputs)} arrays", found=str(len(inputs)),
+                                    remedy="pass one per graph input")
+            inputs = dict(zip(self.inputs, inputs))
+        names = {v.name: v.id for v in self.values.values() if v.kind != "result"}
+        found = {}
+        for key, array in inputs.items():
+            id = key.id if isinstance(key, TensorRef) else names.get(key, key)
+            if id not in self.values or self.values[id].kind == "result":
+                raise ArgumentError(f"The graph has no input {key!r}", expected=", ".join(names), found=repr(key), remedy="use one of these names")
+            found[id] = array.numpy() if isinstance(array, TensorRef) else array
+        return found
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        v = self.values
+        head = ", ".join(f"{v[id].name}: {v[id].type_text}" for id in self.inputs)
+        lines = [f"graph({head}) {{"]
+        lines += [f"    {c.name}: {c.type_text} = constant" for c in v.values() if c.kind == "constant"]
+        lines += [f"    {self.line(node)}" for node in self.nodes]
+        return "\n".join([*lines, f"    return {', '.join(v[id].name for id in self.outputs)}", "}"])
+
+    def line(self, node: Node) -> str:
+        """A node as text: `v1: float32[2] = sum(v0, dim=1)`."""
+        v = self.values
+        outputs = ", ".join(f"{v[id].name}: {v[id].type_text}" if v[id].dtype else v[id].name for id in node.outputs)
+        arguments = [v[id].name for id in node.inputs] + [f"{k}={_text(x)}" for k, x in node.arguments.items()]
+        return f"{outputs} = {node.op}{'_' if node.inplace else ''}({', '.join(arguments)})"
+
+    def to_dot(self) -> str:
+        """The graph in Graphviz's language: boxes are operations, ellipses are inputs and constants.
+
+        >>> from autograd_tape import Tape, TensorRef
+        >>> x = TensorRef.of([1.0], requires_grad=True)
+        >>> with Tape() as tape:
+        ...     y = x * x
+        >>> print(tape.to_graph().to_dot())
+        digraph tape {
+            rankdir=TB; node [fontname="monospace"];
+            "x0" [label="x0\\nfloat64[1]", shape=ellipse, style=filled, fillcolor=lightblue];
+            "n0" [label="mul", shape=box];
+            "x0" -> "n0";
+            "x0" -> "n0";
+            "v0" [label="v0\\nfloat64[1]", shape=ellipse, style=filled, fillcolor=lightgreen];
+            "n0" -> "v0";
+        }
+        """
+        maker = {id: f"n{i}" for i, node in enumerate(self.nodes) for id in node.outputs}
+        v = self.values
+
+        def ellipse(value: Value, colour: str) -> str:
+            return (f'    "{value.name}" [label="{_escape(value.name)}\\n{_escape(value.type_text)}", shape=ellipse, style=filled, '
+                    f"fillcolor={colour}];")
+
+        lines = ["digraph tape {", '    rankdir=TB; node [fontname="monospace"];']
+        lines += [ellipse(x, "lightblue" if x.kind == "input" else "lightgrey") for x in v.values() if x.kind != "result"]
+        for i, node in enumerate(self.nodes):
+            further = "".join(f"\\n{_escape(k)}={_escape(_text(x))}" for k, x in node.arguments.items())
+            lines.append(f'    "n{i}" [label="{_escape(node.op)}{"_" if node.inplace else ""}{further}", shape=box];')
+            for id in node.inputs:
+                source, label = maker.get(id), v[id].type_text
+                lines.append(f'    "{v[id].name}" -> "n{i}";' if source is None else f'    "{source}" -> "n{i}" [label="{_escape(label)}"];')
+        for id in self.outputs:
+            lines += [ellipse(v[id], "lightgreen"), f'    "{maker[id]}" -> "{v[id].name}";']
+        return "\n".join([*lines, "}"])
+
+    # -- JSON -----------------------------------------------------------------------------------------------------
+
+    def to_json(self, *, data: bool = True, indent: int | None = None) -> str:
+        """The graph as JSON text, read by `from_json`; without the data of inputs where `data` is False.
+
+        Raises:
+            ArgumentError: an argument of an operation has no JSON form (a generator, say).
+        """
+        document = {
+            "format": FORMAT,
+            "values": [{"id": v.id, "name": v.name, "shape": None if v.shape is None else list(v.shape),
+                        "dtype": None if v.dtype is None else v.dtype.name, "kind": v.kind,
+                        "data": None if v.data is None or v.kind == "input" and not data else _encode(v.data)}
+                       for v in self.values.values()],
+            "nodes": [{"id": n.id, "op": n.op, "inputs": list(n.inputs), "outputs": list(n.outputs), "inplace": n.inplace,
+                       "arguments": {k: _encode(x, f"argument '{k}' of '{n.op}'") for k, x in n.arguments.items()}} for n in self.nodes],
+            "inputs": list(self.inputs), "outputs": list(self.outputs), "replayable": self.replayable,
+        }
+        return json.dumps(document, indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Graph":
+        """The graph that `to_json` wrote.
+
+        Raises:
+            ArgumentError: the text is no such graph.
+        """
+        try:
+            document = json.loads(text)
+            if document["format"] != FORMAT:
+                raise ValueError(f"format {document['format']!r}")
+            values = {v["id"]: Value(v["id"], v["name"], None if v["shape"] is None else tuple(v["shape"]),
+                                     None if v["dtype"] is None else DType.by_name[v["dtype"]], v["kind"], _decode(v["data"]))
+                      for v in document["values"]}
+            nodes = tuple(Node(n["id"], n["op"], tuple(n["inputs"]), tuple(n["outputs"]),
+                               {k: _decode(x) for k, x in n["arguments"].items()}, n["inplace"]) for n in document["nodes"])
+            graph = cls(values, nodes, tuple(document["inputs"]), tuple(document["outputs"]), document["replayable"])
+            known = set(values)
+            if any(id not in known for n in nodes for id in (*n.inputs, *n.outputs)) or not known.issuperset(graph.outputs):
+                raise ValueError("a node refers to a value that is not there")
+            return graph
+        except (ValueError, KeyError, TypeError) as error:
+            raise ArgumentError("This text is no graph", expected=f"JSON as Graph.to_json writes it ({FORMAT})", found=str(error),
+                                remedy="pass the text of to_json()") from None
+
+
+# -- from entries -----------------------------------------------------------------------------------------------------
+
+
+def _leading_to(entries: Iterable[TapeEntry], wanted: Sequence[int]) -> list[TapeEntry]:
+    needed = set(wanted)
+    found = []
+    for entry in reversed(list(entries)):
+        if needed.intersection(entry.value_ids[1]):
+            found.append(entry)
+            needed.update(entry.value_ids[0])
+    return found[::-1]
+
+
+def _plain(entry: TapeEntry, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry's arguments without its input tensors, and without those that have their default value."""
+    if isinstance(entry, ManualEntry):
+        return dict(arguments)
+    rec = entry.op
+    defaults = rec.defaults
+    tensors = {p.name for p in rec.tensor_params}
+    found = {}
+    for name, value in arguments.items():
+        if name in tensors:
+            listed = isinstance(value, (tuple, list))
+            if isinstance(value, TensorRef) or listed and value and isinstance(value[0], TensorRef):
+                continue
+            found[name] = value
+        elif not (name in defaults and type(defaults[name]) is type(value) and defaults[name] == value):
+            found[name] = value
+    return found
+
+
+def _reject_aliases(entry: TapeEntry, target: TensorRef) -> None:
+    if target._base is not None or target._v and any(view() is not None for view in target._v[1:]):
+        raise AutogradError(f"'{entry.op_name}_' changes a tensor that shares memory with a view", expected="in-place operations on tensors "
+                            "without views", found=repr(target), remedy="use the out-of-place operation in what is to become a graph")
+
+
+def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
+    from .tape import edge_of
+
+    if not outputs:
+        raise ArgumentError("The default tape needs outputs to make a graph of", expected="outputs=[...]", found="none",
+                            remedy="pass the tensors whose graph is wanted, or record inside `with Tape() as tape:`")
+    entries: dict[int, TapeEntry] = {}
+    leaves: dict[int, TensorRef] = {}
+    stack = [edge_of(o) for o in outputs]
+    while stack:
+        edge = stack.pop()
+        if edge is None:
+            continue
+        if edge._tag == 1:
+            leaves[edge.id] = edge
+            continue
+        entry = edge.entry if edge._tag == 2 else edge
+        if entry.id not in entries:
+            entries[entry.id] = entry
+            stack += entry.edges
+    values = {id: Value(id, f"x{i}", tuple(ref.shape), ref.dtype, "input", ref._data) for i, (id, ref) in enumerate(leaves.items())}
+    known = {o.id: o for o in outputs}
+    nodes, count = [], 0
+    for id in sorted(entries):
+        entry = entries[id]
+        made = tuple(range(entry.id - entry.n_outputs + 1, entry.id + 1))
+        for out in made:
+            ref = known.get(out)
+            values[out] = Value(out, f"v{count}", None if ref is None else tuple(ref.shape), None if ref is None else ref.dtype, "result")
+            count += 1
+        nodes.append(Node(entry.id, entry.op_name, tuple(e.id for e in entry.edges if e is not None), made))
+    return Graph(values, tuple(nodes), tuple(leaves), tuple(o.id for o in outputs), replayable=False)
+
+
+# -- text -----------------------------------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (TensorRef, np.ndarray)):
+        return f"{value.dtype.name}{list(value.shape)}"
+    return value.name if isinstance(value, DType) else repr(value)
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _encode(value: Any, where: str = "a value") -> Any:
+    if value is None or isinstance(value, (bool, int, str)) or isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, float):
+        return {"float": repr(value)}
+    if isinstance(value, complex):
+        return {"complex": [repr(value.real), repr(value.imag)]}
+    if isinstance(value, np.generic):
+        return _encode(value.item(), where)
+    if isinstance(value, DType):
+        return {"dtype": value.name}
+    if isinstance(value, list):
+        return [_encode(x, where) for x in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(x, where) for x in value]}
+    if isinstance(value, slice):
+        return {"slice": [_encode(x, where) for x in (value.start, value.stop, value.step)]}
+    if value is Ellipsis:
+        return {"ellipsis": True}
+    if isinstance(value, TensorRef):
+        return {"tensor": _encode(value.numpy(), where)}
+    if isinstance(value, np.ndarray) and value.dtype in DType.by_np:
+        content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"array": content, "shape": list(value.shape), "dtype": DType.by_np[value.dtype].name}
+    raise ArgumentError(f"{where} has no JSON form", expected="numbers, strings, dtypes, slices, arrays, tuples and lists",
+                        found=type(value).__name__, remedy="replay the graph in this process instead")
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode(x) for x in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        data = np.frombuffer(base64.b64decode(value["array"]), DType.by_name[value["dtype"]].np)
+        return data.reshape(value["shape"]).copy()
+    (key, content), = value.items()
+    if key == "float":
+        return float(content)
+    if key == "complex":
+        return complex(float(content[0]), float(content[1]))
+    if key == "dtype":
+        return DType.by_name[content]
+    if key == "tuple":
+        return tuple(_decode(x) for x in content)
+    if key == "slice":
+        return slice(*[_decode(x) for x in content])
+    if key == "ellipsis":
+        return Ellipsis
+    if key == "tensor":
+        return TensorRef.of(_decode(content))
+    raise ValueError(f"unknown tag {key!r}")
