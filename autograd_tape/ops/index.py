@@ -446,7 +446,7 @@ def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
 def _hot_namespace(F: Any) -> tuple[Any, ...]:
     from ..tape import GradMode, grad_mode, next_id
 
-    return F.namespace, F.Tensor, F.Tensor.__new__, F.namespace["watch_view"], F.namespace["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
+    return F.namespace, F.Tensor, object.__new__, F.namespace["watch_view"], F.namespace["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
 
 @op("getitem(Tensor input, Any index) -> Tensor", method=False, out=False, namespace="_internal")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -308,12 +308,53 @@ def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[
     return [(*shape[:d], n, *shape[d + 1:]) for n in sizes]
 
 
+def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., Any]]:
+    """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
+    def make(F: Any) -> Callable[..., Any]:
+        from ..tape import GradMode, OutputEdge, grad_mode, next_id
+        from ..tensor import LEAF
+        from ._compile import STUMBLES, execute, node_class
+        from ._general import General
+
+        rec = RECORDS[name]
+        given = f"{parameter}, " if parameter else ""
+        text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF, STUMBLES):
+    def {name}(input, {given}dim=0):
+        try:
+            k = input._k
+            if k in ns["Q_ALL"]:
+                arrays = kernel(input._data, {given}dim)
+                node, views = input._node, []
+                recording = node is not None and grad_mode() is ENABLED
+                if recording:
+                    n = new(Node)
+                    for _ in arrays: at = next_id()
+                    n.id, n.n_outputs, n.meta = at, len(arrays), None
+                    n.edges, n.saved = (input if node is LEAF else node,), (input._data.shape, {given}dim)
+                for i, a in enumerate(arrays):
+                    t = new(Tensor)
+                    t._data, t._k, t._node = a, k, OutputEdge(n, i) if recording else None
+                    link_view(t, input, True)
+                    views.append(t)
+                return several(views)
+        except STUMBLES: pass
+        return general((input, {given}dim))
+    return {name}
+"""
+        return execute(text, "make", f"<{name}: {F.name}>", {})(
+            General(rec, F), rec.field("numpy"), node_class(rec), F.namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES)
+
+    return make
+
+
 @op("split_equal(Tensor input, int split_size, int dim=0) -> Tensor[]", family="view", quiet="all", method=False, namespace="_internal",
     node="SplitBackward0")
 class split_equal:
     """Pieces of `split_size` along a dimension, the last perhaps smaller."""
 
     numpy = _split_equal
+    make = _several_views("split_equal", "split_size")
 
     def vjp(F, grad, input_shape, split_size, dim):
         n = input_shape[dim % len(input_shape)]
@@ -345,6 +386,7 @@ class split_with_sizes:
     """
 
     numpy = _split_with_sizes
+    make = _several_views("split_with_sizes", "split_sizes")
     def vjp(F, grad, input_shape, split_sizes, dim): return F.cat(_pieces(F, grad, _split_shapes(input_shape, split_sizes, dim)), dim)
 
     def samples(rng):
@@ -510,6 +552,7 @@ class unbind:
     """
 
     numpy = _unbind
+    make = _several_views("unbind", "")
 
     def vjp(F, grad, input_shape, dim):
         d = dim % len(input_shape)

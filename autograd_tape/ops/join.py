@@ -1,0 +1,342 @@
+"""Tensors joined: cat, stack and their relatives; grids and products of tensors."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..errors import AutogradError
+from ._dims import wrap_dim
+from ._record import RECORDS, op
+
+
+class _EmptyListError(AutogradError, ValueError):
+    """An operation on a list got an empty one."""
+
+    builtin = ValueError
+
+
+def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    try:
+        return np.concatenate(tensors, dim)
+    except ValueError:
+        pass
+    # A tensor of shape (0,) may stand anywhere, for historical reasons.
+    real = [a for a in tensors if a.shape != (0,)]
+    if not real:
+        return np.concatenate(tensors, wrap_dim(dim, 1)) if tensors else np.empty(0)
+    n = real[0].ndim
+    if not n:
+        raise AutogradError("zero-dimensional tensor (at position 0) cannot be concatenated", remedy="use stack, or reshape(1)")
+    d = wrap_dim(dim, n)
+    for i, a in enumerate(tensors):
+        if a.shape == (0,):
+            continue
+        if a.ndim != n:
+            raise AutogradError(f"Tensors must have same number of dimensions: got {n} and {a.ndim}", expected=f"{n} dimensions",
+                                found=f"{a.ndim} in tensor {i}", remedy="reshape it, or use stack")
+        for j in range(n):
+            if j != d and a.shape[j] != real[0].shape[j]:
+                raise AutogradError(f"Sizes of tensors must match except in dimension {d}. Expected size {real[0].shape[j]} but got size "
+                                    f"{a.shape[j]} for tensor number {i} in the list.", expected=str(list(real[0].shape)), found=str(list(a.shape)))
+    return np.concatenate(real, d)
+
+
+@op("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), promotion="promote", result="same", quiet="all", method=False)
+class cat:
+    """The tensors one after another along a dimension.
+
+    >>> torch.cat([torch.tensor([1., 2.]), torch.tensor([3.])])
+    tensor([1., 2., 3.])
+    """
+
+    numpy = _cat
+
+    def check(tensors, dim):
+        if not tensors:
+            raise _EmptyListError("torch.cat(): expected a non-empty list of Tensors", expected="at least one tensor", found="none")
+
+    def vjp(F, grad, tensors_shape, dim):
+        d = dim % grad.ndim
+        pieces = F.split_with_sizes(grad, tuple([0 if len(s) != grad.ndim else s[d] for s in tensors_shape]), d)
+        return [p if len(s) == grad.ndim else F.zeros_for(grad, (0,)) for p, s in zip(pieces, tensors_shape)]
+
+    def samples(rng):
+        yield ([rng.standard_normal((2, 3)), rng.standard_normal((1, 3))],)
+        yield [rng.standard_normal((2, 3)), rng.standard_normal((2, 1)), rng.standard_normal((2, 2))], -1
+
+    def errors(rng):
+        yield ([],), ValueError, "torch.cat(): expected a non-empty list of Tensors"
+        yield ([np.ones((2, 3)), np.ones(3)],), RuntimeError, "Tensors must have same number of dimensions: got 2 and 1"
+        yield ([np.ones((2, 3)), np.ones((2, 4))],), RuntimeError, (
+            "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1 in the list.")
+
+
+def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    shape = tensors[0].shape
+    for i, a in enumerate(tensors):
+        if a.shape != shape:
+            raise AutogradError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(a.shape)} at entry {i}",
+                                expected=str(list(shape)), found=str(list(a.shape)), remedy="use cat, or pad them")
+    if dim == 0:
+        return np.concatenate([a[None] for a in tensors])
+    d = wrap_dim(dim, len(shape) + 1)
+    at = (slice(None),) * d + (None,)
+    result = np.concatenate([a[at] for a in tensors], d)
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+@op("stack(Tensor[] tensors, int dim=0) -> Tensor", promotion="promote", result="same", quiet="all", method=False)
+class stack:
+    """Tensors of one shape joined along a new dimension.
+
+    >>> torch.stack([torch.tensor([1., 2.]), torch.tensor([3., 4.])], 1)
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+
+    numpy = _stack
+
+    def check(tensors, dim):
+        if not tensors:
+            raise AutogradError("stack expects a non-empty TensorList", expected="at least one tensor", found="none")
+
+    def vjp(F, grad, dim): return list(F.unbind(grad, dim))
+
+    def samples(rng):
+        yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3))],)
+        yield [rng.standard_normal((2, 3)) for _ in range(3)], -1
+        yield ([rng.standard_normal(()), rng.standard_normal(())],)
+
+    def errors(rng):
+        yield ([],), RuntimeError, "stack expects a non-empty TensorList"
+        yield ([np.ones((2, 3)), np.ones(3)],), RuntimeError, (
+            "stack expects each tensor to be equal size, but got [2, 3] at entry 0 and [3] at entry 1")
+
+
+def _at_least(F: Any, x: Any, n: int) -> Any:
+    """`x` with at least `n` dimensions: (m,) becomes (1, m) and (1, m, 1); (m, k) becomes (m, k, 1)."""
+    d = x.ndim
+    if d >= n:
+        return x
+    if d == 0:
+        return F.view(x, (1,) * n)
+    if d == 1:
+        x = F.unsqueeze(x, 0)
+    return F.unsqueeze(x, -1) if n == 3 else x
+
+
+def _each_at_least(F: Any, tensors: Sequence[Any], n: int) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    elif len(tensors) == 1:
+        return _at_least(F, tensors[0], n)
+    return F.list_type(RECORDS["broadcast_tensors"])([_at_least(F, x, n) for x in tensors])
+
+
+@op("atleast_1d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
+class atleast_1d:
+    """Tensors with at least one dimension.
+
+    >>> torch.atleast_1d(torch.tensor(1.))
+    tensor([1.])
+    """
+
+    def function(F, *tensors): return _each_at_least(F, tensors, 1)
+
+
+@op("atleast_2d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
+class atleast_2d:
+    """Tensors with at least two dimensions.
+
+    >>> torch.atleast_2d(torch.tensor([1., 2.]))
+    tensor([[1., 2.]])
+    """
+
+    def function(F, *tensors): return _each_at_least(F, tensors, 2)
+
+
+@op("atleast_3d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
+class atleast_3d:
+    """Tensors with at least three dimensions.
+
+    >>> torch.atleast_3d(torch.zeros(2, 3)).shape
+    torch.Size([2, 3, 1])
+    """
+
+    def function(F, *tensors): return _each_at_least(F, tensors, 3)
+
+
+def _joined(F: Any, name: str, tensors: Any, least: int, dim: int, out: Any) -> Any:
+    if not tensors:
+        raise AutogradError(f"{name} expects a non-empty TensorList")
+    tensors = [_at_least(F, x, least) for x in tensors]
+    return F.cat(tensors, 0 if tensors[0].ndim == 1 else dim, out=out)
+
+
+@op("hstack(Tensor[] tensors) -> Tensor", method=False)
+class hstack:
+    """Tensors joined side by side: along dimension 1, or 0 for vectors.
+
+    >>> torch.hstack([torch.tensor([1., 2.]), torch.tensor([3.])])
+    tensor([1., 2., 3.])
+    """
+
+    def function(F, tensors, *, out=None): return _joined(F, "hstack", tensors, 1, 1, out)
+    def errors(rng): yield ([],), RuntimeError, "hstack expects a non-empty TensorList"
+
+
+@op("vstack(Tensor[] tensors) -> Tensor", method=False, alias="row_stack")
+class vstack:
+    """Tensors joined below each other, vectors as rows.
+
+    >>> torch.vstack([torch.tensor([1., 2.]), torch.tensor([3., 4.])])
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+
+    def function(F, tensors, *, out=None): return _joined(F, "vstack", tensors, 2, 0, out)
+
+
+@op("dstack(Tensor[] tensors) -> Tensor", method=False)
+class dstack:
+    """Tensors joined along dimension 2.
+
+    >>> torch.dstack([torch.tensor([1., 2.]), torch.tensor([3., 4.])])
+    tensor([[[1., 3.],
+             [2., 4.]]])
+    """
+
+    def function(F, tensors, *, out=None): return _joined(F, "dstack", tensors, 3, 2, out)
+
+
+@op("column_stack(Tensor[] tensors) -> Tensor", method=False)
+class column_stack:
+    """Tensors joined side by side, vectors as columns.
+
+    >>> torch.column_stack([torch.tensor([1., 2.]), torch.tensor([3., 4.])])
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+
+    def function(F, tensors, *, out=None):
+        if not tensors:
+            raise AutogradError("column_stack expects a non-empty TensorList")
+        return F.hstack([F.reshape(x, (x._data.size, 1)) if x.ndim <= 1 else x for x in tensors], out=out)
+
+
+def _block_diag(tensors: Sequence[np.ndarray]) -> np.ndarray:
+    for i, a in enumerate(tensors):
+        if a.ndim > 2:
+            raise AutogradError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {a.ndim} dimensions")
+    blocks = [a.reshape((1,) * (2 - a.ndim) + a.shape) for a in tensors]
+    result = np.zeros((sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), blocks[0].dtype if blocks else np.float32)
+    row = column = 0
+    for b in blocks:
+        result[row:row + b.shape[0], column:column + b.shape[1]] = b
+        row, column = row + b.shape[0], column + b.shape[1]
+    return result
+
+
+@op("block_diag_list(Tensor[] tensors) -> Tensor", promotion="promote", result="same", quiet="all", method=False, namespace="_internal",
+    node="BlockDiagBackward0", out=False)
+class block_diag_list:
+    """The tensors as blocks on the diagonal of a matrix."""
+
+    numpy = _block_diag
+
+    def vjp(F, grad, tensors_shape):
+        grads, row, column = [], 0, 0
+        for shape in tensors_shape:
+            rows, columns = (1,) * (2 - len(shape)) + tuple(shape)
+            part = F.slice(F.slice(grad, 0, row, row + rows), 1, column, column + columns)
+            grads.append(F.reshape(part, tuple(shape)))
+            row, column = row + rows, column + columns
+        return grads
+
+    def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(())],)
+
+
+@op("block_diag(Tensor[] tensors) -> Tensor", method=False, out=False)
+class block_diag:
+    """The tensors as blocks on the diagonal of a matrix.
+
+    >>> torch.block_diag(torch.tensor([[1., 2.]]), torch.tensor(3.))
+    tensor([[1., 2., 0.],
+            [0., 0., 3.]])
+    """
+
+    def function(F, *tensors): return F.block_diag_list(tensors)
+
+
+@op("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", method=False, out=False)
+class meshgrid:
+    """The coordinates of a grid: each vector expanded over the others.
+
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
+
+    def function(F, *tensors, indexing=None):
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+            tensors = tuple(tensors[0])
+        if not tensors:
+            raise AutogradError("meshgrid expects a non-empty TensorList")
+        if indexing not in (None, "ij", "xy"):
+            raise AutogradError(f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
+        for t in tensors:
+            if t.ndim > 1:
+                raise AutogradError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
+            if t._k.dtype is not tensors[0]._k.dtype:
+                raise AutogradError("torch.meshgrid expects all tensors to have the same dtype")
+        swap = indexing == "xy" and len(tensors) > 1
+        order = (tensors[1], tensors[0], *tensors[2:]) if swap else tensors
+        shape = tuple([t._data.size for t in order])
+        n = len(shape)
+        grids = [F.expand(F.view(t, (1,) * i + (-1,) + (1,) * (n - 1 - i)), shape) for i, t in enumerate(order)]
+        if swap:
+            grids = [F.swapdims(g, 0, 1) for g in grids]
+            grids[0], grids[1] = grids[1], grids[0]
+        return F.list_type(RECORDS["broadcast_tensors"])(grids)
+
+
+@op("cartesian_prod(Tensor[] tensors) -> Tensor", method=False, out=False)
+class cartesian_prod:
+    """All combinations of one element of each vector, as rows.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
+
+    def function(F, *tensors):
+        tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        for t in tensors:
+            if t.ndim != 1:
+                raise AutogradError(f"Expect a 1D vector, but got shape {list(t.shape)}")
+        if len(tensors) == 1:
+            return tensors[0]
+        return F.stack([F.reshape(g, (-1,)) for g in F.meshgrid(*tensors, indexing="ij")], 1)
+
+
+@op("combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", method=True, out=False)
+class combinations:
+    """All combinations of `r` elements of a vector, as rows.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3])).tolist()
+    [[1, 2], [1, 3], [2, 3]]
+    """
+
+    def function(F, input, r=2, with_replacement=False):
+        import itertools
+
+        if input.ndim != 1:
+            raise AutogradError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+        if r < 0:
+            raise AutogradError(f"Expect a non-negative number, but got {r}")
+        if r == 0:
+            return F.slice(input, 0, 0, 0)
+        chosen = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(input.shape[0]), r)
+        at = F.wrap(np.array(list(chosen), np.int64).reshape(-1, r))
+        return F.reshape(F.index_select(input, 0, F.reshape(at, (-1,))), at.shape)
