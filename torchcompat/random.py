@@ -173,8 +173,6 @@ def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = No
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 .. n-1."""
-    if n < 0:
-        raise RuntimeError(f"n must be non-negative, got {n}")
     dtype = dtype or int64
     return _finish(_stream(generator).randperm(n, dtype.np), dtype, device, requires_grad, out)
 
@@ -225,9 +223,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """Poisson numbers of the rates in `input`, by inversion of uniform ones."""
-    rng = np.random.Generator(np.random.MT19937(int(_stream(generator).random_uint32(1)[0])))
-    return frontend.wrap(rng.poisson(input._data).astype(input._k.np), input._k)
+    """Poisson numbers of the rates in `input`."""
+    return frontend.wrap(_stream(generator).poisson(input._data), input._k)
 
 
 # -- in place -------------------------------------------------------------------------------------------------------
@@ -248,7 +245,7 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
 
 _inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t._data.shape, t._k.np, kw.get("from", from_), to),
          "Filled with uniform numbers in [from, to).")
-_inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t._data.shape, t._k.np, mean, std),
+_inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t._data.shape, t._k.np, mean, std, t._data.flags.c_contiguous),
          "Filled with normal numbers of mean `mean` and standard deviation `std`.")
 _inplace("bernoulli_", lambda g, t, p=0.5: g.bernoulli(p._data if isinstance(p, Tensor) else p, t._data.shape, t._k.np),
          "Filled with 1 of probability `p`, else 0.")
@@ -261,7 +258,7 @@ _inplace("geometric_", lambda g, t, p: g.geometric(t._data.shape, t._k.np, p), "
 def _random_(g: Any, t: Tensor, *bounds: Any, **named: Any) -> np.ndarray:
     low, high = (bounds[0] if len(bounds) == 2 else 0 if len(bounds) == 1 else None), (bounds[-1] if bounds else None)
     low, high = named.get("from", low), named.get("to", high)
-    return g.random(t._data.shape, t._k.np) if high is None else g.random(t._data.shape, t._k.np, low or 0, high)
+    return g.random(t._data.shape, t._k.np, low, high)
 
 
 _inplace("random_", _random_, "Filled with integers from the dtype's whole range, or from [from, to).")

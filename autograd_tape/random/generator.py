@@ -16,6 +16,7 @@ import secrets
 import threading
 import warnings
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,7 @@ class Generator:
     """A source of random numbers, equal to ``torch.Generator()`` on the CPU.
 
     >>> Generator(0).uniform((3,), "float32")
-    array([0.49625659, 0.7682218 , 0.08847743], dtype=float32)
+    array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
     """
 
     __slots__ = ("__weakref__", "_cached", "_engine", "_lock", "_seed")
@@ -529,7 +530,7 @@ class _Ahead:
         self.generator = generator
         self.engine = generator._engine
 
-    def __enter__(self) -> _Ahead:
+    def __enter__(self) -> Self:
         self.mark = self.engine.mark()
         self.used = 0
         self.drawn: list[float] = []
