@@ -191,6 +191,7 @@ def test_state_is_not_set_on_anything_else() -> None:
     with zipfile.ZipFile(forged, "w") as archive:
         for name, content in records(buffer).items():
             archive.writestr("archive/" + name, data if name == "data.pkl" else content)
+    forged.seek(0)
     with pytest.raises(pickle.UnpicklingError, match="Can only build Tensor, Parameter, OrderedDict or types allowlisted"):
         serialization.load(forged)
 

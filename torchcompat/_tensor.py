@@ -712,8 +712,8 @@ def _dim_error(dim: int, ndim: int) -> IndexError:
 
 
 def _strides(array: np.ndarray) -> tuple[int, ...]:
-    """The strides torch reports: NumPy gives a size-1 or empty dimension arbitrary ones in places."""
-    return array.strides
+    """The strides torch reports: NumPy gives an array without elements none."""
+    return array.strides if array.size else tuple([n * array.itemsize for n in _row_major(array.shape)])
 
 
 def _row_major(size: Sequence[int]) -> tuple[int, ...]:

@@ -30,6 +30,8 @@ def describe(value: Any, torch: Any) -> Any:
         return {"class": type(value).__name__, "items": [describe(v, torch) for v in value]}
     if isinstance(value, set):
         return {"class": "set", "items": sorted(value)}
+    if isinstance(value, (torch.dtype, torch.device)):
+        return {"value": str(value)}
     return {"class": type(value).__name__, "value": str(value)}
 
 
