@@ -1,10 +1,11 @@
 """Replays recorded cases on a library and says where it deviates; also a command that keeps the two lists true.
 
     python tests/oracle/oracle_replay.py [OPERATION ...]    print every deviation, listed or not, and time per operation
-    python tests/oracle/oracle_replay.py --update           rewrite not_yet.txt and deviations.json to what is observed
+    python tests/oracle/oracle_replay.py --update           rewrite not_yet.txt and drop the deviations that have healed
+    python tests/oracle/oracle_replay.py --update --add     ... and add rows for the new ones
 
-``--update`` keeps the reasons of rows that still deviate and leaves the reason of new rows empty, which the tests reject until
-somebody has written it.  ``--module torch``, under a python that has torch, checks the recording itself: nothing may deviate.
+``--add`` leaves the reason of new rows empty, and the tests reject an empty reason until somebody has written it: a deviation
+is to be mended first and listed only where there is a reason to keep it.  ``--module torch``, under a python that has torch, checks the recording itself: nothing may deviate.
 """
 
 from __future__ import annotations
@@ -236,13 +237,15 @@ def listed_deviations() -> list[dict[str, Any]]:
     return rows
 
 
-def updated_rows(rows: list[dict[str, Any]], observed: dict[str, Deviations]) -> list[dict[str, Any]]:
-    """The rows for what is observed: a case keeps the reason it had, new ones get an empty reason."""
+def updated_rows(rows: list[dict[str, Any]], observed: dict[str, Deviations], add: bool) -> list[dict[str, Any]]:
+    """The rows without what has healed, and if ``add`` with what is new, under an empty reason."""
     reasons = {(row["op"], row["check"], case): row["reason"] for row in rows for case in row["cases"]}
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for operation, deviations in observed.items():
         for case, check in deviations:
-            grouped.setdefault((operation, check, reasons.get((operation, check, case), "")), []).append(case)
+            reason = reasons.get((operation, check, case), "" if add else None)
+            if reason is not None:
+                grouped.setdefault((operation, check, reason), []).append(case)
     return [
         {"op": operation, "check": check, "cases": sorted(cases), "reason": reason}
         for (operation, check, reason), cases in sorted(grouped.items())
@@ -258,10 +261,15 @@ def main(report: Callable[[str], None] = print) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operations", nargs="*", help="only these (default: all)")
     parser.add_argument("--module", default="torchcompat")
-    parser.add_argument("--update", action="store_true", help="rewrite not_yet.txt and deviations.json")
+    parser.add_argument(
+        "--update", action="store_true", help="rewrite not_yet.txt, drop healed rows of deviations.json"
+    )
+    parser.add_argument("--add", action="store_true", help="with --update: add rows for new deviations")
     options = parser.parse_args()
     if options.update and (options.operations or options.module != "torchcompat"):
         parser.error("--update needs a replay of every operation on torchcompat")
+    if options.add and not options.update:
+        parser.error("--add goes with --update")
     torch = importlib.import_module(options.module)
     absent = missing(torch)
     observed: dict[str, Deviations] = {}
@@ -277,7 +285,7 @@ def main(report: Callable[[str], None] = print) -> int:
             report(f"{operation}: {seconds:.1f} s")
     if options.update:
         NOT_YET.write_text("".join(name + "\n" for name in absent))
-        write_rows(updated_rows(listed_deviations(), observed))
+        write_rows(updated_rows(listed_deviations(), observed, options.add))
     deviating = sum(bool(deviations) for deviations in observed.values())
     report(f"{len(observed)} operations replayed, {deviating} deviate; {len(absent)} of {len(OPERATIONS)} missing")
     return 1 if deviating else 0

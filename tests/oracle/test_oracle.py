@@ -2,7 +2,7 @@
 
 The cases under ``data/`` were recorded by ``record.py``; torch is not needed to replay them.  Two lists say where torchcompat
 falls short, and the tests hold both to exactly what is observed: ``not_yet.txt`` names the operations it does not have,
-``deviations.json`` the cases it answers differently, with the reason.  ``oracle_replay.py --update`` rewrites them.
+``deviations.json`` the cases it answers differently, with the reason.  ``oracle_replay.py --update`` keeps them.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ def test_the_replay_notices_strides_errors_and_missing_operations() -> None:
 
 def test_updating_keeps_reasons_and_drops_what_healed() -> None:
     rows = [{"op": "exp", "check": "values", "cases": ["a", "b"], "reason": "why"}]
-    updated = replay.updated_rows(rows, {"exp": {("b", "values"): "x", ("c", "values"): "y"}})
-    assert updated == [
-        {"op": "exp", "check": "values", "cases": ["c"], "reason": ""},
-        {"op": "exp", "check": "values", "cases": ["b"], "reason": "why"},
-    ]
+    observed = {"exp": {("b", "values"): "x", ("c", "values"): "y"}}
+    kept = {"op": "exp", "check": "values", "cases": ["b"], "reason": "why"}
+    new = {"op": "exp", "check": "values", "cases": ["c"], "reason": ""}
+    assert replay.updated_rows(rows, observed, add=False) == [kept]
+    assert replay.updated_rows(rows, observed, add=True) == [new, kept]
 
 
 def test_cotangents_and_strides_are_what_the_recording_used() -> None:
