@@ -1,0 +1,470 @@
+"""Derivatives of plain functions: grad, value_and_grad, vjp, jvp, jacobian, hessian, and traces that can be computed anew.
+
+A function is called with tensors in the place of its arrays, what it does is recorded, and the engine of
+`autograd_tape.backward` goes through the record. Arguments and results are arrays, or tuples, lists and dicts of them; called on
+arrays a transform returns arrays, inside another transform (or called on tensors) it returns tensors with their history, so
+that transforms compose to derivatives of any order.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextvars import ContextVar
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from .backward import BackwardOptions, accumulate_cotangent, reduce_to_shape, run_backward
+from .dtypes import FLOATING, dtype_of
+from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
+from .graph import Graph, Node
+from .lazy import bind, call
+from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
+from .tensor import TensorRef
+from .tree import check_structure, leaves, rebuild, tree_map
+
+__all__ = ["Trace", "accumulate_cotangent", "backward_on_trace", "grad", "hessian", "jacobian", "jvp", "reduce_to_shape", "trace",
+           "value_and_grad", "vjp"]
+
+_level: ContextVar[int] = ContextVar("autograd_tape.transform_level", default=0)
+_weak = DefaultTape()
+
+
+class _Inside:
+    """The block in which a transform calls the user's function."""
+
+    def __enter__(self) -> None:
+        self.token = _level.set(_level.get() + 1)
+        self.mode = _ModeContext(GradMode.ENABLED)
+        self.mode.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self.mode.__exit__()
+        _level.reset(self.token)
+
+
+# -- arguments and results --------------------------------------------------------------------------------------------
+
+
+def _traced(x: Any) -> TensorRef:
+    """A leaf to differentiate with respect to: a tensor of its own, apart from all other uses of `x`."""
+    from . import F
+
+    if isinstance(x, TensorRef):
+        if x._k.dtype.category < FLOATING:
+            raise _not_floating(x.dtype.name)
+        # The view has its own place in the graph, and what is computed from it still leads back to `x`.
+        return F.reshape(x, tuple(x.shape)) if x.requires_grad else TensorRef.of(x.numpy(), requires_grad=True)
+    if isinstance(x, (np.ndarray, np.generic, float, complex)):
+        array = np.asarray(x)
+        if dtype_of(array).category < FLOATING:
+            raise _not_floating(array.dtype.name)
+        return TensorRef.of(array, requires_grad=True)
+    raise _not_floating(type(x).__name__)
+
+
+def _not_floating(found: str) -> ArgumentError:
+    return ArgumentError("Derivatives are taken with respect to floating-point arguments", expected="arrays, tensors or numbers of a "
+                         "floating-point dtype", found=found, remedy="convert the argument to float, or leave it out of argnums")
+
+
+def _constant(x: Any) -> Any:
+    return TensorRef.of(x) if isinstance(x, np.ndarray) else x
+
+
+def _positions(argnums: int | Sequence[int], n: int) -> list[int]:
+    found = []
+    for i in (argnums,) if isinstance(argnums, int) else tuple(argnums):
+        if not isinstance(i, int) or not -n <= i < n:
+            raise ArgumentError("argnums names an argument that was not passed", expected=f"positions below {n}", found=repr(i),
+                                remedy="choose positional arguments; keyword arguments are constants")
+        found.append(i % n)
+    if len(set(found)) != len(found):
+        raise ArgumentError("argnums names an argument twice", expected="distinct positions", found=repr(argnums), remedy="name each once")
+    return found
+
+
+class _Call:
+    """One call of a function under a transform: its traced arguments, its outputs, and what the results are to be."""
+
+    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: int | Sequence[int],
+                 has_aux: bool = False) -> None:
+        if not callable(fn):
+            raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__, remedy="pass the function itself")
+        self.name = getattr(fn, "__name__", repr(fn))
+        tensors = [x for x in leaves([list(args), kwargs]) if isinstance(x, TensorRef)]
+        self.level = _level.get()
+        self.as_arrays = not self.level and not tensors
+        self.create_graph = bool(self.level) or any(x.requires_grad for x in tensors)
+        where = _positions(argnums, len(args))
+        with _Inside():
+            made = [tree_map(_traced if i in where else _constant, arg) for i, arg in enumerate(args)]
+            self.wanted = [made[i] for i in where]
+            self.single = isinstance(argnums, int)
+            result = fn(*made, **tree_map(_constant, kwargs))
+        self.aux: Any = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise ArgumentError(f"'{self.name}' must return (value, aux) under has_aux=True", expected="a tuple of two",
+                                    found=type(result).__name__, remedy="return (value, aux), or drop has_aux")
+            result, self.aux = result
+        self.output = result
+        self.inputs: list[TensorRef] = leaves(self.wanted)
+        self.outputs: list[Any] = leaves(result)
+        for output in self.outputs:
+            if not isinstance(output, (TensorRef, np.ndarray, np.generic, float, int)):
+                raise ArgumentError(f"'{self.name}' returned something that is no tensor", expected="tensors, or tuples, lists and dicts of them",
+                                    found=type(output).__name__, remedy="return it as aux (has_aux=True)")
+
+    def cotangents(self, given: Sequence[Any], *, create_graph: bool | None = None) -> list[Any]:
+        """The gradient of each input, zeros where nothing depends on it."""
+        create_graph = self.create_graph if create_graph is None else create_graph
+        found: list[Any] = [None] * len(self.inputs)
+        roots = [(o, g) for o, g in zip(self.outputs, given) if isinstance(o, TensorRef) and o.requires_grad]
+        if roots:
+            context = run_backward([o for o, _ in roots], _weak, None, BackwardOptions(
+                retain_graph=True, create_graph=create_graph, inputs=self.inputs, grad_outputs=[g for _, g in roots]))
+            found = [context.get_grad(x) for x in self.inputs]
+        return [self._zeros(x, create_graph) if g is None else g for g, x in zip(found, self.inputs)]
+
+    def _zeros(self, x: TensorRef, as_tensor: bool) -> Any:
+        zeros = np.zeros(tuple(x.shape), x._k.np)
+        return TensorRef.of(zeros) if as_tensor else zeros
+
+    def give(self, x: Any) -> Any:
+        """A result as the caller wants it: an array, a tensor, or a tensor with its history."""
+        if self.create_graph:
+            return x if isinstance(x, TensorRef) or not isinstance(x, (np.ndarray, np.generic)) else TensorRef.of(x)
+        if isinstance(x, TensorRef):
+            return x.numpy() if self.as_arrays else TensorRef.of(x.numpy())
+        return x if self.as_arrays or not isinstance(x, np.ndarray) else TensorRef.of(x)
+
+    def pack(self, gradients: Sequence[Any]) -> Any:
+        """Gradients in the structure of the arguments named by argnums."""
+        trees = rebuild(self.wanted, iter([self.give(g) for g in gradients]))
+        return trees[0] if self.single else tuple(trees)
+
+
+# -- the transforms ---------------------------------------------------------------------------------------------------
+
+
+def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the value of `fn` and its gradients.
+
+    Args:
+        fn: returns a tensor of one element; with `has_aux`, a pair of that and anything else.
+        argnums: the position of the argument to differentiate with respect to, or several.
+
+    Returns:
+        `g(*args, **kwargs) -> (value, gradients)`, or `((value, aux), gradients)`; gradients in the structure of the argument, a tuple
+        of them for several argnums.
+
+    Raises:
+        NoGradError: `fn` does not return one element.
+        ArgumentError: an argument to differentiate with respect to is not floating point.
+
+    >>> from autograd_tape import F
+    >>> def loss(params, x): return F.sum(params["w"] * x) + params["b"]
+    >>> value_and_grad(loss)({"w": np.array([1.0, 2.0]), "b": 3.0}, np.array([10.0, 20.0]))
+    (array(53.), {'w': array([10., 20.]), 'b': array(1.)})
+    """
+
+    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__"), updated=())
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        made = _Call(fn, args, kwargs, argnums, has_aux)
+        value = made.output
+        if len(made.outputs) != 1 or isinstance(value, (tuple, list, dict)):
+            raise NoGradError(f"'{made.name}' must return one tensor to have a gradient", expected="a tensor of one element",
+                              found=f"{type(value).__name__} of {len(made.outputs)} leaves", remedy="return the loss, and the rest as aux")
+        if isinstance(value, TensorRef) and int(np.prod(value.shape)) != 1:
+            raise NoGradError(f"'{made.name}' must return one element to have a gradient", expected="a tensor of one element",
+                              found=f"shape {tuple(value.shape)}", remedy="reduce it to a scalar, or use vjp or jacobian")
+        gradients = made.pack(made.cotangents([None]))
+        value = made.give(value)
+        return ((value, tree_map(made.give, made.aux)), gradients) if has_aux else (value, gradients)
+
+    return transformed
+
+
+def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the gradients of `fn`; with `has_aux`, (gradients, aux). See `value_and_grad`.
+
+    >>> cube = lambda x: x * x * x
+    >>> grad(cube)(2.0), grad(grad(cube))(2.0), grad(grad(grad(cube)))(2.0)
+    (array(12.), array(12.), array(6.))
+    """
+    both = value_and_grad(fn, argnums, has_aux)
+
+    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__"), updated=())
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return transformed
+
+
+def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of `fn`, and the function that carries cotangents of it back to the primals.
+
+    Returns:
+        (output, pullback), or (output, pullback, aux). `pullback(cotangents)`, in the structure of the output, returns a tuple with
+        the cotangent of each primal; it can be called any number of times.
+
+    >>> y, pullback = vjp(lambda a, b: a * b, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> y, pullback(np.array([1.0, 10.0]))
+    (array([3., 8.]), (array([ 3., 40.]), array([ 1., 20.])))
+    """
+    made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux)
+
+    def pullback(cotangents: Any) -> tuple[Any, ...]:
+        check_structure(made.output, cotangents, "The cotangents and the output")
+        given = leaves(cotangents)
+        later = made.create_graph or bool(_level.get()) or any(isinstance(g, TensorRef) and g.requires_grad for g in given)
+        trees = rebuild(made.wanted, iter(made.cotangents(given, create_graph=later)))
+        return tuple(trees) if later else tree_map(made.give, tuple(trees))
+
+    output = tree_map(made.give, made.output)
+    return (output, pullback, tree_map(made.give, made.aux)) if has_aux else (output, pullback)
+
+
+def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of `fn`, and its directional derivative along `tangents`.
+
+    The pullback is linear in its cotangent, so differentiating it with respect to that gives the derivative forwards
+    (https://j-towns.github.io/2017/06/12/A-new-trick.html).
+
+    >>> jvp(lambda x: x * x * x, (np.array(2.0),), (np.array(10.0),))
+    (array(8.), array(120.))
+    """
+    primals, tangents = tuple(primals), tuple(tangents)
+    check_structure(primals, tangents, "Primals and tangents")
+    made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux)
+    directions = leaves(tangents)
+    for x, t in zip(made.inputs, directions):
+        if tuple(np.shape(t) if not isinstance(t, TensorRef) else t.shape) != tuple(x.shape):
+            raise ShapeMismatchError("A tangent has another shape than its primal", expected=str(tuple(x.shape)), found=str(np.shape(t)),
+                                     remedy="pass tangents of the primals' shapes")
+    later = made.create_graph or any(isinstance(t, TensorRef) and t.requires_grad for t in directions)
+    with _Inside():
+        dummies = [TensorRef.of(np.zeros(tuple(o.shape), o._k.np), requires_grad=True) if isinstance(o, TensorRef) and o.requires_grad else None
+                   for o in made.outputs]
+        pulled = made.cotangents(dummies, create_graph=True)
+        pairs = [(g, t) for g, t in zip(pulled, directions) if g.requires_grad]
+        wanted = [u for u in dummies if u is not None]
+        found: dict[int, Any] = {}
+        if pairs and wanted:
+            context = run_backward([g for g, _ in pairs], _weak, None, BackwardOptions(
+                retain_graph=True, create_graph=later, inputs=wanted,
+                grad_outputs=[t if isinstance(t, TensorRef) else np.asarray(t, g._k.np) for g, t in pairs]))
+            found = context.grad_tensors
+    pushed = []
+    for output, u in zip(made.outputs, dummies):
+        tangent = None if u is None else found.get(u.id)
+        if tangent is None:
+            dtype = output._k.np if isinstance(output, TensorRef) else np.asarray(output).dtype
+            tangent = np.zeros(tuple(np.shape(output) if not isinstance(output, TensorRef) else output.shape), dtype)
+        pushed.append(made.give(tangent) if not (later and isinstance(tangent, TensorRef)) else tangent)
+    result = tree_map(made.give, made.output), rebuild(made.output, iter(pushed))
+    return (*result, tree_map(made.give, made.aux)) if has_aux else result
+
+
+def jacobian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the derivative of every output element with respect to every input element.
+
+    Returns:
+        In the structure of the output, for each of its leaves the structure of the arguments, of arrays of shape
+        `output.shape + input.shape`; with `has_aux`, a pair of that and aux.
+
+    >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__"), updated=())
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        made = _Call(fn, args, kwargs, argnums, has_aux)
+        blocks = [made.pack(_rows(made, nr)) for nr in range(len(made.outputs))]
+        result = rebuild(made.output, iter(blocks))
+        return (result, tree_map(made.give, made.aux)) if has_aux else result
+
+    return transformed
+
+
+def _rows(made: _Call, nr: int) -> list[Any]:
+    """The derivative of output `nr` with respect to each input."""
+    from . import F
+
+    output = made.outputs[nr]
+    shape = tuple(output.shape) if isinstance(output, TensorRef) else np.shape(output)
+    size = int(np.prod(shape))
+    rows: list[list[Any]] = [[] for _ in made.inputs]
+    for i in range(size):
+        one = np.zeros(size, output._k.np if isinstance(output, TensorRef) else None)
+        one[i] = 1
+        given: list[Any] = [None] * len(made.outputs)
+        given[nr] = one.reshape(shape)
+        single = _Only(made, nr)
+        for row, g in zip(rows, single.cotangents(given)):
+            row.append(g)
+    blocks = []
+    for x, row in zip(made.inputs, rows):
+        full = shape + tuple(x.shape)
+        if made.create_graph and row:
+            with _Inside():
+                blocks.append(F.reshape(F.stack(row), full))
+        else:
+            blocks.append(np.stack(row).reshape(full) if row else np.zeros(full, x._k.np))
+    return blocks
+
+
+class _Only(_Call):
+    """A call looked at for one of its outputs."""
+
+    def __init__(self, made: _Call, nr: int) -> None:
+        self.__dict__.update(made.__dict__)
+        self.outputs = [o if i == nr else None for i, o in enumerate(made.outputs)]
+
+
+def hessian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the second derivatives of a function of one element: the jacobian of its gradient.
+
+    >>> hessian(lambda x: (x * x * x).sum())(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacobian(grad(fn, argnums, has_aux), argnums, has_aux)
+
+
+# -- traces -----------------------------------------------------------------------------------------------------------
+
+
+class Trace:
+    """What a function did on given arguments, kept so that it can be looked at, computed anew, and differentiated.
+
+    Attributes:
+        inputs: the tensors that stand for the leaves of the arguments, floating-point ones requiring grad.
+        outputs: the tensors among the leaves of the result.
+        output: the result, in its structure.
+        nodes: the recorded entries that lead to the outputs, in the order of the computation.
+
+    >>> t = trace(lambda x, y: (x * y).sum(), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> [node.op_name for node in t.nodes]
+    ['mul', 'sum']
+    >>> t.refresh_graph_values(np.array([10.0, 20.0]), np.array([3.0, 4.0]))
+    array(110.)
+    >>> [backward_on_trace(t)[x.id] for x in t.inputs]
+    [array([3., 4.]), array([10., 20.])]
+    """
+
+    def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        if not callable(fn):
+            raise ArgumentError("trace() takes a function", expected="a callable", found=type(fn).__name__, remedy="pass the function itself")
+        self.fn, self.tape = fn, Tape(retain_graph=True)
+        with _Inside():
+            self.args = tree_map(self._mark, tuple(args))
+            self.kwargs = tree_map(_constant, kwargs)
+            with self.tape:
+                self.output = fn(*self.args, **self.kwargs)
+        self.inputs: list[TensorRef] = [x for x in leaves(self.args) if isinstance(x, TensorRef)]
+        self.outputs: list[TensorRef] = [x for x in leaves(self.output) if isinstance(x, TensorRef)]
+        self.graph: Graph = self.tape.to_graph([o for o in self.outputs if self.tape.get_entry_for_tensor(o) is not None])
+        self.nodes: list[TapeEntry] = [self.tape.get_entry(node.id) for node in self.graph.nodes]
+
+    @staticmethod
+    def _mark(x: Any) -> Any:
+        if isinstance(x, TensorRef):
+            return _traced(x) if x._k.dtype.category >= FLOATING else x
+        if isinstance(x, (np.ndarray, np.generic, float)):
+            array = np.asarray(x)
+            return TensorRef.of(array, requires_grad=dtype_of(array).category >= FLOATING)
+        return x
+
+    def __repr__(self) -> str:
+        return f"<Trace of {getattr(self.fn, '__name__', repr(self.fn))}: {len(self.nodes)} nodes>\n{self.graph!r}"
+
+    def refresh_graph_values(self, *args: Any) -> Any:
+        """Computes the recorded operations anew with their original arguments, on new inputs if given; the outputs as arrays.
+
+        Every operation runs as it ran at first, in the same order: what depended on values in Python (branches, loop counts) stays
+        as it was. The tensors of the trace keep their identity and take the new values, and the graph is ready for another
+        backward pass, whether or not it was freed.
+
+        Raises:
+            ArgumentError: `args` differ in structure from the original ones.
+            ShapeMismatchError, DTypeError: an input differs in shape or dtype.
+        """
+        if args:
+            check_structure(self.args, tuple(args), "The original and the new arguments")
+            for old, new in zip(leaves(self.args), leaves(tuple(args))):
+                if isinstance(old, TensorRef):
+                    bind(old, new.numpy() if isinstance(new, TensorRef) else np.asarray(new))
+                elif not (old is new or old == new):
+                    raise ArgumentError("A trace cannot take another value for an argument that is no tensor", expected=repr(old),
+                                        found=repr(new), remedy="trace the function again")
+        entries = {entry.id: entry for entry in self.nodes}
+        env = self._sources()
+        tape = Tape(retain_graph=True)
+        with _Inside(), tape:
+            self.graph.run(env, lambda node, refs: self._again(tape, entries[node.id], node, refs))
+        latest = {id(ref): (ref, env[value]) for entry in self.nodes for value, ref in zip(entry.value_ids[1], entry.refs[1])}
+        self.tape.clear()
+        for ref, new in latest.values():
+            ref._data, ref._node, ref._v = new._data, new._node, new._v
+        self.tape = tape
+        self.graph = tape.to_graph([o for o in self.outputs if tape.get_entry_for_tensor(o) is not None])
+        self.nodes = [tape.get_entry(node.id) for node in self.graph.nodes]
+        return tree_map(lambda x: x.numpy() if isinstance(x, TensorRef) else x, self.output)
+
+    recompute = refresh_graph_values
+
+    def _sources(self) -> dict[int, TensorRef]:
+        """The tensors that no recorded operation made, by value id."""
+        made = {id for entry in self.nodes for id in entry.value_ids[1]}
+        return {id: ref for entry in self.nodes for id, ref in zip(entry.value_ids[0], entry.refs[0]) if id not in made}
+
+    def _again(self, tape: Tape, entry: TapeEntry, node: Node, refs: Sequence[TensorRef]) -> Sequence[TensorRef]:
+        from . import F
+        from .registry import OPERATIONS
+
+        if not isinstance(entry, ManualEntry) or entry.op_name in OPERATIONS:
+            return call(F, node.op, refs, node.arguments)
+        with _ModeContext(GradMode.DISABLED):
+            (output,) = call(F, node.op, refs, node.arguments)
+        output = TensorRef.of(output.numpy())
+        old = {id(x): new for x, new in zip(entry.refs[0], refs)}
+        tape.record(entry.op_name, refs, output, entry.grad_fn, [old.get(id(s), s) for s in entry.saved or refs])
+        return [output]
+
+
+def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
+    """Calls `fn` and keeps what it did; see `Trace`."""
+    return Trace(fn, *args, **kwargs)
+
+
+def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: bool = False) -> dict[int, Any]:
+    """Carries cotangents of a trace's outputs back to its inputs.
+
+    Args:
+        cotangents: in the structure of the trace's output; ones for a single output of one element where left out.
+        create_graph: gradients are tensors whose computation is recorded.
+
+    Returns:
+        From input id to gradient, zeros for an input that no output depends on.
+    """
+    inputs = [x for x in trace.inputs if x.requires_grad]
+    if cotangents is None:
+        given: list[Any] = [None] * len(trace.outputs)
+    else:
+        check_structure(trace.output, cotangents, "The cotangents and the output")
+        given = [g for o, g in zip(leaves(trace.output), leaves(cotangents)) if isinstance(o, TensorRef)]
+    roots = [(o, g) for o, g in zip(trace.outputs, given) if o.requires_grad]
+    if not inputs:
+        raise NoGradError("The trace has no input to differentiate with respect to", expected="a floating-point argument", found="none",
+                          remedy="trace the function with floating-point arrays")
+    found: dict[int, Any] = {}
+    if roots:
+        context = run_backward([o for o, _ in roots], trace.tape, None, BackwardOptions(
+            retain_graph=True, create_graph=create_graph, inputs=inputs, grad_outputs=[g for _, g in roots]))
+        found = context.grad_tensors
+    zeros = lambda x: TensorRef.of(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)  # noqa: E731
+    return {x.id: found.get(x.id) if x.id in found else zeros(x) for x in inputs}
