@@ -36,7 +36,7 @@ def text_of(case: dict[str, Any]) -> str:
         class_name="tensor" if not subclass else "MyParameter" if case.get("parameter") else "MyTensor",
         is_parameter=case.get("parameter", False),
     )
-    return _repr.parameter_str(text) if case.get("parameter") and not subclass else text
+    return "Parameter containing:\n" + text if case.get("parameter") and not subclass else text
 
 
 @pytest.mark.parametrize("index", range(len(CASES)))

@@ -199,6 +199,7 @@ def tensor_str(
     class_name: str = "tensor",
     is_parameter: bool = False,
     tangent: str | None = None,
+    contents: str | None = None,
 ) -> str:
     """The ``repr`` of a tensor.
 
@@ -214,6 +215,7 @@ def tensor_str(
         class_name: name of a subclass, ``"tensor"`` for ``Tensor`` and ``Parameter``.
         is_parameter: whether a tensor of a subclass is also a parameter, which wraps it in ``Parameter(...)``.
         tangent: text of a forward-mode tangent.
+        contents: what to show for the elements.
     """
     prefix = class_name + "("
     indent = len(prefix)
@@ -228,13 +230,13 @@ def tensor_str(
             is_default_float = is_default_dtype and dtype_name.startswith("torch.float")
         if not is_default_float:
             suffixes.append("dtype=" + dtype_name)
-        body = "..." if array is None else "[]"
+        body = contents or ("..." if array is None else "[]")
     else:
         if not options.edgeitems:
             suffixes.append(f"size={sizes}")
         if not is_default_dtype:
             suffixes.append("dtype=" + dtype_name)
-        body = array_str(array, indent)
+        body = contents or array_str(array, indent)
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
@@ -243,11 +245,6 @@ def tensor_str(
         suffixes.append("tangent=" + tangent)
     text = _with_suffixes(prefix + body, suffixes, indent)
     return f"Parameter({text})" if is_parameter and class_name != "tensor" else text
-
-
-def parameter_str(text: str) -> str:
-    """The ``repr`` of a ``torch.nn.Parameter`` from that of its tensor."""
-    return "Parameter containing:\n" + text
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:

@@ -490,15 +490,22 @@ class Tensor(TensorRef, metaclass=_TensorMeta):
         return object.__format__(self, spec)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from ._repr import parameter_str, tensor_str
+        import sys
 
-        node = self.creator
-        text = tensor_str(self._data, dtype_name=self._k.dtype.name, is_default_dtype=_is_default(self._k.dtype),
-                          device=None if self._k.device.type == "cpu" else str(self._k.device), requires_grad=self._node is not None,
-                          grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__)
-        return parameter_str(text) if self._is_param else text
+        from autograd_tape.dtypes import default_dtype
 
-    __str__ = __repr__
+        from ._repr import tensor_str
+
+        node, dtype, device, cls = self.creator, self._k.dtype, self._k.device, type(self)
+        nn = sys.modules.get("torchcompat.nn.parameter")  # where it is not imported there are no parameters
+        is_parameter = nn is not None and isinstance(self, nn.Parameter)
+        is_plain = cls is Tensor or is_parameter and cls is nn.Parameter  # type: ignore[union-attr]
+        return tensor_str(
+            None if device.type == "meta" else self._data, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
+            device=None if device.type == "cpu" else str(device), requires_grad=self._node is not None,
+            grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__,
+            shape=self._data.shape, is_default_float=dtype is default_dtype(), is_parameter=is_parameter,
+            class_name="tensor" if is_plain else cls.__name__, contents=tensor_contents)
 
     __hash__ = object.__hash__
 
