@@ -36,6 +36,7 @@ from .grad import GradientInfo, GradManager  # noqa: E402
 from .executors import Executor, available_executors, cpu_executor, get_executor, set_executor  # noqa: E402
 from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp  # noqa: E402
 from .graph import Graph  # noqa: E402
+from .check import check_grad  # noqa: E402
 from .backward import (  # noqa: E402
     BackwardContext, BackwardOptions, accumulate_cotangent, backward, grad, reduce_to_shape, topological_order,
 )

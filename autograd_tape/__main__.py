@@ -1,0 +1,96 @@
+"""Command line: `python -m autograd_tape check module:function --inputs 2,3 3:float64 --order 2`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from .errors import AutogradError
+
+
+def parse_input(text: str, rng: np.random.Generator) -> np.ndarray:
+    """An array from `sizes[:dtype[:low..high]]`: "2,3", "scalar", "4:int64:0..10", "2,3:float64:0.1..2".
+
+    Floating-point values are normal, or uniform within the range; integers are uniform within it (0..10 where left out).
+
+    >>> parse_input("2,3", np.random.default_rng(0)).shape, parse_input("4:int64:0..3", np.random.default_rng(0)).max() < 3
+    ((2, 3), True)
+    """
+    sizes, _, rest = text.partition(":")
+    name, _, limits = rest.partition(":")
+    try:
+        shape = () if sizes in ("", "scalar") else tuple(int(n) for n in sizes.split(","))
+        dtype = np.dtype(name or "float64")
+        low, high = (float(x) for x in limits.split("..")) if limits else (0.0, 10.0)
+        if any(n < 0 for n in shape):
+            raise ValueError("negative size")
+    except (ValueError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"cannot read the input {text!r} ({error}); write sizes[:dtype[:low..high]], such as 2,3:float64:0.1..2")
+    if dtype.kind == "f":
+        return np.asarray(rng.uniform(low, high, shape) if limits else rng.standard_normal(shape)).astype(dtype)
+    if dtype.kind in "iu":
+        return np.asarray(rng.integers(int(low), int(high), shape)).astype(dtype)
+    if dtype.kind == "b":
+        return np.asarray(rng.random(shape) < 0.5)
+    raise argparse.ArgumentTypeError(f"inputs of dtype {dtype} cannot be drawn; use a float, int or bool dtype")
+
+
+def find_function(text: str) -> Callable[..., Any]:
+    """The function named by `module:function`, or an operation by `F:name`."""
+    module, _, path = text.partition(":")
+    if not module or not path:
+        raise argparse.ArgumentTypeError(f"cannot read {text!r}; write module:function, or F:operation")
+    try:
+        if module == "F":
+            from . import F
+
+            return getattr(F, path)
+        if os.getcwd() not in sys.path:
+            sys.path.insert(0, os.getcwd())
+        found: Any = importlib.import_module(module)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError) as error:
+        raise argparse.ArgumentTypeError(f"cannot find {text!r}: {error}")
+    if not callable(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is no function but {type(found).__name__}")
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line; 0 where every gradient is right, 1 where one is wrong, 2 for bad arguments."""
+    parser = argparse.ArgumentParser(prog="python -m autograd_tape", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="hold the gradients of a function against numerical ones")
+    check.add_argument("function", help="module:function, or F:operation")
+    check.add_argument("--inputs", nargs="+", default=["3"], metavar="SIZES[:DTYPE[:LOW..HIGH]]", help="one per argument (default: 3)")
+    check.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
+    check.add_argument("--order", type=int, choices=(1, 2), default=1, help="2 checks gradients of gradients too")
+    check.add_argument("--eps", type=float, default=1e-5)
+    check.add_argument("--atol", type=float, default=1e-4)
+    check.add_argument("--rtol", type=float, default=1e-3)
+    options = parser.parse_args(argv)
+    from .check import check_grad
+
+    try:
+        function = find_function(options.function)
+        rng = np.random.default_rng(options.seed)
+        inputs = [parse_input(text, rng) for text in options.inputs]
+    except argparse.ArgumentTypeError as error:
+        parser.error(str(error))
+    try:
+        report = check_grad(function, inputs, eps=options.eps, atol=options.atol, rtol=options.rtol, order=options.order, seed=options.seed)
+    except AutogradError as error:
+        print(f"check_grad of {options.function} could not run: {error}", file=sys.stderr)
+        return 1
+    print(report.table())
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

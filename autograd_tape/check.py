@@ -1,0 +1,290 @@
+"""Gradients held against central differences.
+
+`check_grad(fn, inputs)` compares the Jacobian that the backward pass gives with (f(x + eps) - f(x - eps)) / (2 eps), element by
+element, in float64. Order 2 does the same to the gradient function x, v -> v . J(x), and so to gradients of gradients. The report
+is a table with one row per output and input; it also tells gradients of a wrong shape, gradients that are missing, and functions
+that do not give the same answer twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import attrs
+import numpy as np
+
+from .backward import BackwardOptions, Engine, run_backward
+from .dtypes import CPU, FLOATING, dtype_of
+from .errors import ArgumentError, GradCheckFailedError, ShapeMismatchError
+from .executors import executor_for
+from .tape import DefaultTape, GradMode, _ModeContext, edge_of
+from .tensor import TensorRef
+
+OK = "ok"
+_weak = DefaultTape()
+
+
+@attrs.frozen
+class Row:
+    """One output's derivative with respect to one input.
+
+    Attributes:
+        order: 1, or 2 for the derivative of the gradient.
+        output, input: names; `v0` is the cotangent of output 0 in order 2.
+        max_absolute: the largest |analytical - numerical|, nan where there is nothing to compare.
+        max_relative: the largest |analytical - numerical| / |numerical|.
+        worst: (index into the output, index into the input) where the allowance is exceeded most.
+        analytical, numerical: the two values there.
+        verdict: "ok", or what is wrong.
+    """
+
+    order: int
+    output: str
+    input: str
+    max_absolute: float
+    max_relative: float
+    worst: tuple[tuple[int, ...], tuple[int, ...]] | None
+    analytical: float
+    numerical: float
+    verdict: str
+
+
+@attrs.frozen(repr=False)
+class Report:
+    """The outcome of `check_grad`: `ok`, `rows`, and a table as text."""
+
+    name: str
+    rows: tuple[Row, ...]
+    eps: float
+    atol: float
+    rtol: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether every gradient is right."""
+        return all(row.verdict == OK for row in self.rows)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def table(self) -> str:
+        """The rows as text."""
+        head = ["order", "output", "input", "max abs error", "max rel error", "worst at", "analytical", "numerical", "verdict"]
+        lines = [[str(r.order), r.output, r.input, f"{r.max_absolute:.3g}", f"{r.max_relative:.3g}", _place(r.worst), f"{r.analytical:.6g}",
+                  f"{r.numerical:.6g}", r.verdict] for r in self.rows]
+        widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
+        text = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in [head, ["-" * w for w in widths], *lines]]
+        result = "every gradient agrees" if self.ok else f"{sum(r.verdict != OK for r in self.rows)} of {len(self.rows)} rows failed"
+        return "\n".join([f"check_grad of {self.name}: {result} (eps={self.eps:g}, atol={self.atol:g}, rtol={self.rtol:g})", *text])
+
+    def raise_if_failed(self) -> "Report":
+        """The report itself; GradCheckFailedError with the table where a row failed."""
+        if not self.ok:
+            raise GradCheckFailedError(f"The gradients of {self.name} are wrong.\n{self.table()}\n", expected="analytical gradients equal to "
+                                       "numerical ones", found=f"{sum(r.verdict != OK for r in self.rows)} rows that differ",
+                                       remedy="correct the gradient formula of the operation in the first failing row")
+        return self
+
+
+def _place(worst: tuple[tuple[int, ...], tuple[int, ...]] | None) -> str:
+    return "-" if worst is None else f"d out{list(worst[0])} / d in{list(worst[1])}"
+
+
+def check_grad(fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3, order: int = 1,
+               raise_exception: bool = False, seed: int = 0) -> Report:
+    """Holds the gradients of `fn(*inputs)` against numerical ones.
+
+    Args:
+        fn: takes and returns tensors (a tensor, or a tuple or list of them); arguments that are no floating-point arrays or tensors are
+            passed as they are. It must be smooth within `eps` of the inputs.
+        inputs: arrays or TensorRefs. Floating-point ones are differentiated, in float64 whatever their dtype.
+        eps: the step of the central difference.
+        atol, rtol: |analytical - numerical| may be atol + rtol * |numerical|.
+        order: 2 checks gradients of gradients too.
+        raise_exception: raise GradCheckFailedError where a row failed.
+        seed: of the cotangents for order 2.
+
+    Raises:
+        ArgumentError: no input is floating point, or `fn` returns something that is no tensor.
+        GradCheckFailedError: see `raise_exception`.
+
+    >>> report = check_grad(lambda x, y: x * y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])], order=2)
+    >>> report.ok, [(row.order, row.input, row.verdict) for row in report.rows]
+    (True, [(1, 'in0', 'ok'), (1, 'in1', 'ok'), (2, 'in0', 'ok'), (2, 'in1', 'ok'), (2, 'v0', 'ok'), (2, 'in0', 'ok'), (2, 'in1', 'ok'), (2, 'v0', 'ok')])
+    """
+    if order not in (1, 2):
+        raise ArgumentError("check_grad() checks derivatives of order 1 or 2", expected="1 or 2", found=repr(order), remedy="nest grad for higher ones")
+    values, where = _prepare(inputs)
+    names = [f"in{i}" for i in where]
+    with _ModeContext(GradMode.ENABLED):
+        rows = _check(fn, values, where, names, 1, eps, atol, rtol)
+        if order == 2 and all(row.verdict == OK for row in rows):
+            rows += _second(fn, values, where, names, eps, atol, rtol, seed)
+    report = Report(getattr(fn, "__qualname__", None) or repr(fn), tuple(rows), eps, atol, rtol)
+    return report.raise_if_failed() if raise_exception else report
+
+
+def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    values: list[Any] = []
+    where: list[int] = []
+    for i, x in enumerate(inputs):
+        data = x.numpy() if isinstance(x, TensorRef) else np.asarray(x) if isinstance(x, (np.ndarray, np.floating, float)) else None
+        if data is not None and dtype_of(data).category == FLOATING:
+            values.append(np.array(data, np.float64))
+            where.append(i)
+        elif data is not None and dtype_of(data).is_complex:
+            raise ArgumentError(f"check_grad() takes real inputs, input {i} is complex", expected="a floating-point array", found=str(data.dtype),
+                                remedy="check the real and imaginary parts as inputs of their own")
+        else:
+            values.append(TensorRef.of(data) if isinstance(x, np.ndarray) else x)
+    if not where:
+        raise ArgumentError("check_grad() found nothing to differentiate with respect to", expected="at least one floating-point input",
+                            found=", ".join(type(x).__name__ for x in inputs) or "no inputs", remedy="pass a floating-point array")
+    return values, where
+
+
+def _call(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int], requires_grad: bool) -> tuple[list[TensorRef], list[TensorRef]]:
+    """(differentiable inputs, floating-point outputs) of one call on fresh tensors."""
+    args = list(values)
+    refs = []
+    for i in where:
+        args[i] = TensorRef.of(values[i].copy(), requires_grad=requires_grad)
+        refs.append(args[i])
+    result = fn(*args)
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    for output in outputs:
+        if not isinstance(output, TensorRef):
+            raise ArgumentError("check_grad() takes a function of tensors", expected="a TensorRef, or a tuple of them",
+                                found=type(output).__name__, remedy="compute with the operations of autograd_tape.F, not with NumPy")
+    return refs, [o for o in outputs if o._k.dtype.category >= FLOATING]
+
+
+def _evaluate(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int]) -> list[np.ndarray]:
+    return [np.array(o.numpy(), np.float64) for o in _call(fn, values, where, False)[1]]
+
+
+def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], eps: float, shapes: Sequence[tuple[int, ...]]) -> list[list[np.ndarray]]:
+    """[output][input] -> Jacobian of shape (output size, input size)."""
+    found = [[np.empty((int(np.prod(s)), values[i].size)) for i in where] for s in shapes]
+    for position, i in enumerate(where):
+        original = values[i]
+        for j in range(original.size):
+            ends = []
+            for step in (eps, -eps):
+                moved = original.copy()
+                moved.reshape(-1)[j] += step
+                ends.append(_evaluate(fn, [*values[:i], moved, *values[i + 1:]], where))
+            for nr, (high, low) in enumerate(zip(*ends)):
+                found[nr][position][:, j] = ((high - low) / (2 * eps)).reshape(-1)
+    return found
+
+
+def _analytical(output: TensorRef, refs: Sequence[TensorRef], cotangent: np.ndarray) -> list[Any]:
+    """What arrives at each input: an array of whatever shape the formulas gave it, or None."""
+    executor = executor_for(CPU)
+    engine = Engine(executor.F, retain_graph=True, capture=list(refs), wrap=TensorRef.of)
+    with _ModeContext(GradMode.DISABLED):
+        engine.run([(edge_of(output), cotangent)])
+    return [None if engine.captured.get(x) is None else np.asarray(engine.captured[x]) for x in refs]
+
+
+def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], order: int, eps: float, atol: float,
+           rtol: float) -> list[Row]:
+    refs, outputs = _call(fn, values, where, True)
+    first, again = [o.numpy() for o in outputs], _evaluate(fn, values, where)
+    nan = float("nan")
+    rows: list[Row] = []
+    steady = [a.shape == b.shape and np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again)]
+    numerical = _numerical(fn, values, where, eps, [o.shape for o in outputs]) if all(steady) else []
+    for nr, output in enumerate(outputs):
+        if not all(steady):
+            gap = nan if first[nr].shape != again[nr].shape else float(np.max(np.abs(first[nr] - again[nr]), initial=0.0))
+            rows.append(Row(order, f"out{nr}", "-", gap, nan, None, nan, nan, OK if steady[nr] else "not deterministic: two calls on the same "
+                            "inputs differ"))
+            continue
+        jacobians, verdicts = _rows_of(output, refs)
+        for x, name, verdict, jacobian, expected in zip(refs, names, verdicts, jacobians, numerical[nr]):
+            rows.append(_compare(order, f"out{nr}", name, verdict, jacobian, expected, tuple(output.shape), tuple(x.shape), atol, rtol))
+    return rows
+
+
+def _rows_of(output: TensorRef, refs: Sequence[TensorRef]) -> tuple[list[np.ndarray], list[str]]:
+    """The Jacobian by backward passes, one per output element, and what is wrong with it before any value is compared."""
+    size = int(np.prod(output.shape))
+    jacobians = [np.zeros((size, x._data.size)) for x in refs]
+    verdicts = [""] * len(refs)
+    arrived = [False] * len(refs)
+    if output.requires_grad:
+        for i in range(size):
+            cotangent = np.zeros(size, output._k.np)
+            cotangent[i] = 1.0
+            cotangent = cotangent.reshape(tuple(output.shape))
+            found = _analytical(output, refs, cotangent.copy())
+            twice = _analytical(output, refs, cotangent) if i == 0 else found
+            for j, (x, g, h) in enumerate(zip(refs, found, twice)):
+                if g is None:
+                    continue
+                arrived[j] = True
+                if g.shape != tuple(x.shape):
+                    verdicts[j] = f"wrong shape: expected {tuple(x.shape)}, found {g.shape}"
+                else:
+                    jacobians[j][i] = g.reshape(-1)
+                    if h is None or not np.array_equal(g, h, equal_nan=True):
+                        verdicts[j] = "not deterministic: two backward passes differ"
+    return jacobians, [v or ("" if a else "missing") for v, a in zip(verdicts, arrived)]
+
+
+def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray, expected: np.ndarray, out_shape: tuple[int, ...],
+             in_shape: tuple[int, ...], atol: float, rtol: float) -> Row:
+    nan = float("nan")
+    if verdict.startswith("wrong shape"):
+        return Row(order, output, name, nan, nan, None, nan, nan, verdict)
+    if not expected.size:
+        return Row(order, output, name, 0.0, 0.0, None, nan, nan, verdict if verdict not in ("", "missing") else OK)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.abs(found - expected)
+        relative = np.where(error == 0, 0.0, error / np.abs(expected))
+        excess = error - (atol + rtol * np.abs(expected))
+    excess = np.where(np.isnan(excess), np.inf, excess)  # a nan is wrong, wherever it comes from
+    row, column = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    worst = (tuple(int(i) for i in np.unravel_index(row, out_shape)), tuple(int(i) for i in np.unravel_index(column, in_shape)))
+    wrong = bool(excess[row, column] > 0)
+    if verdict == "missing":
+        verdict = "missing gradient: none arrived, but the output depends on this input" if wrong else OK
+    elif not verdict:
+        verdict = "wrong gradient" if wrong else OK
+    return Row(order, output, name, float(error.max()), float(relative.max()), worst, float(found[row, column]), float(expected[row, column]),
+               verdict)
+
+
+def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], eps: float, atol: float, rtol: float,
+            seed: int) -> list[Row]:
+    """The check of x, v -> v . J(x), one output per input of `fn`."""
+    rng = np.random.default_rng(seed)
+    cotangents = [rng.standard_normal(o.shape) for o in _evaluate(fn, values, where)]
+    n = len(values)
+
+    def gradient(*args: Any) -> list[TensorRef]:
+        # Where nothing requires grad (the numerical side) the gradient is still wanted, of inputs of its own.
+        given = list(args[:n])
+        for i in where:
+            if not given[i].requires_grad:
+                given[i] = TensorRef.of(given[i]._data, requires_grad=True)
+        result = fn(*given)
+        outputs = [o for o in (result if isinstance(result, (tuple, list)) else [result]) if o._k.dtype.category >= FLOATING]
+        roots = [(o, v) for o, v in zip(outputs, args[n:]) if o.requires_grad]
+        inputs = [given[i] for i in where]
+        context = run_backward([o for o, _ in roots], _weak, None, BackwardOptions(
+            retain_graph=True, create_graph=True, inputs=inputs, grad_outputs=[v for _, v in roots])) if roots else None
+        found = [None if context is None else context.get_grad(x) for x in inputs]
+        for x, g in zip(inputs, found):
+            if g is not None and tuple(g.shape) != tuple(x.shape):
+                raise ShapeMismatchError("A recorded gradient has the wrong shape", expected=str(tuple(x.shape)), found=str(tuple(g.shape)),
+                                         remedy="correct the gradient formula")
+        return [TensorRef.of(np.zeros(tuple(x.shape))) if g is None else g for x, g in zip(inputs, found)]
+
+    everywhere = [*where, *range(n, n + len(cotangents))]
+    return _check(gradient, [*values, *cotangents], everywhere, [*names, *[f"v{i}" for i in range(len(cotangents))]], 2, eps, atol, rtol)
