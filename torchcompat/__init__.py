@@ -51,7 +51,7 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
 _LAZY = {
-    "save": "serialization", "load": "serialization", "compile": "compiler", "vmap": "func",
+    "save": "serialization", "load": "serialization", "autocast": "amp", "is_autocast_enabled": "amp",
 }
 
 

@@ -24,6 +24,8 @@ class TorchFrontend(Frontend):
     interceptors: list[Any] = []
     """What looks at each call on the general path before the operation itself: overrides, dispatch keys, transforms. Each is called
     with (frontend, general, args, out, inplace) and returns NotImplemented to pass."""
+    executor_override: Any = None
+    """Set by `dispatch`: gives the executor of a registered handler for the operation in progress, or None."""
     default_device: Any = None
     """Where factories make tensors, None for the CPU."""
     savers: list[Any] = []
@@ -36,6 +38,12 @@ class TorchFrontend(Frontend):
             if result is not NotImplemented:
                 return result
         return NotImplemented
+
+    def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Any, Any]:
+        """The device, and its executor or a registered handler."""
+        device, executor = super().place(rec, tensors, values)
+        override = self.executor_override() if self.executor_override is not None else None
+        return device, override or executor
 
     def coerce(self, p: Param, value: Any) -> Any:
         """Arguments are taken as they are: torch converts none."""

@@ -1,0 +1,211 @@
+"""Dispatch keys: which layer handles an operation, and how to register a handler for one.
+
+Ordinary calls never come here: the quiet path of a compiled operation *is* the walk Autograd -> Backend with both steps written
+out flat. Registering a handler, or enabling a further key, sends operations through the general path, which asks `dispatch`; when
+the last handler and context are gone the quiet path is back.
+
+>>> import torchcompat as torch
+>>> from torchcompat.dispatch import DispatchKey, register_op
+>>> @register_op("neg", DispatchKey.Backend_CPU)
+... def loud_neg(input):
+...     print("neg of", tuple(input.shape))
+...     return input * -1
+>>> x = torch.ones(2, requires_grad=True)
+>>> torch.neg(x).sum().backward()
+neg of (2,)
+>>> x.grad
+tensor([-1., -1.])
+>>> loud_neg.unregister()
+"""
+
+from __future__ import annotations
+
+import threading
+from enum import IntEnum
+from typing import Any, Callable
+
+import numpy as np
+
+from autograd_tape.ops import get_record
+from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.tensor import TensorRef
+
+from ._tensor import frontend
+
+
+class DispatchKey(IntEnum):
+    """The layers of an operation, outermost first."""
+
+    Tracing = 1            # sees each operation
+    Functionalize = 2      # turns mutations into copies
+    Batched = 3            # vmap
+    AutocastCPU = 4
+    AutocastGPU = 5
+    Autograd = 6           # records the operation for backward
+    Backend_CPU = 7
+    Backend_CUDA = 8
+    Backend_Ascend = 9
+    Backend_Meta = 10
+    CompositeExplicit = 11  # a composition of other operations, for every backend without a kernel
+
+
+BACKENDS = {"cpu": DispatchKey.Backend_CPU, "cuda": DispatchKey.Backend_CUDA, "npu": DispatchKey.Backend_Ascend, "meta": DispatchKey.Backend_Meta}
+_handlers: dict[tuple[str, DispatchKey], Callable[..., Any]] = {}
+_lock = threading.Lock()
+
+
+class _State(threading.local):
+    included: frozenset[DispatchKey] = frozenset()
+    excluded: frozenset[DispatchKey] = frozenset()
+    executor: Any = None  # carries out the operation in progress, where a backend handler does
+    depth = 0
+
+
+_state = _State()
+
+
+class Handler:
+    """What `register_op` returns: the handler itself, callable, with `unregister()`."""
+
+    def __init__(self, name: str, key: DispatchKey, function: Callable[..., Any]) -> None:
+        self.name, self.key, self.function = name, key, function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def unregister(self) -> None:
+        """Takes the handler away; a second call does nothing."""
+        with _lock:
+            if _handlers.pop((self.name, self.key), None) is not None:
+                enter_quiet_path()
+
+
+def register_op(name: str, key: DispatchKey) -> Callable[[Callable[..., Any]], Handler]:
+    """Registers a handler of an operation for a dispatch key.
+
+    A backend or composite handler takes the schema's arguments with tensors that carry no history, and returns the result; the
+    recording around it is done. A handler of another key takes the tensors as they are, and calls the operation again to pass it on.
+
+    Raises:
+        AttributeError: there is no such operation.
+        ValueError: the key has a handler for it already.
+    """
+    rec = get_record(name)
+
+    def decorate(function: Callable[..., Any]) -> Handler:
+        with _lock:
+            if (rec.name, key) in _handlers:
+                raise ValueError(f"'{rec.name}' has a handler for {key.name} already; unregister it first")
+            _handlers[rec.name, key] = function
+            leave_quiet_path()
+        return Handler(rec.name, key, function)
+
+    return decorate
+
+
+class _Keys:
+    """Keys included or excluded for a block, on this thread."""
+
+    def __init__(self, keys: tuple[DispatchKey, ...], field: str) -> None:
+        self.keys, self.field = frozenset(keys), field
+
+    def __enter__(self) -> None:
+        leave_quiet_path()
+        self.before = getattr(_state, self.field)
+        setattr(_state, self.field, self.before | self.keys)
+        self.mode = grad_mode()
+        if self.field == "excluded" and DispatchKey.Autograd in self.keys:
+            _mode.set(GradMode.DISABLED)
+
+    def __exit__(self, *exc: object) -> None:
+        setattr(_state, self.field, self.before)
+        _mode.set(self.mode)
+        enter_quiet_path()
+
+
+def include_keys(*keys: DispatchKey) -> _Keys:
+    """Inside, operations are handled by these keys too."""
+    return _Keys(keys, "included")
+
+
+def exclude_keys(*keys: DispatchKey) -> _Keys:
+    """Inside, operations skip these keys; without Autograd nothing is recorded."""
+    return _Keys(keys, "excluded")
+
+
+def active_keys(tensors: list[Any]) -> list[DispatchKey]:
+    """The keys an operation on `tensors` walks through, outermost first.
+
+    >>> import torchcompat as torch
+    >>> [k.name for k in active_keys([torch.ones(1, requires_grad=True)])]
+    ['Autograd', 'Backend_CPU', 'CompositeExplicit']
+    """
+    keys = set(_state.included)
+    if grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors):
+        keys.add(DispatchKey.Autograd)
+    keys.update(BACKENDS[t._k.device.type] for t in tensors if t._k.device.type in BACKENDS)
+    if not tensors:
+        keys.add(DispatchKey.Backend_CPU)
+    keys.add(DispatchKey.CompositeExplicit)
+    return sorted(keys - _state.excluded)
+
+
+class _HandlerExecutor:
+    """Carries an operation out by a registered handler."""
+
+    def __init__(self, handler: Callable[..., Any]) -> None:
+        self.handler = handler
+
+    def run(self, rec: Any, arrays: dict[str, Any]) -> Any:
+        def tensor(v: Any) -> Any:
+            return frontend.wrap(v) if isinstance(v, np.ndarray) else [tensor(x) for x in v] if isinstance(v, list) else v
+
+        values = [tensor(arrays[p.name]) if p.is_tensor else arrays[p.name] for p in rec.params if p.passed]
+        before = grad_mode()
+        _mode.set(GradMode.DISABLED)
+        _state.depth += 1
+        try:
+            result = self.handler(*values)
+        finally:
+            _state.depth -= 1
+            _mode.set(before)
+        if isinstance(result, (tuple, list)):
+            return tuple(r._data for r in result)
+        return result._data
+
+
+def dispatch(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    """Walks the keys of one call; NotImplemented where no handler is registered for any."""
+    if not _handlers:
+        return NotImplemented
+    name = general.rec.name
+    if not any((name, key) in _handlers for key in DispatchKey):
+        return NotImplemented
+    tensors = [x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, TensorRef)]
+    for key in active_keys(tensors):
+        handler = _handlers.get((name, key))
+        if handler is None:
+            continue
+        if key < DispatchKey.Backend_CPU:
+            with exclude_keys(*[k for k in DispatchKey if k <= key and k is not DispatchKey.Autograd]):
+                return handler(*args)
+        if _state.depth:
+            return NotImplemented  # the handler calls its own operation: it means the built-in one
+        _state.executor = _HandlerExecutor(handler)
+        try:
+            return general.run(args, out, inplace)
+        finally:
+            _state.executor = None
+    return NotImplemented
+
+
+def executor_in_progress() -> Any:
+    """Takes the executor that a backend handler asked for, for the operation being carried out."""
+    executor, _state.executor = _state.executor, None
+    return executor
+
+
+frontend.interceptors.append(dispatch)
+frontend.executor_override = executor_in_progress
+
+__all__ = ["DispatchKey", "Handler", "active_keys", "dispatch", "exclude_keys", "include_keys", "register_op"]
