@@ -99,6 +99,11 @@ def compute_array(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float64 if x.dtype.kind == "f" and x.dtype.itemsize >= 8 else np.float32)
 
 
+def is_half(dtype: np.dtype) -> bool:
+    """Whether ``dtype`` is float16 or bfloat16 (which NumPy sees as a dtype of unknown kind)."""
+    return dtype.itemsize == 2 and dtype.kind not in "iub"
+
+
 def contiguous(x: np.ndarray) -> np.ndarray:
     """``x`` itself when C-contiguous and aligned (what compiled kernels take), else a copy that is."""
     flags = x.flags

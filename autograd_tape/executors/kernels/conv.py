@@ -271,7 +271,7 @@ def conv2d(
     weight = contiguous(compute_array(w).astype(c.dtype, copy=False))
     y = np.empty((n, out, *size), c.dtype)
     geometry = (*stride, *padding, *dilation)
-    if per_group == 1 and not _pointwise((kh, kw), stride, padding):
+    if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         run = _compiled.depthwise[c.dtype.char]
         planes = c.reshape(n * channels, height, width), weight.reshape(out, kh, kw), y.reshape(n * out, *size)
         multiplier = out // channels
@@ -311,7 +311,7 @@ def conv2d_input_grad(
     weight = contiguous(compute_array(w).astype(g.dtype, copy=False))
     dx = np.empty(shape, g.dtype)
     geometry = (*stride, *padding, *dilation)
-    if per_group == 1 and not _pointwise((kh, kw), stride, padding):
+    if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         run = _compiled.depthwise_dx[g.dtype.char]
         planes = g.reshape(n * out, *size), weight.reshape(out, kh, kw), dx.reshape(n * channels, *shape[2:])
         multiplier = out // channels
@@ -346,7 +346,7 @@ def _weight_grad(
     _, per_group, kh, kw = shape
     length, taps = size[0] * size[1], kh * kw
     geometry = (*stride, *padding, *dilation)
-    if per_group == 1 and not _pointwise((kh, kw), stride, padding):
+    if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         dw = np.empty((out, kh, kw), c.dtype)
         run = _compiled.depthwise_dw[c.dtype.char]
         planes = g.reshape(n * out, *size), c.reshape(n * channels, height, width), dw

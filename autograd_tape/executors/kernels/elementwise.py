@@ -205,7 +205,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
             return T(0.5) * x * (1 + np.tanh(T(_SQRT2_PI) * (x + T(_CUBIC) * x * x * x)))
 
         return _composed(x, formula)
-    return _composed(x, lambda x: x.dtype.type(0.5) * x * (1 + _erf(x * x.dtype.type(_SQRT1_2))))
+    return _composed(x, lambda x: x.dtype.type(0.5) * x * (1 + _erf_for_gelu(x * x.dtype.type(_SQRT1_2))))
 
 
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
@@ -216,7 +216,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
 
     def exact(g: Any, x: Any) -> Any:
         T = x.dtype.type
-        cdf = T(0.5) * (1 + _erf(x * T(_SQRT1_2)))
+        cdf = T(0.5) * (1 + _erf_for_gelu(x * T(_SQRT1_2)))
         return g * (cdf + x * (T(_SQRT1_2PI) * np.exp(T(-0.5) * x * x)))
 
     def approximation(g: Any, x: Any) -> Any:
@@ -317,6 +317,23 @@ def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
     x = np.asarray(x, np.float64)
     a = np.abs(x)
     return x, a, a <= 0.46875, a > 0.46875
+
+
+# The compiled kernels' fit for float32, x P(x**2) / Q(x**2), from the highest power down: a quarter of Cody's passes.
+_SINGLE_P = (2.025901526789212e-06, 2.846881947866171e-04, 3.8081887937412916e-03, 5.2875532554591105e-02, 0.1915509640038858, 1.1283791437483497)
+_SINGLE_Q = (3.7831757133105266e-05, 1.1707320319961794e-03, 1.5055145392882061e-02, 0.11455989313413738, 0.5030902975283063, 1.0)
+
+
+def _erf_single(x: np.ndarray) -> np.ndarray:
+    c = np.minimum(np.maximum(x, np.float32(-3.95)), np.float32(3.95))
+    result = _ratio(_SINGLE_P, _SINGLE_Q, c * c)
+    result *= c
+    return np.where(np.abs(x) > np.float32(3.9), np.sign(x), result)
+
+
+def _erf_for_gelu(x: np.ndarray) -> np.ndarray:
+    """erf to 5e-7 for float32, where gelu's own rounding is of that size, and to full precision for float64."""
+    return _erf_single(x) if x.dtype == np.float32 else _erf(x)
 
 
 def _erf(x: np.ndarray) -> np.ndarray:

@@ -5,6 +5,8 @@ Additions happen in the order of the index for every target, so results are the 
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
@@ -115,6 +117,15 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
         bad = low if low < 0 else high
         raise IndexError(f"index {bad} is out of bounds for dimension {axis} with size {out.shape[axis]}")
     part = source[tuple(slice(0, n) for n in index.shape)].astype(out.dtype, copy=False)
+    around = index.shape[:axis] == out.shape[:axis] and index.shape[axis + 1 :] == out.shape[axis + 1 :]
+    if around and index.size >= state.fused and out.dtype.char in "fd" and out.flags.carray:
+        outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
+        target3 = out.reshape(outer, out.shape[axis], inner)
+        where3 = contiguous(index.astype(np.int64, copy=False)).reshape(outer, -1, inner)
+        source3 = contiguous(part).reshape(where3.shape)
+        run = _compiled.scatter_add[out.dtype.char]
+        parallel_rows(outer, where3.shape[1] * inner, lambda a, b: run(target3, where3, source3, a, b), 2)
+        return
     steps = np.ones(out.ndim, np.int64)
     for i in range(out.ndim - 2, -1, -1):
         steps[i] = steps[i + 1] * out.shape[i + 1]

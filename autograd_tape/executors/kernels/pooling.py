@@ -11,6 +11,7 @@ from math import prod
 
 import numpy as np
 
+from . import reduce
 from ._compile import LazyModule, compute_array, contiguous, state
 from .pool import parallel_rows
 
@@ -91,7 +92,7 @@ def max_pool2d(
     (array([[[3.]]]), array([[[1]]]))
     """
     out = _output(x, kernel, stride, padding, dilation, ceil_mode)
-    c = contiguous(compute_array(x)) if x.dtype.kind == "f" else contiguous(x)
+    c = contiguous(x if x.dtype.kind in "iu" else compute_array(x))
     planes = _planes(c)
     y = np.empty((planes.shape[0], *out), c.dtype)
     index = np.empty(y.shape, np.int64)
@@ -243,8 +244,7 @@ def adaptive_avg_pool2d(x: np.ndarray, size: Pair) -> np.ndarray:
     """
     height, width = x.shape[-2:]
     if size == (1, 1):
-        c = compute_array(x)
-        return c.mean((-2, -1), keepdims=True, dtype=c.dtype).astype(x.dtype, copy=False)
+        return reduce.mean(compute_array(x), (-2, -1), keepdims=True).astype(x.dtype, copy=False)
     if height % size[0] == 0 and width % size[1] == 0 and 0 not in size:
         kernel = height // size[0], width // size[1]
         return avg_pool2d(x, kernel, kernel) if min(kernel) else x.copy()

@@ -1,7 +1,7 @@
 """Large reductions on the worker pool: sum, mean, max and min over all elements or some axes.
 
-Each slice is reduced by NumPy itself (pairwise summation along memory), and the slices of a full reduction are a fixed
-number of blocks, so results do not depend on the number of threads.  Results have the input's dtype; half precision adds
+Rows are added by compiled code or by NumPy (pairwise), and the slices of a full reduction are blocks of fixed size, so
+results do not depend on the number of threads.  Results have the input's dtype; half precision adds
 in float32.  A NaN makes a maximum or minimum NaN.
 """
 
@@ -12,9 +12,11 @@ from math import prod
 import numpy as np
 
 from . import pool
+from ._compile import LazyModule, is_half, state
 
 __all__ = ["amax", "amin", "mean", "sum"]
 
+_compiled = LazyModule("reduce")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
 _SHARED = 1 << 18
 _BLOCK = 1 << 16
@@ -30,8 +32,7 @@ def _axes(x: np.ndarray, axis: Axis) -> tuple[int, ...]:
 
 def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     axes = _axes(x, axis)
-    half = x.dtype.kind == "f" and x.dtype.itemsize < 4
-    dtype = np.dtype(np.float32) if half and ufunc is np.add else x.dtype
+    dtype = np.dtype(np.float32) if is_half(x.dtype) and ufunc is np.add else x.dtype
     if x.size < _SHARED or not axes or not x.flags.c_contiguous or axes != tuple(range(axes[0], axes[-1] + 1)):
         y = ufunc.reduce(x, axes or (), dtype=dtype, keepdims=keepdims)
         return np.asarray(y, x.dtype)
@@ -39,6 +40,8 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
     outer, n, inner = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
     table = x.reshape(outer, n, inner)
     kept = x.shape[:first] + (1,) * len(axes) + x.shape[last:] if keepdims else x.shape[:first] + x.shape[last:]
+    if inner == 1 and x.size >= state.fused and dtype == x.dtype and dtype.char in "fd" and x.flags.aligned:
+        return _rows(ufunc, table.reshape(outer, n)).reshape(kept)
     y = np.empty((outer, inner), dtype)
     if outer >= 4:
 
@@ -62,6 +65,24 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
     return y.reshape(kept).astype(x.dtype, copy=False)
 
 
+def _rows(ufunc: np.ufunc, rows: np.ndarray) -> np.ndarray:
+    """Row reductions by compiled code; a few long rows are cut into blocks, which are rows again."""
+    outer, n = rows.shape
+    if outer < 16 and n >= 2 * _BLOCK:
+        blocks = n // _BLOCK
+        whole = _rows(ufunc, rows[:, : blocks * _BLOCK].reshape(outer * blocks, _BLOCK)).reshape(outer, blocks)
+        tail = [ufunc.reduce(rows[:, blocks * _BLOCK :], 1, keepdims=True)] if n % _BLOCK else []
+        return ufunc.reduce(np.concatenate([whole, *tail], 1), 1)
+    y = np.empty(outer, rows.dtype)
+    if ufunc is np.add:
+        run = _compiled.sum_rows[rows.dtype.char]
+        pool.parallel_rows(outer, n, lambda start, stop: run(rows, y, start, stop))
+    else:
+        run, smallest = _compiled.extreme_rows[rows.dtype.char], ufunc is np.minimum
+        pool.parallel_rows(outer, n, lambda start, stop: run(rows, y, smallest, start, stop))
+    return y
+
+
 def sum(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray:
     """The sum over ``axis`` (an axis, several, or ``None`` for all); the dtype of ``x``.
 
@@ -78,8 +99,7 @@ def mean(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray
     array(1.5)
     """
     count = prod(x.shape[a] for a in _axes(x, axis))
-    half = x.dtype.kind == "f" and x.dtype.itemsize < 4
-    total = _reduce(np.add, x.astype(np.float32) if half else x, axis, keepdims)  # a half sum may overflow
+    total = _reduce(np.add, x.astype(np.float32) if is_half(x.dtype) else x, axis, keepdims)  # a half sum may overflow
     with np.errstate(all="ignore"):
         return np.asarray(total / total.dtype.type(count), x.dtype)
 

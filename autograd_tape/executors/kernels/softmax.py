@@ -6,6 +6,7 @@ in C order.  Half precision computes in float32.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -133,13 +134,17 @@ def log_softmax_backward(grad: np.ndarray, y: np.ndarray, axis: int) -> np.ndarr
     return _backward(grad, y, axis, True)
 
 
-def _rows(x: np.ndarray) -> np.ndarray:
-    """Logits (N, C, d1, ...) as C-contiguous rows (N * d1 * ..., C); (C,) as one row."""
-    if x.ndim == 1:
-        return contiguous(x).reshape(1, -1)
-    if x.ndim == 2:
-        return contiguous(x)
-    return np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(-1, x.shape[1])
+def _table(x: np.ndarray) -> np.ndarray:
+    """Logits (N, C, d1, ...) as a C-contiguous (N, C, d1 * ...); (C,) as one sample."""
+    c = contiguous(x)
+    if c.ndim == 1:
+        return c.reshape(1, -1, 1)
+    return c.reshape(c.shape[0], c.shape[1], prod(c.shape[2:]))
+
+
+def _rows(table: np.ndarray) -> np.ndarray:
+    """(N, C, inner) as rows (N * inner, C)."""
+    return np.ascontiguousarray(table.swapaxes(1, 2)).reshape(table.shape[0] * table.shape[2], table.shape[1])
 
 
 def cross_entropy(
@@ -162,19 +167,28 @@ def cross_entropy(
     1.3862943611198906
     """
     c = compute_array(logits)
-    rows = _rows(c)
-    n, classes = rows.shape
+    table = _table(c)
+    outer, classes, inner = table.shape
+    n = outer * inner
     index = np.ascontiguousarray(target, np.int64).reshape(-1)
     _check_target(index, classes, ignore_index)
     w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
     loss, top, log_total = (np.empty(n, c.dtype) for _ in range(3))
-    if rows.size >= state.fused and classes:
-        run = _compiled.cross_entropy[c.dtype.char]
+    if table.size >= state.fused:
         w1 = np.empty(0, c.dtype) if w is None else w
-        args = (rows, index, w1, loss, top, log_total, int(ignore_index), float(label_smoothing))
-        parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
+        options = int(ignore_index), float(label_smoothing)
+        if inner == 1:
+            run, rows = _compiled.cross_entropy[c.dtype.char], table.reshape(n, classes)
+            args = (rows, index, w1, loss, top, log_total, *options)
+            parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
+        else:
+            run = _compiled.cross_entropy_middle[c.dtype.char]
+            parts = (v.reshape(outer, inner) for v in (loss, top, log_total))
+            args = (table, index.reshape(outer, inner), w1, *parts, *options)
+            width = min(inner, _TILE)
+            parallel_rows(outer * -(-inner // _TILE), classes * width, lambda start, stop: run(*args, start, stop), 2)
     else:
-        _cross_entropy_rows(rows, index, w, loss, top, log_total, ignore_index, label_smoothing)
+        _cross_entropy_rows(_rows(table), index, w, loss, top, log_total, ignore_index, label_smoothing)
     kept = index != ignore_index
     if reduction == "none":
         value = loss.reshape(target.shape)
@@ -205,27 +219,38 @@ def cross_entropy_backward(
 ) -> np.ndarray:
     """The gradient for ``logits`` from that for the loss (0-d, or of the target's shape for reduction ``"none"``)."""
     c = compute_array(logits)
-    rows = _rows(c)
-    n, classes = rows.shape
+    table = _table(c)
+    outer, classes, inner = table.shape
+    n = outer * inner
     index = np.ascontiguousarray(target, np.int64).reshape(-1)
     w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
     with np.errstate(all="ignore"):
         g = np.empty(n, c.dtype)
         g[:] = (grad.astype(c.dtype, copy=False) / denominator).reshape(-1)
-    dx = np.empty((n, classes), c.dtype)
+    dx = np.empty(table.shape, c.dtype)
     weight_sum = float(classes if w is None else w.sum())
-    if rows.size >= state.fused:
-        run = _compiled.cross_entropy_backward[c.dtype.char]
+    if table.size >= state.fused:
         w1 = np.empty(0, c.dtype) if w is None else w
-        args = (rows, index, w1, g, top, log_total, dx, int(ignore_index), float(label_smoothing), weight_sum)
-        parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
-    else:
+        options = int(ignore_index), float(label_smoothing), weight_sum
+        if inner == 1:
+            run = _compiled.cross_entropy_backward[c.dtype.char]
+            rows, out = table.reshape(n, classes), dx.reshape(n, classes)
+            args = (rows, index, w1, g, top, log_total, out, *options)
+            parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
+        else:
+            run = _compiled.cross_entropy_middle_backward[c.dtype.char]
+            parts = (v.reshape(outer, inner) for v in (index, g, top, log_total))
+            where, *parts3 = parts
+            args = (table, where, w1, *parts3, dx, *options)
+            width = min(inner, _TILE)
+            parallel_rows(outer * -(-inner // _TILE), classes * width, lambda start, stop: run(*args, start, stop), 2)
+    elif table.size:
+        rows = _rows(table)
+        flat = np.empty_like(rows)
         _cross_entropy_rows_backward(
-            rows, index, w, g, top, log_total, dx, ignore_index, label_smoothing, weight_sum
+            rows, index, w, g, top, log_total, flat, ignore_index, label_smoothing, weight_sum
         )
-    if logits.ndim > 2:
-        moved = (logits.shape[0], *logits.shape[2:], classes)
-        dx = np.ascontiguousarray(np.moveaxis(dx.reshape(moved), -1, 1))
+        dx[...] = flat.reshape(outer, inner, classes).swapaxes(1, 2)
     return dx.reshape(logits.shape).astype(logits.dtype, copy=False)
 
 

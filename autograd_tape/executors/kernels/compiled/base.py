@@ -284,7 +284,26 @@ def _largest8(row):
     return i8(m ^ ((m >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF))).view(f8)
 
 
+def _least4(row):
+    bits = row.view(i4)
+    m = i4(2147483647)
+    for i in range(bits.size):
+        b = bits[i]
+        m = min(m, b ^ ((b >> i4(31)) & i4(0x7FFFFFFF)))
+    return i4(m ^ ((m >> i4(31)) & i4(0x7FFFFFFF))).view(f4)
+
+
+def _least8(row):
+    bits = row.view(i8)
+    m = i8(9223372036854775807)
+    for i in range(bits.size):
+        b = bits[i]
+        m = min(m, b ^ ((b >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF)))
+    return i8(m ^ ((m >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF))).view(f8)
+
+
 largest = _by_type(_largest4, _largest8)
+least = _by_type(_least4, _least8)
 
 
 # Sums over rows of any length: short runs in the array's precision (SIMD), added up in double precision.

@@ -73,74 +73,65 @@ def col2im(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
                             xs[s * sw] += ys[s]
 
 
+# Depthwise convolution works on a padded plane as one flat vector: with windows at every position (stride 1) a tap is one
+# shift of it, so the inner loops are long and branch-free.  The few positions computed in vain, at the ends of rows and
+# between strides, cost less than short loops with limits.
+
+
 @kernel("r3 r3 w3 i i i i i i i i i")
 def depthwise(x, w, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
     """Planes [start, stop) of ``y``; plane p of n * channels * multiplier reads plane p // multiplier of ``x``."""
-    T = x.dtype.type
     height, width, oh, ow = x.shape[1], x.shape[2], y.shape[1], y.shape[2]
     filters, kh, kw = w.shape
+    wide = width + 2 * pw
+    span = (oh - 1) * sh * wide + (ow - 1) * sw + 1
+    padded = np.zeros((height + 2 * ph) * wide, x.dtype)
+    total = np.empty(span, x.dtype)
     for p in range(start, stop):
-        source, taps = x[p // multiplier], w[p % filters]
+        if p == start or p % multiplier == 0:
+            for r in range(height):
+                first = (r + ph) * wide + pw
+                padded[first : first + width] = x[p // multiplier, r]
+        total[:] = 0
+        for i in range(kh):
+            for j in range(kw):
+                t = w[p % filters, i, j]
+                first = i * dh * wide + j * dw
+                xs = padded[first : first + span]
+                for q in range(total.size):
+                    total[q] += t * xs[q]
         for r in range(oh):
-            ys = y[p, r]
-            ys[:] = T(0)
-            for i in range(kh):
-                row = r * sh - ph + i * dh
-                if row < 0 or row >= height:
-                    continue
-                for j in range(kw):
-                    shift = j * dw - pw
-                    low = min(ow, max(0, (sw - 1 - shift) // sw))
-                    high = max(low, min(ow, (width - shift + sw - 1) // sw))
-                    if high == low:
-                        continue
-                    t = taps[i, j]
-                    inner = ys[low:high]
-                    first = low * sw + shift
-                    if sw == 1:
-                        xs = source[row, first : first + inner.size]
-                        for s in range(inner.size):
-                            inner[s] += t * xs[s]
-                    else:
-                        xs = source[row, first:]
-                        for s in range(inner.size):
-                            inner[s] += t * xs[s * sw]
+            ts, ys = total[r * sh * wide :], y[p, r]
+            for s in range(ow):
+                ys[s] = ts[s * sw]
 
 
 @kernel("r3 r3 w3 i i i i i i i i i")
 def depthwise_dx(grad, w, dx, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
     """Planes [start, stop) of ``dx``, each from ``multiplier`` planes of ``grad``."""
-    T = dx.dtype.type
     height, width, oh, ow = dx.shape[1], dx.shape[2], grad.shape[1], grad.shape[2]
     filters, kh, kw = w.shape
+    wide = width + 2 * pw
+    span = (oh - 1) * sh * wide + (ow - 1) * sw + 1
+    padded = np.empty((height + 2 * ph) * wide, dx.dtype)
+    spread = np.zeros(span, dx.dtype)
     for p in range(start, stop):
-        target = dx[p]
-        target[:] = T(0)
+        padded[:] = 0
         for q in range(p * multiplier, (p + 1) * multiplier):
-            taps = w[q % filters]
             for r in range(oh):
-                gs = grad[q, r]
-                for i in range(kh):
-                    row = r * sh - ph + i * dh
-                    if row < 0 or row >= height:
-                        continue
-                    for j in range(kw):
-                        shift = j * dw - pw
-                        low = min(ow, max(0, (sw - 1 - shift) // sw))
-                        high = max(low, min(ow, (width - shift + sw - 1) // sw))
-                        if high == low:
-                            continue
-                        t = taps[i, j]
-                        inner = gs[low:high]
-                        first = low * sw + shift
-                        if sw == 1:
-                            xs = target[row, first : first + inner.size]
-                            for s in range(inner.size):
-                                xs[s] += t * inner[s]
-                        else:
-                            xs = target[row, first:]
-                            for s in range(inner.size):
-                                xs[s * sw] += t * inner[s]
+                gs, line = grad[q, r], spread[r * sh * wide :]
+                for s in range(ow):
+                    line[s * sw] = gs[s]
+            for i in range(kh):
+                for j in range(kw):
+                    t = w[q % filters, i, j]
+                    first = i * dh * wide + j * dw
+                    xs = padded[first : first + span]
+                    for s in range(spread.size):
+                        xs[s] += t * spread[s]
+        for r in range(height):
+            first = (r + ph) * wide + pw
+            dx[p, r, :] = padded[first : first + width]
 
 
 @kernel("r3 r3 w3 i i i i i i i i i i", REORDER)
@@ -149,31 +140,32 @@ def depthwise_dw(grad, x, dw_out, n, multiplier, sh, sw, ph, pw, dh, dw, start, 
     T = x.dtype.type
     height, width, oh, ow = x.shape[1], x.shape[2], grad.shape[1], grad.shape[2]
     filters, kh, kw = dw_out.shape
+    wide = width + 2 * pw
+    span = (oh - 1) * sh * wide + (ow - 1) * sw + 1
+    padded = np.zeros((height + 2 * ph) * wide, x.dtype)
+    spread = np.zeros(span, x.dtype)
+    total = np.empty((kh, kw), np.float64)
     for f in range(start, stop):
+        total[:] = 0.0
+        for sample in range(n):
+            q = sample * filters + f
+            for r in range(height):
+                first = (r + ph) * wide + pw
+                padded[first : first + width] = x[q // multiplier, r]
+            for r in range(oh):
+                gs, line = grad[q, r], spread[r * sh * wide :]
+                for s in range(ow):
+                    line[s * sw] = gs[s]
+            for i in range(kh):
+                for j in range(kw):
+                    first = i * dh * wide + j * dw
+                    for begin in range(0, span, 4096):
+                        gs = spread[begin : begin + 4096]
+                        xs = padded[first + begin : first + begin + gs.size]
+                        part = T(0)
+                        for s in range(gs.size):
+                            part += gs[s] * xs[s]
+                        total[i, j] += np.float64(part)
         for i in range(kh):
             for j in range(kw):
-                shift = j * dw - pw
-                low = min(ow, max(0, (sw - 1 - shift) // sw))
-                high = max(low, min(ow, (width - shift + sw - 1) // sw))
-                total = 0.0
-                if high > low:
-                    first = low * sw + shift
-                    for sample in range(n):
-                        q = sample * filters + f
-                        source = x[q // multiplier]
-                        for r in range(oh):
-                            row = r * sh - ph + i * dh
-                            if row < 0 or row >= height:
-                                continue
-                            gs = grad[q, r, low:high]
-                            part = T(0)
-                            if sw == 1:
-                                xs = source[row, first : first + gs.size]
-                                for s in range(gs.size):
-                                    part += gs[s] * xs[s]
-                            else:
-                                xs = source[row, first:]
-                                for s in range(gs.size):
-                                    part += gs[s] * xs[s * sw]
-                            total += np.float64(part)
-                dw_out[f, i, j] = T(total)
+                dw_out[f, i, j] = T(total[i, j])

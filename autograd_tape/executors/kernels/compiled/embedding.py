@@ -18,3 +18,13 @@ def add_rows(target, index, rows, start, stop):
 def add_elements(target, index, values):
     for i in range(index.size):
         target[index[i]] += values[i]
+
+
+@kernel("w3 q3 r3 i i")
+def scatter_add(out, index, source, start, stop):
+    """``out[o, index[o, k, i], i] += source[o, k, i]`` for o in [start, stop)."""
+    for o in range(start, stop):
+        for k in range(index.shape[1]):
+            ks, ss = index[o, k], source[o, k]
+            for i in range(ks.size):
+                out[o, ks[i], i] += ss[i]

@@ -203,3 +203,79 @@ def cross_entropy_backward(x, target, weight, grad, top, log_total, dx, ignore, 
                 for i in range(ds.size):
                     ds[i] -= g * rest
         ds[t] -= g * hit
+
+
+@kernel("r3 q2 r1 w2 w2 w2 i s i i", REORDER)
+def cross_entropy_middle(x, target, weight, loss, top, log_total, ignore, smoothing, start, stop):
+    """``cross_entropy`` for (outer, classes, inner) logits; items are (outer, tile) pairs as in ``softmax_middle``."""
+    T = x.dtype.type
+    classes, inner = x.shape[1], x.shape[2]
+    tiles = (inner + TILE - 1) // TILE
+    weighted = weight.size > 0
+    spread = np.empty(TILE, x.dtype)
+    for item in range(start, stop):
+        outer, a = item // tiles, (item % tiles) * TILE
+        b = min(a + TILE, inner)
+        ms, ts, ls, us = top[outer, a:b], log_total[outer, a:b], loss[outer, a:b], spread[: b - a]
+        ms[:] = x[outer, 0, a:b]
+        ts[:] = T(0)
+        us[:] = T(0)
+        for c in range(classes):
+            xs = x[outer, c, a:b]
+            for i in range(ms.size):
+                ms[i] = xs[i] if xs[i] > ms[i] else ms[i]
+        for c in range(classes):
+            xs = x[outer, c, a:b]
+            for i in range(ts.size):
+                ts[i] += exp_(xs[i] - ms[i])
+        for i in range(ts.size):
+            ts[i] = math.log(ts[i])
+        if smoothing > 0.0:
+            for c in range(classes):
+                xs = x[outer, c, a:b]
+                w = weight[c] if weighted else T(1)
+                for i in range(us.size):
+                    z = xs[i] - ms[i]
+                    us[i] += (ts[i] - z) * w
+        for i in range(ls.size):
+            t = target[outer, a + i]
+            if t == ignore:
+                ls[i] = T(0)
+                continue
+            value = -((x[outer, t, a + i] - ms[i]) - ts[i])
+            if weighted:
+                value *= weight[t]
+            if smoothing > 0.0:
+                value = T(1.0 - smoothing) * value + T(smoothing / classes) * us[i]
+            ls[i] = value
+
+
+@kernel("r3 q2 r1 r2 r2 r2 w3 i s s i i", REORDER)
+def cross_entropy_middle_backward(x, target, weight, grad, top, log_total, dx, ignore, smoothing, weight_sum, start, stop):
+    T = x.dtype.type
+    classes, inner = x.shape[1], x.shape[2]
+    tiles = (inner + TILE - 1) // TILE
+    weighted = weight.size > 0
+    rest = T(smoothing / classes)
+    scales = np.empty(TILE, x.dtype)
+    for item in range(start, stop):
+        outer, a = item // tiles, (item % tiles) * TILE
+        b = min(a + TILE, inner)
+        ms, ts, gs, ss = top[outer, a:b], log_total[outer, a:b], grad[outer, a:b], scales[: b - a]
+        for i in range(ss.size):
+            t = target[outer, a + i]
+            hit = T(0) if t == ignore else T(1.0 - smoothing) * (weight[t] if weighted else T(1))
+            ss[i] = gs[i] * (hit + rest * T(weight_sum))
+        for c in range(classes):
+            xs, ds = x[outer, c, a:b], dx[outer, c, a:b]
+            w = rest * weight[c] if weighted else rest
+            for i in range(ds.size):
+                z = xs[i] - ms[i]
+                ds[i] = exp_(z - ts[i]) * ss[i] - gs[i] * w
+        for i in range(ss.size):
+            t = target[outer, a + i]
+            if t == ignore:
+                for c in range(classes):
+                    dx[outer, c, a + i] = T(0)
+            else:
+                dx[outer, t, a + i] -= gs[i] * (T(1.0 - smoothing) * (weight[t] if weighted else T(1)))
