@@ -6,11 +6,27 @@ from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES
+from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, scalar_dtype
 from ..errors import UnsupportedDTypeError
 from ..tensor import TensorRef
 
 _CATEGORY_NAMES = {"bool": BOOL, "int": INTEGER, "float": FLOATING, "complex": COMPLEX}
+
+
+C_TYPE_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
+                "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+                "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+"""What PyTorch's messages call the C++ types."""
+
+
+def category(value: Any) -> int:
+    """The promotion category of a tensor or number."""
+    return value._k.dtype.category if isinstance(value, TensorRef) else scalar_dtype(value).category
+
+
+def scalar_like(value: Any) -> bool:
+    """Whether `value` is a number, which a commutative operation also takes first."""
+    return isinstance(value, (int, float, complex, np.generic))
 
 
 def away(x: np.ndarray, kinks: Sequence[float], distance: float = 0.1) -> np.ndarray:

@@ -1,0 +1,595 @@
+"""Comparisons, logical and bitwise operations, tests of elements, and selection by masks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
+from ..errors import AutogradError, UnsupportedDTypeError
+from ..tensor import TensorRef
+from ._record import op
+from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
+from .pointwise import broadcast_shapes
+
+
+# -- comparisons --------------------------------------------------------------------------------------------------------
+
+
+@op("eq(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, dtypes="float int bool half")
+class eq:
+    """Whether elements are equal.
+
+    >>> torch.eq(torch.tensor([1., 2., 3.]), 2)
+    tensor([False,  True, False])
+    """
+
+    numpy = np.equal
+    mindspore = "ops.Equal"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+
+@op("ne(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="not_equal", dtypes="float int bool half")
+class ne:
+    """Whether elements differ.
+
+    >>> torch.ne(torch.tensor([1., 2., 3.]), 2)
+    tensor([ True, False,  True])
+    """
+
+    numpy = np.not_equal
+    mindspore = "ops.NotEqual"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+
+@op("lt(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="less", dtypes="float int bool half")
+class lt:
+    """Whether input is less than other.
+
+    >>> torch.lt(torch.tensor([1., 2., 3.]), 2)
+    tensor([ True, False, False])
+    """
+
+    numpy = np.less
+    mindspore = "ops.Less"
+    check = takes("bool int float", "lt_cpu")
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"lt_cpu\" not implemented for 'ComplexFloat'"
+
+@op("le(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="less_equal", dtypes="float int bool half")
+class le:
+    """Whether input is less than or equal to other.
+
+    >>> torch.le(torch.tensor([1., 2., 3.]), 2)
+    tensor([ True,  True, False])
+    """
+
+    numpy = np.less_equal
+    mindspore = "ops.LessEqual"
+    check = takes("bool int float", "le_cpu")
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"le_cpu\" not implemented for 'ComplexFloat'"
+
+@op("gt(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="greater", dtypes="float int bool half")
+class gt:
+    """Whether input is greater than other.
+
+    >>> torch.gt(torch.tensor([1., 2., 3.]), 2)
+    tensor([False, False,  True])
+    """
+
+    numpy = np.greater
+    mindspore = "ops.Greater"
+    check = takes("bool int float", "gt_cpu")
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"gt_cpu\" not implemented for 'ComplexFloat'"
+
+@op("ge(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="greater_equal", dtypes="float int bool half")
+class ge:
+    """Whether input is greater than or equal to other.
+
+    >>> torch.ge(torch.tensor([1., 2., 3.]), 2)
+    tensor([False,  True,  True])
+    """
+
+    numpy = np.greater_equal
+    mindspore = "ops.GreaterEqual"
+    check = takes("bool int float", "ge_cpu")
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"ge_cpu\" not implemented for 'ComplexFloat'"
+
+def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    with np.errstate(all="ignore"):
+        close = np.isfinite(input) & np.isfinite(other) & (np.abs(input - other) <= atol + np.abs(rtol * other))
+        close = close | (input == other)
+    return close | np.isnan(input) & np.isnan(other) if equal_nan else close
+
+
+@op("isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", result="bool", out=False,
+    broadcasts=True, dtypes="float int")
+class isclose:
+    """Whether |input - other| <= atol + rtol * |other|.
+
+    >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1., 2.1]))
+    tensor([ True, False])
+    """
+
+    def numpy(input, other, rtol, atol, equal_nan):
+        if input.dtype.kind in "biu":
+            input, other = input.astype(np.float64), other.astype(np.float64)
+        return _isclose(input, other, rtol, atol, equal_nan)
+
+    def compose(F, input, other, rtol, atol, equal_nan):
+        close = F.isfinite(input) & F.isfinite(other) & (F.abs(input - other) <= F.abs(other * rtol) + atol) | (input == other)
+        return close | F.isnan(input) & F.isnan(other) if equal_nan else close
+
+    shape = broadcast_shapes
+
+    def check(input, other, rtol, atol, equal_nan):
+        if input._k.dtype is not other._k.dtype:
+            names = [SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (input, other)]
+            raise AutogradError(f"{names[0]} did not match {names[1]}", remedy="convert one of them")
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            if value < 0:
+                raise AutogradError(f"{name} must be greater than or equal to zero, but got {value:g}")
+
+    def samples(rng):
+        x = rng.standard_normal((2, 3))
+        yield x, x + np.array([0, 1e-7, 1e-3])
+        yield np.array([np.nan, np.inf, 1.0]), np.array([np.nan, np.inf, 1.0]), 0.0, 0.0, True
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, int)), RuntimeError, "Float did not match Long"
+
+
+@op("allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Any", out=False)
+class allclose:
+    """Whether all elements are close, as a bool.
+
+    >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 2.1]))
+    False
+    """
+
+    def function(F, input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+        return bool(F.isclose(input, other, rtol, atol, equal_nan)._data.all())
+
+    def samples(rng): yield np.ones(3), np.ones(3)
+
+
+@op("equal(Tensor input, Tensor other) -> Any", out=False)
+class equal:
+    """Whether two tensors have one shape and the same elements, as a bool.
+
+    >>> torch.equal(torch.tensor([1., 2.]), torch.tensor([1., 2.]))
+    True
+    """
+
+    def function(F, input, other): return input.shape == other.shape and bool(F.eq(input, other)._data.all())
+    def samples(rng): yield np.ones(3), np.ones(3)
+
+
+# -- tests of elements --------------------------------------------------------------------------------------------------
+
+
+def _equals(value: float) -> Any:
+    return lambda input: np.equal(input, value) if input.dtype.kind in "fV" else np.zeros(input.shape, bool)
+
+
+def _signbit(input: Any) -> Any:
+    return np.signbit(input) if input.dtype.kind in "fV" else np.less(input, 0)
+
+
+def _real_only(error: AutogradError) -> Any:
+    def check(input: Any) -> None:
+        if category(input) == COMPLEX:
+            raise error
+
+    return check
+
+
+@op("isnan(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isnan:
+    """Whether elements are NaN.
+
+    >>> torch.isnan(torch.tensor([1., float("nan")]))
+    tensor([False,  True])
+    """
+
+    numpy = np.isnan
+    mindspore = "ops.IsNan"
+    def compose(F, input): return input != input
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("isinf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isinf:
+    """Whether elements are infinite.
+
+    >>> torch.isinf(torch.tensor([1., float("-inf")]))
+    tensor([False,  True])
+    """
+
+    numpy = np.isinf
+    def compose(F, input): return F.abs(input) == math.inf
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("isfinite(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isfinite:
+    """Whether elements are neither infinite nor NaN.
+
+    >>> torch.isfinite(torch.tensor([1., float("nan")]))
+    tensor([ True, False])
+    """
+
+    numpy = np.isfinite
+    mindspore = "ops.IsFinite"
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("isposinf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
+class isposinf:
+    """Whether elements are plus infinity.
+
+    >>> torch.isposinf(torch.tensor([float("inf"), float("-inf")]))
+    tensor([ True, False])
+    """
+
+    numpy = _equals(np.inf)
+    def compose(F, input): return input == math.inf
+    check = _real_only(AutogradError("isposinf does not support complex inputs."))
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+    def errors(rng):
+        yield (np.ones(2, complex),), RuntimeError, "isposinf does not support complex inputs."
+
+@op("isneginf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
+class isneginf:
+    """Whether elements are minus infinity.
+
+    >>> torch.isneginf(torch.tensor([float("inf"), float("-inf")]))
+    tensor([False,  True])
+    """
+
+    numpy = _equals(-np.inf)
+    def compose(F, input): return input == -math.inf
+    check = _real_only(AutogradError("isneginf does not support complex inputs."))
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("signbit(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
+class signbit:
+    """Whether the sign bit is set, as it is in -0.
+
+    >>> torch.signbit(torch.tensor([1., -0.]))
+    tensor([False,  True])
+    """
+
+    numpy = _signbit
+    def compose(F, input): return F.copysign(input * 0 + 1, input) < 0
+    check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."))
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+    def errors(rng):
+        yield (np.ones(2, complex),), NotImplementedError, "signbit is not implemented for complex tensors."
+
+@op("isreal(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isreal:
+    """Whether elements have no imaginary part.
+
+    >>> torch.isreal(torch.tensor([1+1j, 2+0j]))
+    tensor([False,  True])
+    """
+
+    numpy = np.isreal
+    def compose(F, input): return input == input.real if input.dtype.kind == "c" else F.isnan(input) | (input == input)
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+
+# -- logical and bitwise operations -------------------------------------------------------------------------------------
+
+
+@op("logical_and(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+    dtypes="float int bool half")
+class logical_and:
+    """Whether both elements are true (not zero).
+
+    >>> torch.logical_and(torch.tensor([1, 0]), torch.tensor([2., 0.]))
+    tensor([ True, False])
+    """
+
+    numpy = np.logical_and
+    mindspore = "ops.LogicalAnd"
+    shape = broadcast_shapes
+    samples = integer_pairs(-1, 2)
+
+    def errors(rng):
+        yield (np.ones(2), 1), TypeError, "logical_and(): argument 'other' (position 2) must be Tensor, not int"
+
+@op("logical_or(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+    dtypes="float int bool half")
+class logical_or:
+    """Whether one of two elements is true (not zero).
+
+    >>> torch.logical_or(torch.tensor([1, 0]), torch.tensor([2., 0.]))
+    tensor([ True, False])
+    """
+
+    numpy = np.logical_or
+    mindspore = "ops.LogicalOr"
+    shape = broadcast_shapes
+    samples = integer_pairs(-1, 2)
+
+@op("logical_xor(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+    dtypes="float int bool half")
+class logical_xor:
+    """Whether exactly one of two elements is true (not zero).
+
+    >>> torch.logical_xor(torch.tensor([1, 0]), torch.tensor([2., 0.]))
+    tensor([False, False])
+    """
+
+    numpy = np.logical_xor
+    mindspore = "ops.LogicalXor"
+    shape = broadcast_shapes
+    samples = integer_pairs(-1, 2)
+
+@op("logical_not(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", inplace=True, dtypes="float int bool half")
+class logical_not:
+    """Whether elements are false (zero).
+
+    >>> torch.logical_not(torch.tensor([1, 0]))
+    tensor([False,  True])
+    """
+
+    numpy = np.logical_not
+    mindspore = "ops.LogicalNot"
+    def samples(rng): yield (rng.integers(-1, 2, (2, 3)),)
+
+
+@op("bitwise_and(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    inplace=True, dtypes="int bool")
+class bitwise_and:
+    """Bitwise and; logical for bool.
+
+    >>> torch.bitwise_and(torch.tensor([5, 3]), 6)
+    tensor([4, 2])
+    """
+
+    numpy = np.bitwise_and
+    mindspore = "ops.BitwiseAnd"
+    check = takes("bool int", "bitwise_and_cpu")
+    samples = integer_pairs(number=3)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_and_cpu\" not implemented for 'Float'"
+
+@op("bitwise_or(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    inplace=True, dtypes="int bool")
+class bitwise_or:
+    """Bitwise or; logical for bool.
+
+    >>> torch.bitwise_or(torch.tensor([5, 3]), 6)
+    tensor([7, 7])
+    """
+
+    numpy = np.bitwise_or
+    mindspore = "ops.BitwiseOr"
+    check = takes("bool int", "bitwise_or_cpu")
+    samples = integer_pairs(number=3)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_or_cpu\" not implemented for 'Float'"
+
+@op("bitwise_xor(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    inplace=True, dtypes="int bool")
+class bitwise_xor:
+    """Bitwise exclusive or; logical for bool.
+
+    >>> torch.bitwise_xor(torch.tensor([5, 3]), 6)
+    tensor([3, 5])
+    """
+
+    numpy = np.bitwise_xor
+    mindspore = "ops.BitwiseXor"
+    check = takes("bool int", "bitwise_xor_cpu")
+    samples = integer_pairs(number=3)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_xor_cpu\" not implemented for 'Float'"
+
+@op("bitwise_not(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, dtypes="int bool")
+class bitwise_not:
+    """Bitwise complement; logical for bool.
+
+    >>> torch.bitwise_not(torch.tensor([0, 5]))
+    tensor([-1, -6])
+    """
+
+    numpy = np.invert
+    mindspore = "ops.Invert"
+    def compose(F, input): return F.logical_not(input) if input.dtype.kind == "b" else -input - 1
+    check = takes("bool int", "bitwise_not_cpu")
+    def samples(rng): yield (rng.integers(-9, 9, (2, 3)),)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32),), NotImplementedError, "\"bitwise_not_cpu\" not implemented for 'Float'"
+
+
+@op("bitwise_left_shift(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True, inplace=True, dtypes="int")
+class bitwise_left_shift:
+    """Bits moved up by `other` places; 0 beyond the width.
+
+    >>> torch.bitwise_left_shift(torch.tensor([1, 3]), 2)
+    tensor([ 4, 12])
+    """
+
+    numpy = np.left_shift
+    mindspore = "ops.LeftShift"
+    check = takes("int", "lshift_cpu")
+    samples = integer_pairs(0, 5, number=2)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), 1), NotImplementedError, "\"lshift_cpu\" not implemented for 'Float'"
+
+@op("bitwise_right_shift(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True, inplace=True, dtypes="int")
+class bitwise_right_shift:
+    """Bits moved down by `other` places, keeping the sign.
+
+    >>> torch.bitwise_right_shift(torch.tensor([1, 3]), 2)
+    tensor([0, 0])
+    """
+
+    numpy = np.right_shift
+    mindspore = "ops.RightShift"
+    check = takes("int", "rshift_cpu")
+    samples = integer_pairs(0, 5, number=2)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), 1), NotImplementedError, "\"rshift_cpu\" not implemented for 'Float'"
+
+@op("gcd(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    inplace=True, dtypes="int")
+class gcd:
+    """The greatest common divisor.
+
+    >>> torch.gcd(torch.tensor([12, 7]), torch.tensor([18, 14]))
+    tensor([6, 7])
+    """
+
+    numpy = np.gcd
+    mindspore = "ops.Gcd"
+    check = takes("int", "gcd_cpu")
+    samples = integer_pairs()
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"gcd_cpu\" not implemented for 'Float'"
+
+
+@op("lcm(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    inplace=True, dtypes="int")
+class lcm:
+    """The least common multiple.
+
+    >>> torch.lcm(torch.tensor([4, 7]), torch.tensor([6, 14]))
+    tensor([12, 14])
+    """
+
+    numpy = np.lcm
+    mindspore = "ops.Lcm"
+    check = takes("int", "lcm_cpu")
+    samples = integer_pairs()
+
+
+# -- selection by masks -------------------------------------------------------------------------------------------------
+
+
+def _where_meta(condition: Any, input: Any, other: Any) -> Any:
+    from ..executors.meta import meta_array
+
+    return meta_array(broadcast_shapes(condition.shape, input.shape, other.shape), input.dtype)
+
+
+@op("where(Mask condition, Operand input=None, Operand other=None) -> Tensor", promotion="promote", result="same", quiet="all",
+    broadcasts=True, dtypes="float int bool half")
+class where:
+    """input where condition is true, other elsewhere; with the condition alone, the indices of what is true.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1., 2.]), 0.)
+    tensor([1., 0.])
+    """
+
+    numpy = np.where
+    meta = _where_meta
+    def mindspore(ms, condition, input, other): return ms.ops.Select()(*ms.ops.broadcast_to_common(condition, input, other))
+
+    def redirect(condition, input, other): return ("nonzero", (condition, True)) if input is None and other is None else None
+    def method(F, input, condition, other): return F.where(condition, input, other)
+
+    def check(condition, input, other):
+        if condition._k.dtype.name not in ("bool", "uint8"):
+            raise AutogradError("where expected condition to be a boolean tensor, but got a tensor with dtype "
+                                f"{SCALAR_TYPE_NAMES[condition._k.dtype.name]}", remedy="compare it with something")
+
+    def vjp_input(F, grad, condition): return F.where(condition, grad, 0)
+    def vjp_other(F, grad, condition): return F.masked_fill(grad, condition, 0)
+
+    def samples(rng):
+        yield rng.random((2, 3)) > 0.5, rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.random((2, 1)) > 0.5, rng.standard_normal((4, 1, 3)), rng.standard_normal(3)
+        yield rng.random((2, 3)) > 0.5, rng.standard_normal((2, 1)), 2.0
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2), np.ones(2)), RuntimeError, (
+            "where expected condition to be a boolean tensor, but got a tensor with dtype Float")
+
+
+def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
+        value = np.asarray(value).astype(input.dtype)
+    return np.where(mask, value, input)
+
+
+@op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True, out=False,
+    dtypes="float int bool half")
+class masked_fill:
+    """input with `value`, a number or 0-dim tensor, where the mask is true.
+
+    >>> torch.masked_fill(torch.tensor([1., 2.]), torch.tensor([True, False]), -1.)
+    tensor([-1.,  2.])
+    """
+
+    numpy = _masked_fill
+    def compose(F, input, mask, value): return F.where(mask, value, input)
+    def meta(input, mask, value): return _where_meta(mask, input, input)
+
+    def check(input, mask, value):
+        if mask._k.dtype.category != BOOL:
+            raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {C_TYPE_NAMES[mask._k.dtype.name]}",
+                                remedy="compare it with something")
+        if isinstance(value, TensorRef) and value.ndim:
+            raise AutogradError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                                f"{value.ndim} dimension(s).", remedy="use where")
+        if isinstance(value, complex) and category(input) < COMPLEX:
+            raise AutogradError(f"value cannot be converted to type {C_TYPE_NAMES[input._k.dtype.name]} without overflow")
+
+    def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
+    def vjp_value(F, grad, mask): return F.where(mask, grad, 0)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.random((2, 3)) > 0.5, 1.5
+        yield rng.standard_normal((2, 3)), np.array([True, False, True]), rng.standard_normal(())
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32), 1), RuntimeError, (
+            "masked_fill_ only supports boolean masks, but got mask with dtype float")
+        yield (np.ones(2), np.array([True, False]), np.ones(1)), RuntimeError, (
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 dimension(s).")

@@ -1,0 +1,650 @@
+"""Elementary functions: roots, exponentials, logarithms, trigonometric and hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import COMPLEX
+from ..errors import AutogradError
+from ..executors.kernels import elementwise as fused
+from ..executors.kernels._compile import state
+from ._record import op
+from ._samples import domain, pairs, takes
+from .pointwise import broadcast_shapes
+
+_LN2, _LN10 = math.log(2), math.log(10)
+
+
+def _exp(input: Any) -> Any:
+    return np.exp(input) if input.size < state.cheap or input.dtype.kind == "c" else fused.exp(input)
+
+
+def _tanh(input: Any) -> Any:
+    return np.tanh(input) if input.size < state.cheap or input.dtype.kind == "c" else fused.tanh(input)
+
+
+def _sigmoid(input: Any) -> Any:
+    if input.size < state.fused or input.dtype.kind == "c":
+        with np.errstate(over="ignore"):
+            return np.reciprocal(1 + np.exp(-input))
+    return fused.sigmoid(input)
+
+
+# -- roots, exponentials, logarithms ----------------------------------------------------------------------------------
+
+
+@op("sqrt(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class sqrt:
+    """The square root.
+
+    >>> torch.sqrt(torch.tensor([1., 4.]))
+    tensor([1., 2.])
+    """
+
+    numpy = np.sqrt
+    mindspore = "ops.Sqrt"
+    def vjp(F, grad, result): return grad / (result * 2)
+    samples = domain(0.5, 2)
+
+
+@op("rsqrt(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class rsqrt:
+    """1 / sqrt(input).
+
+    >>> torch.rsqrt(torch.tensor([1., 4.]))
+    tensor([1.0000, 0.5000])
+    """
+
+    def numpy(input): return np.reciprocal(np.sqrt(input))
+    mindspore = "ops.Rsqrt"
+    def vjp(F, grad, result): return grad * (result * result * result * -0.5)
+    samples = domain(0.5, 2)
+
+
+@op("exp(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class exp:
+    """e to the power of each element.
+
+    >>> torch.exp(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
+
+    numpy = _exp
+    mindspore = "ops.Exp"
+    def vjp(F, grad, result): return grad * result
+    samples = domain(-2, 2)
+
+    def errors(rng):
+        yield ("a",), TypeError, "exp(): argument 'input' (position 1) must be Tensor, not str"
+
+
+@op("exp2(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.exp2",
+    dtypes="float int half")
+class exp2:
+    """2 to the power of each element.
+
+    >>> torch.exp2(torch.tensor([0., 3.]))
+    tensor([1., 8.])
+    """
+
+    numpy = np.exp2
+    def compose(F, input): return F.exp(input * _LN2)
+    def vjp(F, grad, result): return grad * (result * _LN2)
+    samples = domain(-2, 2)
+
+
+@op("expm1(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.expm1",
+    dtypes="float int half")
+class expm1:
+    """exp(input) - 1, accurate near zero.
+
+    >>> torch.expm1(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.7183])
+    """
+
+    numpy = np.expm1
+    mindspore = "ops.Expm1"
+    def vjp(F, grad, result): return grad * (result + 1)
+    samples = domain(-2, 2)
+
+
+@op("log(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class log:
+    """The natural logarithm.
+
+    >>> torch.log(torch.tensor([1., 10.]))
+    tensor([0.0000, 2.3026])
+    """
+
+    numpy = np.log
+    mindspore = "ops.Log"
+    def vjp(F, grad, input): return grad / input
+    samples = domain(0.5, 2)
+
+
+@op("log2(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class log2:
+    """The logarithm to the base 2.
+
+    >>> torch.log2(torch.tensor([1., 8.]))
+    tensor([0., 3.])
+    """
+
+    numpy = np.log2
+    def compose(F, input): return F.log(input) / _LN2
+    def vjp(F, grad, input): return grad / (input * _LN2)
+    samples = domain(0.5, 2)
+
+
+@op("log10(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class log10:
+    """The logarithm to the base 10.
+
+    >>> torch.log10(torch.tensor([1., 1000.]))
+    tensor([0., 3.])
+    """
+
+    numpy = np.log10
+    def compose(F, input): return F.log(input) / _LN10
+    def vjp(F, grad, input): return grad / (input * _LN10)
+    samples = domain(0.5, 2)
+
+
+@op("log1p(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.log1p",
+    dtypes="float int half")
+class log1p:
+    """log(1 + input), accurate near zero.
+
+    >>> torch.log1p(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
+
+    numpy = np.log1p
+    mindspore = "ops.Log1p"
+    def vjp(F, grad, input): return grad / (input + 1)
+    samples = domain(-0.5, 2)
+
+
+@op("logaddexp(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    dtypes="float half")
+class logaddexp:
+    """log(exp(input) + exp(other)) without overflow.
+
+    >>> torch.logaddexp(torch.tensor([0., 100.]), torch.tensor([0., 100.]))
+    tensor([  0.6931, 100.6931])
+    """
+
+    numpy = np.logaddexp
+    def compose(F, input, other): return F.maximum(input, other) + F.log1p(F.exp(-F.abs(input - other)))
+    check = takes("float complex", "logaddexp_cpu")
+    def vjp_input(F, grad, input, other): return grad * F.sigmoid(input - other)
+    def vjp_other(F, grad, input, other): return grad * F.sigmoid(other - input)
+    samples = pairs()
+
+    def errors(rng):
+        yield (np.array([1]), np.array([1])), NotImplementedError, "\"logaddexp_cpu\" not implemented for 'Long'"
+
+
+@op("logaddexp2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    dtypes="float half")
+class logaddexp2:
+    """log2(2 ** input + 2 ** other) without overflow.
+
+    >>> torch.logaddexp2(torch.tensor([0., 3.]), torch.tensor([0., 3.]))
+    tensor([1., 4.])
+    """
+
+    numpy = np.logaddexp2
+    def compose(F, input, other): return F.maximum(input, other) + F.log1p(F.exp2(-F.abs(input - other))) / _LN2
+    check = takes("float complex", "logaddexp2_cpu")
+    def vjp_input(F, grad, input, other): return grad * F.sigmoid((input - other) * _LN2)
+    def vjp_other(F, grad, input, other): return grad * F.sigmoid((other - input) * _LN2)
+    samples = pairs()
+
+
+def _ldexp(input: Any, other: Any) -> Any:
+    return np.multiply(input, np.power(np.asarray(other).dtype.type(2), other))
+
+
+@op("ldexp(Tensor input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    node="MulBackward0", dtypes="float int half")
+class ldexp:
+    """input * 2 ** other.
+
+    >>> torch.ldexp(torch.tensor([1., 2.]), torch.tensor([3, -1]))
+    tensor([8., 1.])
+    """
+
+    numpy = _ldexp
+    def compose(F, input, other): return input * 2 ** other
+    def vjp_input(F, grad, other): return grad * 2.0 ** other
+    def vjp_other(F, grad, result): return grad * (result * _LN2)
+    samples = pairs()
+
+
+# -- trigonometry -------------------------------------------------------------------------------------------------------
+
+
+@op("sin(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class sin:
+    """The sine.
+
+    >>> torch.sin(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8415])
+    """
+
+    numpy = np.sin
+    mindspore = "ops.Sin"
+    def vjp(F, grad, input): return grad * F.cos(input)
+    samples = domain(-2, 2)
+
+
+@op("cos(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class cos:
+    """The cosine.
+
+    >>> torch.cos(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.5403])
+    """
+
+    numpy = np.cos
+    mindspore = "ops.Cos"
+    def vjp(F, grad, input): return grad * -F.sin(input)
+    samples = domain(-2, 2)
+
+
+@op("tan(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class tan:
+    """The tangent.
+
+    >>> torch.tan(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5574])
+    """
+
+    numpy = np.tan
+    mindspore = "ops.Tan"
+    def vjp(F, grad, result): return grad * (result * result + 1)
+    samples = domain(-1, 1)
+
+
+@op("asin(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arcsin", dtypes="float int half")
+class asin:
+    """The inverse sine; NaN outside [-1, 1].
+
+    >>> torch.asin(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
+
+    numpy = np.arcsin
+    mindspore = "ops.Asin"
+    def vjp(F, grad, input): return grad * F.rsqrt(1 - input * input)
+    samples = domain(-0.8, 0.8)
+
+
+@op("acos(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arccos", dtypes="float int half")
+class acos:
+    """The inverse cosine; NaN outside [-1, 1].
+
+    >>> torch.acos(torch.tensor([0., 1.]))
+    tensor([1.5708, 0.0000])
+    """
+
+    numpy = np.arccos
+    mindspore = "ops.ACos"
+    def vjp(F, grad, input): return grad * -F.rsqrt(1 - input * input)
+    samples = domain(-0.8, 0.8)
+
+
+@op("atan(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arctan", dtypes="float int half")
+class atan:
+    """The inverse tangent.
+
+    >>> torch.atan(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
+
+    numpy = np.arctan
+    mindspore = "ops.Atan"
+    def vjp(F, grad, input): return grad / (input * input + 1)
+    samples = domain(-2, 2)
+
+
+@op("atan2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    alias="arctan2", dtypes="float int half")
+class atan2:
+    """The angle of the point (other, input), in (-pi, pi].
+
+    >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., -1.]))
+    tensor([ 0.7854, -2.3562])
+    """
+
+    numpy = np.arctan2
+    mindspore = "ops.Atan2"
+    def vjp_input(F, grad, input, other): return grad * (other / (input * input + other * other))
+    def vjp_other(F, grad, input, other): return grad * (-input / (input * input + other * other))
+    samples = pairs(0.5, 2)
+
+    def errors(rng):
+        yield (np.ones(2), 2.0), TypeError, "atan2(): argument 'other' (position 2) must be Tensor, not float"
+
+
+@op("hypot(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
+    dtypes="float half")
+class hypot:
+    """sqrt(input**2 + other**2) without overflow.
+
+    >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
+    tensor([5.])
+    """
+
+    numpy = np.hypot
+    mindspore = "ops.Hypot"
+    def compose(F, input, other): return F.sqrt(input * input + other * other)
+    check = takes("float complex", "hypot_cpu")
+    def vjp_input(F, grad, input, result): return grad * (input / result)
+    def vjp_other(F, grad, other, result): return grad * (other / result)
+    samples = pairs(0.5, 2)
+
+    def errors(rng):
+        yield (np.array([1]), np.array([1])), NotImplementedError, "\"hypot_cpu\" not implemented for 'Long'"
+
+
+def _sinc(input: Any) -> Any:
+    x = input * np.pi
+    return np.where(x == 0, 1, np.sin(x) / np.where(x == 0, 1, x))
+
+
+@op("sinc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.sinc",
+    dtypes="float int half")
+class sinc:
+    """sin(pi x) / (pi x), and 1 at zero.
+
+    >>> torch.sinc(torch.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+
+    numpy = _sinc
+    mindspore = "ops.Sinc"
+
+    def vjp(F, grad, input):
+        x = input * math.pi
+        return F.masked_fill(grad * (x * F.cos(x) - F.sin(x)) / (x * input), input == 0, 0)
+
+    samples = domain(0.2, 2)
+
+
+@op("deg2rad(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class deg2rad:
+    """Degrees as radians.
+
+    >>> torch.deg2rad(torch.tensor([180., 90.]))
+    tensor([3.1416, 1.5708])
+    """
+
+    def numpy(input): return input * input.dtype.type(math.pi / 180)
+    def compose(F, input): return input * (math.pi / 180)
+    def vjp(F, grad): return grad * (math.pi / 180)
+    samples = domain(-180, 180)
+
+
+@op("rad2deg(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class rad2deg:
+    """Radians as degrees.
+
+    >>> torch.rad2deg(torch.tensor([1.]))
+    tensor([57.2958])
+    """
+
+    def numpy(input): return input * input.dtype.type(180 / math.pi)
+    def compose(F, input): return input * (180 / math.pi)
+    def vjp(F, grad): return grad * (180 / math.pi)
+    samples = domain(-2, 2)
+
+
+# -- hyperbolic functions -----------------------------------------------------------------------------------------------
+
+
+@op("sinh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class sinh:
+    """The hyperbolic sine.
+
+    >>> torch.sinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.1752])
+    """
+
+    numpy = np.sinh
+    mindspore = "ops.Sinh"
+    def vjp(F, grad, input): return grad * F.cosh(input)
+    samples = domain(-2, 2)
+
+
+@op("cosh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class cosh:
+    """The hyperbolic cosine.
+
+    >>> torch.cosh(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.5431])
+    """
+
+    numpy = np.cosh
+    mindspore = "ops.Cosh"
+    def vjp(F, grad, input): return grad * F.sinh(input)
+    samples = domain(-2, 2)
+
+
+@op("tanh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="nn.functional.tanh",
+    dtypes="float int half")
+class tanh:
+    """The hyperbolic tangent.
+
+    >>> torch.tanh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+
+    numpy = _tanh
+    def compose(F, input):  # MindSpore's Tanh is off by 1e-4
+        e = F.expm1(F.abs(input) * -2)
+        return F.sign(input) * (-e / (e + 2))
+
+    def vjp(F, grad, result): return F.tanh_backward(grad, result)
+    samples = domain(-2, 2)
+
+
+def _tanh_backward(grad: Any, result: Any) -> Any:
+    if result.size < state.cheap or result.dtype.kind == "c":
+        return grad * (1 - result * result)
+    return fused.tanh_backward(grad, result)
+
+
+@op("tanh_backward(Tensor grad_output, Tensor result) -> Tensor", family="binary", promotion="promote", result="same", method=False,
+    namespace="_internal", out=False)
+class tanh_backward:
+    """The gradient of tanh, from its result."""
+
+    numpy = _tanh_backward
+    def compose(F, grad_output, result): return grad_output * (1 - result * result)
+    def vjp_grad_output(F, grad, result): return F.tanh_backward(grad, result)
+    def vjp_result(F, grad, grad_output, result): return grad * grad_output * (result * -2)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(-0.9, 0.9, (2, 3))
+
+
+@op("sigmoid(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
+    alias=("special.expit", "nn.functional.sigmoid"), dtypes="float int half")
+class sigmoid:
+    """1 / (1 + exp(-input)).
+
+    >>> torch.sigmoid(torch.tensor([0., 1.]))
+    tensor([0.5000, 0.7311])
+    """
+
+    numpy = _sigmoid
+    mindspore = "ops.Sigmoid"
+    def vjp(F, grad, result): return F.sigmoid_backward(grad, result)
+    samples = domain(-2, 2)
+
+
+def _sigmoid_backward(grad: Any, result: Any) -> Any:
+    if result.size < state.cheap or result.dtype.kind == "c":
+        return grad * (1 - result) * result
+    return fused.sigmoid_backward(grad, result)
+
+
+@op("sigmoid_backward(Tensor grad_output, Tensor result) -> Tensor", family="binary", promotion="promote", result="same", method=False,
+    namespace="_internal", out=False)
+class sigmoid_backward:
+    """The gradient of sigmoid, from its result."""
+
+    numpy = _sigmoid_backward
+    def compose(F, grad_output, result): return grad_output * (1 - result) * result
+    def vjp_grad_output(F, grad, result): return F.sigmoid_backward(grad, result)
+    def vjp_result(F, grad, grad_output, result): return grad * grad_output * (1 - result * 2)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3))
+
+
+@op("asinh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arcsinh", dtypes="float int half")
+class asinh:
+    """The inverse hyperbolic sine.
+
+    >>> torch.asinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
+
+    numpy = np.arcsinh
+    mindspore = "ops.Asinh"
+    def vjp(F, grad, input): return grad * F.rsqrt(input * input + 1)
+    samples = domain(-2, 2)
+
+
+@op("acosh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arccosh", dtypes="float int half")
+class acosh:
+    """The inverse hyperbolic cosine; NaN below 1.
+
+    >>> torch.acosh(torch.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
+
+    numpy = np.arccosh
+    mindspore = "ops.Acosh"
+    def vjp(F, grad, input): return grad * F.rsqrt(input * input - 1)
+    samples = domain(1.5, 3)
+
+
+@op("atanh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arctanh", dtypes="float int half")
+class atanh:
+    """The inverse hyperbolic tangent; NaN outside [-1, 1].
+
+    >>> torch.atanh(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+
+    numpy = np.arctanh
+    mindspore = "ops.Atanh"
+    def vjp(F, grad, input): return grad / (1 - input * input)
+    samples = domain(-0.8, 0.8)
+
+
+# -- complex numbers ----------------------------------------------------------------------------------------------------
+
+
+@op("conj_physical(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True)
+class conj_physical:
+    """The complex conjugate, computed.
+
+    >>> torch.conj_physical(torch.tensor([1+2j]))
+    tensor([1.-2.j])
+    """
+
+    numpy = np.conjugate
+    mindspore = "ops.Conj"
+    def vjp(F, grad): return F.conj_physical(grad)
+    samples = domain(-2, 2)
+
+
+@op("conj(Tensor input) -> Tensor", out=False)
+class conj:
+    """The complex conjugate; a real tensor itself.
+
+    >>> torch.conj(torch.tensor([1., 2.]))
+    tensor([1., 2.])
+    """
+
+    def function(F, input): return F.conj_physical(input) if input._k.dtype.category == COMPLEX else input
+    samples = domain(-2, 2)
+
+
+@op("real_part(Tensor input) -> Tensor", family="view", quiet="all", method=False, namespace="_internal", out=False, node="ViewAsRealBackward0")
+class real_part:
+    """A view of the real parts of a complex tensor."""
+
+    def numpy(input): return input.real
+    def vjp(F, grad): return grad * (1 + 0j)
+    def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
+
+
+@op("imag_part(Tensor input) -> Tensor", family="view", quiet="all", method=False, namespace="_internal", out=False, node="ViewAsRealBackward0")
+class imag_part:
+    """A view of the imaginary parts of a complex tensor."""
+
+    def numpy(input): return input.imag
+    def vjp(F, grad): return grad * 1j
+    def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
+
+
+@op("real(Tensor input) -> Tensor", method=False, out=False)
+class real:
+    """The real parts, a view; a real tensor itself.
+
+    >>> torch.real(torch.tensor([1+2j]))
+    tensor([1.])
+    """
+
+    def function(F, input): return F.real_part(input) if input._k.dtype.category == COMPLEX else input
+    samples = domain(-2, 2)
+
+
+@op("imag(Tensor input) -> Tensor", method=False, out=False)
+class imag:
+    """The imaginary parts, a view.
+
+    >>> torch.imag(torch.tensor([1+2j]))
+    tensor([2.])
+    """
+
+    def function(F, input):
+        if input._k.dtype.category != COMPLEX:
+            raise AutogradError("imag is not implemented for tensors with non-complex dtypes.", remedy="convert to a complex dtype")
+        return F.imag_part(input)
+
+    def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
+
+    def errors(rng):
+        yield (np.ones(2),), RuntimeError, "imag is not implemented for tensors with non-complex dtypes."
+
+
+def _angle(input: Any) -> Any:
+    if input.dtype.kind == "c":
+        return np.angle(input)
+    return np.where(np.isnan(input), input, np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0)))
+
+
+@op("angle(Tensor input) -> Tensor", promotion="float", dtypes="float int half")
+class angle:
+    """The angle of a complex number; 0 or pi for real numbers.
+
+    >>> torch.angle(torch.tensor([-1., 1.]))
+    tensor([3.1416, 0.0000])
+    """
+
+    numpy = _angle
+    def compose(F, input): return F.where(F.isnan(input), input, F.where(input < 0, input * 0 + math.pi, input * 0))
+    shape = broadcast_shapes
+    def vjp(F, grad, input): return F.zero_gradient(grad) if not is_complex(input) else grad * 1j * input / F.square(F.abs(input))
+    samples = domain(-2, 2, kinks=(0,))
+
+
+def is_complex(x: Any) -> bool:
+    """Whether a tensor or buffer is complex."""
+    return (x._k.np if hasattr(x, "_k") else x.dtype).kind == "c"

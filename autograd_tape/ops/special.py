@@ -1,0 +1,543 @@
+"""Special functions, and element-wise operations on the representation of numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
+from ..errors import AutogradError, UnsupportedDTypeError
+from ..executors.kernels import elementwise as fused
+from ._record import op
+from ._samples import category, domain, pairs, takes
+from .pointwise import broadcast_shapes
+
+_2_SQRTPI = 2 / math.sqrt(math.pi)
+
+
+# -- error functions ----------------------------------------------------------------------------------------------------
+
+
+@op("erf(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erf",
+    dtypes="float int half")
+class erf:
+    """The error function.
+
+    >>> torch.erf(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8427])
+    """
+
+    numpy = fused.erf
+    mindspore = "ops.Erf"
+    def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * _2_SQRTPI)
+    samples = domain(-2, 2)
+
+
+@op("erfc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfc",
+    dtypes="float int half")
+class erfc:
+    """1 - erf(input), accurate for large input.
+
+    >>> torch.erfc(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.1573])
+    """
+
+    numpy = fused.erfc
+    mindspore = "ops.Erfc"
+    def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * -_2_SQRTPI)
+    samples = domain(-2, 2)
+
+
+def _erfinv(input: Any) -> Any:
+    """Giles' approximation ("Approximating the erfinv function", 2010) polished by two Newton steps on erfc."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        w = -np.log((1 - x) * (1 + x))
+        near, far = w - 2.5, np.sqrt(np.where(w < 5, 5, w)) - 3
+        p = np.where(w < 5, np.polyval((2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+                                        -0.00417768164, 0.246640727, 1.50140941), near),
+                     np.polyval((-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+                                 0.00943887047, 1.00167406, 2.83297682), far))
+        y = p * x
+        for _ in range(2):
+            # In the tail erf(y) - x would cancel, so the residual is taken of the complements.
+            residual = np.where(np.abs(x) < 0.5, fused.erf(y) - x, np.sign(x) * ((1 - np.abs(x)) - fused.erfc(np.abs(y))))
+            y = y - residual / (_2_SQRTPI * np.exp(-y * y))
+    y = np.where(np.abs(x) == 1, np.copysign(np.inf, x), np.where(np.abs(x) < 1, y, np.nan))
+    return y.astype(input.dtype)
+
+
+@op("erfinv(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfinv",
+    dtypes="float int half")
+class erfinv:
+    """The inverse of erf; infinite at -1 and 1, NaN outside.
+
+    >>> torch.erfinv(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+
+    numpy = _erfinv
+    mindspore = "ops.Erfinv"
+    def vjp(F, grad, result): return grad * (F.exp(result * result) / _2_SQRTPI)
+    samples = domain(-0.8, 0.8)
+
+
+@op("ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    dtypes="float int half")
+class ndtr:
+    """The normal distribution function.
+
+    >>> torch.special.ndtr(torch.tensor([0., 1.]))
+    tensor([0.5000, 0.8413])
+    """
+
+    def numpy(input): return fused.erfc(input * input.dtype.type(-math.sqrt(0.5))) * input.dtype.type(0.5)
+    def compose(F, input): return F.erfc(input * -math.sqrt(0.5)) * 0.5
+    def vjp(F, grad, input): return grad * (F.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi)))
+    samples = domain(-2, 2)
+
+
+# -- the gamma family ---------------------------------------------------------------------------------------------------
+
+# B_2k / (2k (2k - 1)) of Stirling's series, and B_2k / 2k of its derivative (Abramowitz and Stegun 6.1.41, 6.3.18).
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+_PSI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+_SHIFT = 10
+
+
+def _lgamma(input: Any) -> Any:
+    """log |gamma|: Stirling's series from 10 up, the recurrence below, reflection for negative numbers."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        flip = x < 0.5
+        y = np.where(flip, 1 - x, x)
+        product, z = np.ones_like(y), y
+        for _ in range(_SHIFT):
+            small = z < _SHIFT
+            product = np.where(small, product * z, product)
+            z = np.where(small, z + 1, z)
+        result = (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + np.polyval(_STIRLING[::-1], 1 / (z * z)) / z - np.log(product)
+        # Near the zeros at 1 and 2 the terms cancel; the series of lgamma(1 + t) does not.
+        for centre in (1, 2):
+            t = y - centre
+            result = np.where(np.abs(t) < 0.2, _lgamma_near(t, centre), result)
+        sine = np.abs(np.sin(np.pi * (x - np.rint(x))))
+        result = np.where(flip, math.log(math.pi) - np.log(sine) - result, result)
+        result = np.where(np.isinf(x), np.inf, result)
+    return result.astype(input.dtype)
+
+
+def _zeta_minus_one(n: int) -> float:
+    """zeta(n) - 1 by direct summation with the integral's tail."""
+    m = 40
+    return sum(k ** -n for k in range(2, m)) + m ** (1 - n) / (n - 1) + 0.5 * m ** -n + n * m ** (-n - 1) / 12
+
+
+_ZETA = tuple(_zeta_minus_one(n) for n in range(2, 40))
+_EULER = 0.57721566490153286
+
+
+def _lgamma_near(t: Any, centre: int) -> Any:
+    """lgamma(centre + t) for small t: -log1p(t) + t (1 - euler) + sum (-1)^k (zeta(k) - 1) t^k / k, less -log1p(t) at 2."""
+    series = np.zeros_like(t)
+    for k in range(len(_ZETA) + 1, 1, -1):
+        series = series * t + (-1) ** k * _ZETA[k - 2] / k
+    tail = t * (1 - _EULER) + series * t * t
+    return tail - np.log1p(t) if centre == 1 else tail
+
+
+def _digamma(input: Any) -> Any:
+    """The recurrence up to 10, the asymptotic series from there; reflection for negative numbers."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        flip = x < 0.5
+        y = np.where(flip, 1 - x, x)
+        offset, z = np.zeros_like(y), y
+        for _ in range(_SHIFT):
+            small = z < _SHIFT
+            offset = np.where(small, offset - 1 / z, offset)
+            z = np.where(small, z + 1, z)
+        square = 1 / (z * z)
+        result = np.log(z) - 0.5 / z - np.polyval(_PSI[::-1], square) * square + offset
+        result = np.where(flip, result - np.pi / np.tan(np.pi * (x - np.rint(x))), result)
+        result = np.where(x == 0, -np.copysign(np.inf, x), np.where((x < 0) & (x == np.rint(x)), np.nan, result))
+    return np.where(np.isposinf(x), np.inf, result).astype(input.dtype)
+
+
+def _hurwitz(s: int, q: Any) -> Any:
+    """Hurwitz zeta(s, q) for q > 0 by Euler and Maclaurin's formula."""
+    total, z = np.zeros_like(q), q
+    for _ in range(_SHIFT):
+        total, z = total + z ** -s, z + 1
+    total = total + z ** (1 - s) / (s - 1) + 0.5 * z ** -s
+    factor, power = 1.0, z ** (-s - 1)
+    for k, b in enumerate(_BERNOULLI, 1):
+        factor = s / 2 if k == 1 else factor * (s + 2 * k - 3) * (s + 2 * k - 2) / (2 * k * (2 * k - 1))
+        total, power = total + b * factor * power, power / (z * z)
+    return total
+
+
+def _cotangent_derivative(n: int, x: Any) -> Any:
+    """The n-th derivative of pi cot(pi x), as a polynomial in the cotangent: d/dx c = -pi (1 + c^2)."""
+    c = 1 / np.tan(np.pi * (x - np.rint(x)))
+    polynomial = np.polynomial.Polynomial([0, 1])
+    for _ in range(n):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-1, 0, -1])
+    return np.pi ** (n + 1) * polynomial(c)
+
+
+def _polygamma(n: int, input: Any) -> Any:
+    if n == 0:
+        return _digamma(input)
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        flip = x < 0.5
+        y = np.where(flip, 1 - x, x)
+        result = (-1.0) ** (n + 1) * math.factorial(n) * _hurwitz(n + 1, y)
+        result = np.where(flip, (-1) ** n * result - _cotangent_derivative(n, x), result)
+        result = np.where((x <= 0) & (x == np.rint(x)), np.inf, result)
+    return result.astype(input.dtype)
+
+
+@op("lgamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.gammaln",
+    dtypes="float int half")
+class lgamma:
+    """The logarithm of the absolute value of the gamma function.
+
+    >>> torch.lgamma(torch.tensor([1., 4.]))
+    tensor([0.0000, 1.7918])
+    """
+
+    numpy = _lgamma
+    mindspore = "ops.Lgamma"
+    def vjp(F, grad, input): return grad * F.digamma(input)
+    samples = domain(0.5, 4)
+
+
+@op("digamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias=("special.digamma", "special.psi"),
+    dtypes="float int half")
+class digamma:
+    """The derivative of lgamma.
+
+    >>> torch.digamma(torch.tensor([1., 0.5]))
+    tensor([-0.5772, -1.9635])
+    """
+
+    numpy = _digamma
+    mindspore = "ops.Digamma"
+    def vjp(F, grad, input): return grad * F.polygamma(1, input)
+    samples = domain(0.5, 4)
+
+
+@op("polygamma(int n, Tensor input) -> Tensor", family="unary", promotion="float", result="same", alias="special.polygamma",
+    dtypes="float int")
+class polygamma:
+    """The n-th derivative of digamma.
+
+    >>> torch.polygamma(1, torch.tensor([1., 0.5]))
+    tensor([1.6449, 4.9348])
+    """
+
+    numpy = _polygamma
+    def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
+    def shape(n, input): return input
+    def method(F, input, n): return F.polygamma(n, input)
+
+    def check(n, input):
+        if n < 0:
+            raise AutogradError("polygamma(n, x) does not support negative n.")
+
+    def vjp(F, grad, n, input): return grad * F.polygamma(n + 1, input)
+
+    def samples(rng):
+        yield 1, rng.uniform(0.5, 4, (2, 3))
+        yield 2, rng.uniform(0.5, 4, 3)
+
+    def errors(rng):
+        yield (-1, np.ones(2)), RuntimeError, "polygamma(n, x) does not support negative n."
+
+
+# -- Bessel functions ---------------------------------------------------------------------------------------------------
+
+_ANGLES = (np.arange(64) + 0.5) * (math.pi / 64)
+
+
+def _bessel(order: int, input: Any, scaled: bool) -> Any:
+    """I_n(x) = 1/pi int_0^pi exp(x cos t) cos(n t) dt (Abramowitz and Stegun 9.6.19). The midpoint rule converges exponentially
+    up to |x| = 200; beyond, Hankel's expansion (9.7.1) is exact to the last digits."""
+    x = np.asarray(input, np.float64)
+    size = np.abs(x)
+    mean = np.zeros_like(size)
+    with np.errstate(all="ignore"):
+        inner = np.minimum(size, 200)
+        for t in _ANGLES:
+            mean = mean + np.exp(inner * (math.cos(t) - 1)) * math.cos(order * t)
+        mean = mean / len(_ANGLES)
+        outer, term, total = np.maximum(size, 30), 1.0, 1.0
+        for k in range(1, 12):
+            term = term * -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * outer)
+            total = total + term
+        result = np.where(size < 30, mean, total / np.sqrt(2 * math.pi * outer))
+        if not scaled:
+            result = result * np.exp(size)
+        if order % 2:
+            result = np.copysign(result, x)
+    return np.where(np.isnan(x), x, result).astype(input.dtype)
+
+
+@op("i0(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.i0", dtypes="float int half")
+class i0:
+    """The modified Bessel function of order 0.
+
+    >>> torch.i0(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
+
+    def numpy(input): return _bessel(0, input, False)
+    mindspore = "ops.BesselI0"
+    def vjp(F, grad, input): return grad * F.i1(input)
+    samples = domain(-2, 2)
+
+
+@op("i1(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special", dtypes="float int half")
+class i1:
+    """The modified Bessel function of order 1.
+
+    >>> torch.special.i1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
+
+    def numpy(input): return _bessel(1, input, False)
+    mindspore = "ops.BesselI1"
+    def vjp(F, grad, input, result): return grad * (F.i0(input) - result / input)
+    samples = domain(0.5, 2)
+
+
+@op("i0e(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special", dtypes="float int half")
+class i0e:
+    """i0(input) * exp(-|input|).
+
+    >>> torch.special.i0e(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.4658])
+    """
+
+    def numpy(input): return _bessel(0, input, True)
+    mindspore = "ops.BesselI0e"
+    def vjp(F, grad, input, result): return grad * (F.i1e(input) - F.sgn(input) * result)
+    samples = domain(-2, 2, kinks=(0,))
+
+
+@op("i1e(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special", dtypes="float int half")
+class i1e:
+    """i1(input) * exp(-|input|).
+
+    >>> torch.special.i1e(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.2079])
+    """
+
+    def numpy(input): return _bessel(1, input, True)
+    mindspore = "ops.BesselI1e"
+    def vjp(F, grad, input, result): return grad * (F.i0e(input) - result * (F.sgn(input) + 1 / input))
+    samples = domain(0.5, 2)
+
+
+# -- logarithmic forms --------------------------------------------------------------------------------------------------
+
+
+@op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.logit",
+    dtypes="float int half")
+class logit:
+    """log(x / (1 - x)), of x brought into [eps, 1 - eps] where eps is given.
+
+    >>> torch.logit(torch.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+
+    def numpy(input, eps):
+        if eps is not None:
+            input = np.minimum(np.maximum(input, input.dtype.type(eps)), input.dtype.type(1 - eps))
+        with np.errstate(all="ignore"):
+            return np.log(input / (1 - input))
+
+    def compose(F, input, eps):
+        if eps is not None:
+            input = F.clamp(input, eps, 1 - eps)
+        return F.log(input / (1 - input))
+
+    def vjp(F, grad, input, eps):
+        low, high = (0, 1) if eps is None else (eps, 1 - eps)
+        return F.where((input < low) | (input > high), math.nan if eps is None else 0, grad / (input * (1 - input)))
+
+    def samples(rng):
+        yield (rng.uniform(0.2, 0.8, (2, 3)),)
+        yield np.array([0.05, 0.3, 0.6, 0.95]), 0.1
+
+
+def _xlogy(input: Any, other: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.where(np.isnan(other), other, np.where(input == 0, np.asarray(input) * 0, input * np.log(other)))
+
+
+@op("xlogy(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    alias="special.xlogy", dtypes="float int half")
+class xlogy:
+    """input * log(other), and 0 where input is 0.
+
+    >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 1.5]))
+    tensor([0.0000, 0.8109])
+    """
+
+    numpy = _xlogy
+    mindspore = "ops.Xlogy"
+    def vjp_input(F, grad, input, other): return F.masked_fill(grad * _log(F, other), (input == 0) & (other <= 0), 0)
+    def vjp_other(F, grad, input, other): return grad * (input / other)
+    samples = pairs(0.5, 2, number=1.5)
+
+
+def _log(F: Any, x: Any) -> Any:
+    """The logarithm of a tensor or of a number."""
+    if isinstance(x, (int, float)):
+        return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+    return F.log(x)
+
+
+@op("xlog1py(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, method=False,
+    namespace="special", dtypes="float int half")
+class xlog1py:
+    """input * log1p(other), and 0 where input is 0.
+
+    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 0.5]))
+    tensor([0.0000, 0.8109])
+    """
+
+    def numpy(input, other):
+        with np.errstate(all="ignore"):
+            return np.where(np.isnan(other), other, np.where(input == 0, np.asarray(input) * 0, input * np.log1p(other)))
+
+    def compose(F, input, other): return F.where(input == 0, input * 0, input * F.log1p(other))
+
+    def vjp_input(F, grad, input, other):
+        return F.masked_fill(grad * (math.log1p(other) if isinstance(other, (int, float)) else F.log1p(other)), (input == 0) & (other <= -1), 0)
+
+    def vjp_other(F, grad, input, other): return grad * (input / (other + 1))
+    samples = pairs(0.5, 2, number=1.5)
+
+
+@op("entr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    dtypes="float int half")
+class entr:
+    """-input * log(input); 0 at 0, minus infinity below.
+
+    >>> torch.special.entr(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.3466])
+    """
+
+    def numpy(input):
+        with np.errstate(all="ignore"):
+            return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), np.where(input == 0, 0, -np.inf)))
+
+    def compose(F, input): return F.where(input > 0, -input * F.log(input), F.where(input == 0, input * 0, input * 0 - math.inf))
+    def vjp(F, grad, input): return grad * (-F.log(input) - 1)
+    samples = domain(0.2, 2)
+
+
+# -- the representation of numbers ------------------------------------------------------------------------------------
+
+
+@op("nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", family="unary", result="same", inplace=True,
+    dtypes="float int bool half")
+class nan_to_num:
+    """NaN and infinities replaced, by default by zero and by the extremes of the dtype.
+
+    >>> torch.nan_to_num(torch.tensor([float('nan'), 1.]))
+    tensor([0., 1.])
+    """
+
+    def numpy(input, nan, posinf, neginf):
+        if input.dtype.kind not in "fc":
+            return input.copy()
+        return np.nan_to_num(input, True, nan or 0.0, posinf, neginf)
+
+    def compose(F, input, nan, posinf, neginf):
+        if input.dtype.kind != "f":
+            return input + 0 if input.dtype.kind != "b" else input | input
+        top = float(np.finfo(input.dtype).max)
+        input = F.where(F.isnan(input), nan or 0.0, input)
+        input = F.where(input == math.inf, top if posinf is None else posinf, input)
+        return F.where(input == -math.inf, -top if neginf is None else neginf, input)
+
+    def vjp(F, grad, input): return F.where(F.isfinite(input), grad, 0)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1.0, 2.0, 3.0
+
+
+@op("copysign(Tensor input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    dtypes="float int half")
+class copysign:
+    """The magnitude of input with the sign of other.
+
+    >>> torch.copysign(torch.tensor([1., -2.]), torch.tensor([-1., 1.]))
+    tensor([-1.,  2.])
+    """
+
+    numpy = np.copysign
+    def compose(F, input, other): return F.where((other < 0) | ((other == 0) & (1 / other < 0)), -F.abs(input), F.abs(input))
+    def vjp_input(F, grad, input, result): return F.masked_fill(grad * (result / input), input == 0, 0)
+    def vjp_other(F, grad): return F.zero_gradient(grad)
+
+    def samples(rng):
+        yield np.array([[1.5, -0.5, 2.0]]), np.array([[-1.0], [2.0]])
+        yield np.array([[1.5, -0.5, 2.0]]), -1.0
+
+
+@op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
+    dtypes="float int half")
+class heaviside:
+    """0 below zero, 1 above, `values` at zero.
+
+    >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+    def numpy(input, values):
+        return np.heaviside(input, values) if input.dtype.kind == "f" else np.where(input == 0, values, (input > 0).astype(input.dtype))
+
+    mindspore = "ops.Heaviside"
+
+    def check(input, values):
+        if input._k.dtype is not values._k.dtype:
+            raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.", remedy="convert one of them")
+        if category(input) == COMPLEX:
+            raise AutogradError("heaviside is not yet implemented for complex tensors.")
+
+    def samples(rng): yield np.array([[-1.5, 0.0, 2.0]]), np.array([[0.5], [0.25]])
+
+    def errors(rng):
+        yield (np.ones(2), np.ones(2, int)), RuntimeError, "heaviside is not yet implemented for tensors with different dtypes."
+
+
+@op("nextafter(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
+    dtypes="float")
+class nextafter:
+    """The next representable number after input in the direction of other.
+
+    >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.])) > 1
+    tensor([True])
+    """
+
+    numpy = np.nextafter
+    mindspore = "ops.NextAfter"
+
+    def check(input, other):
+        if max(category(input), category(other)) < FLOATING:
+            raise UnsupportedDTypeError(f"\"nextafter_cpu\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'", remedy="convert the tensors")
+
+    samples = pairs()
+
+    def errors(rng):
+        yield (np.array([1]), np.array([2])), NotImplementedError, "\"nextafter_cpu\" not implemented for 'Long'"
