@@ -34,6 +34,9 @@ from .registry import (  # noqa: E402
 )
 from .grad import GradientInfo, GradManager  # noqa: E402
 from .executors import Executor, available_executors, cpu_executor, get_executor, set_executor  # noqa: E402
+from .executors.base import apply_environment as _apply_environment  # noqa: E402
+
+_apply_environment()
 from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .check import check_grad  # noqa: E402

@@ -19,7 +19,7 @@ from .dtypes import CPU, FLOATING
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
 from .tape import GradMode, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
-from .tensor import LEAF, TensorRef
+from .tensor import LEAF, LEAF_CLASSES, TensorRef
 
 _getrefcount = sys.getrefcount
 _ndarray = np.ndarray
@@ -59,12 +59,18 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
         "compute its gradient, with torch.autograd.set_detect_anomaly(True).")
 
 
+HOOKED = False
+"""Whether any entry ever had hooks; until then backward passes do not look for them."""
+
+
 class Hooks:
     """What somebody wants to see of an entry's gradients. Made only when a hook is registered."""
 
     __slots__ = ("tensor_pre", "pre", "post", "retain")
 
     def __init__(self) -> None:
+        global HOOKED
+        HOOKED = True
         self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}  # per output
         self.pre: dict[int, Callable[..., Any]] = {}
         self.post: dict[int, Callable[..., Any]] = {}
@@ -94,27 +100,27 @@ class Engine:
     def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
         """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
         create_graph, retain, F = self.create_graph, self.retain_graph, self.F
-        needed = self._needed([edge for edge, _ in roots]) if self.capture is not None else None
+        capturing, hooked, leaf_classes = self.capture is not None, HOOKED, LEAF_CLASSES
+        needed = self._needed([edge for edge, _ in roots]) if capturing else None
         pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
-        heap: list[int] = []
-        leaves: dict[Any, list[Any]] = {}  # leaf -> [gradient, whether the buffer is ours]
-        add = self._add
+        heap: list[int] = []                # the ids in `pending`, negated
+        leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
+        add, arrive = self._add, self._arrive
         for edge, grad in roots:
             if edge is not None:
-                self._arrive(edge, grad, pending, heap, leaves, needed)
+                arrive(edge, grad, pending, heap, leaves, needed)
         while heap:
             entry, grad, _ = pending.pop(-heappop(heap))
-            if entry.hooks is not None:
+            if hooked and entry.hooks is not None:
                 grad = self._before(entry, grad)
-            if self.capture is not None:
-                if self._capture_entry(entry, grad) and needed is not None and entry not in needed:
-                    continue
+            if capturing and self._capture_entry(entry, grad) and entry not in needed:  # type: ignore[operator]
+                continue
             grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
-            del grad
-            if entry.hooks is not None and entry.hooks.post:
+            grad = None
+            if hooked and entry.hooks is not None and entry.hooks.post:
                 grads = self._after(entry, grads)
-            if not retain:
-                entry.release()
+            if not retain and entry.saved:
+                entry.saved = None
             edges = entry.edges
             if len(grads) != len(edges):
                 raise AutogradError(f"{type(entry).__name__} returned an incorrect number of gradients (expected {len(edges)}, got {len(grads)})",
@@ -126,27 +132,27 @@ class Engine:
                 g = grads[i]
                 grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
                 i += 1
-                if edge is None or g is None:
+                if g is None or edge is None:
                     continue
-                if needed is None:
-                    tag = edge._tag
-                    if tag == 0:
-                        slot = pending.get(edge.id)
-                        if slot is None:
-                            pending[edge.id] = [edge, g, False]
-                            heappush(heap, -edge.id)
-                        else:
-                            add(slot, g, 1, 2)
-                        continue
-                    if tag == 1:
+                if not capturing:
+                    if edge.__class__ in leaf_classes:
                         slot = leaves.get(edge)
                         if slot is None:
                             leaves[edge] = [g, False]
                         else:
                             add(slot, g, 0, 1)
                         continue
-                self._arrive(edge, g, pending, heap, leaves, needed)
-        g = None
+                    if edge.__class__ is not OutputEdge:
+                        nr = edge.id
+                        slot = pending.get(nr)
+                        if slot is None:
+                            pending[nr] = [edge, g, False]
+                            heappush(heap, -nr)
+                        else:
+                            add(slot, g, 1, 2)
+                        continue
+                arrive(edge, g, pending, heap, leaves, needed)
+        g = grads = slot = None
         self._finish(leaves)
 
     def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
@@ -272,10 +278,8 @@ class Engine:
                     self.captured[leaf] = self._leaf_hooks(leaf, slot[0])
         elif self.accumulate is not None:
             accumulate = self.accumulate
-            while leaves:
-                leaf, slot = leaves.popitem()
-                g, owned = slot
-                slot = None  # type: ignore[assignment]
+            for leaf in list(leaves):
+                g, owned = leaves.pop(leaf)
                 if getattr(leaf, "_info", None) is not None:
                     g = self._leaf_hooks(leaf, g)
                 accumulate(leaf, g, owned)

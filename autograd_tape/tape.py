@@ -76,11 +76,6 @@ class TapeEntry:
         """Cotangents of the inputs, on tensors, recording what it does."""
         raise NotImplementedError
 
-    def release(self) -> None:
-        """Frees what was saved, once the gradient has been taken."""
-        if self.saved is not None and self.saved != ():
-            self.saved = None
-
     @property
     def op_name(self) -> str:
         """The operation's name."""
@@ -529,6 +524,20 @@ def set_default_tape(tape: Tape) -> None:
 def clear_default_tape() -> None:
     """Forgets this thread's default tape; the next use makes a new one."""
     _thread.default = None
+
+
+WEAK_TAPE = DefaultTape()
+"""For backward passes that are nobody's business but their own: they clear no tape of the caller's."""
+
+
+class aside:
+    """A block whose operations no explicit tape keeps."""
+
+    def __enter__(self) -> None:
+        self.active, _thread.active = _thread.active, ()
+
+    def __exit__(self, *exc: object) -> None:
+        _thread.active = self.active
 
 
 def edge_of(x: TensorRef) -> Any:

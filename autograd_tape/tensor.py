@@ -30,6 +30,10 @@ LEAF: Any = _Leaf()
 """What `_node` holds for a tensor that requires grad and was made by no operation."""
 
 
+LEAF_CLASSES: set[type] = set()
+"""TensorRef and its subclasses: how the engine tells a leaf from an entry with one look-up."""
+
+
 class TensorRef:
     """A tensor of a shape and dtype, with or without data yet.
 
@@ -63,6 +67,10 @@ class TensorRef:
     _grad: Any
     _id: int
     _info: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        LEAF_CLASSES.add(cls)
 
     def __init__(self, shape: Any = (), dtype: Any = None, *, requires_grad: bool = False, device: Any = CPU) -> None:
         from .tape import next_id
@@ -198,6 +206,9 @@ class TensorRef:
         return f"{type(self).__name__}({np.array2string(self._data, separator=', ')}, dtype={self.dtype.name}{flag})"
 
     __hash__ = object.__hash__
+
+
+LEAF_CLASSES.add(TensorRef)
 
 
 def as_dtype(value: Any) -> DType:

@@ -10,6 +10,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from autograd_tape.backward import freed
 from autograd_tape.errors import AutogradError
 from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF, TensorRef
@@ -25,13 +26,16 @@ class CopySlices(TapeEntry):
 
     __slots__ = ()
     op = "copy_slices"
-    fn: TapeEntry            # the operation's own entry
+    # saved holds the operation's own entry, so that freeing it frees what that one saved
     self_nr: int             # which of its edges is the changed tensor, -1 for none
     geometry: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, np.dtype]
 
-    def release(self) -> None:
-        """Frees what the operation saved."""
-        self.fn.release()
+    @property
+    def fn(self) -> TapeEntry:
+        """The operation's own entry."""
+        if self.saved is None:
+            raise freed(self)
+        return self.saved[0]
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """On buffers."""
@@ -130,7 +134,6 @@ def rebase(frontend: Any, target: Any, node: TapeEntry) -> None:
         return
     data, whole = target._data, base._data
     entry = CopySlices()
-    entry.fn = node
     # The operation's edge to the changed view gives way to the base's own history: CopySlices fills the region itself.
     params = [p.name for p in node.op.differentiable_params] if not isinstance(node.op, str) and node.op is not None else []
     first = node.op.params[0].name if params else ""
@@ -145,7 +148,7 @@ def rebase(frontend: Any, target: Any, node: TapeEntry) -> None:
             whole_edges[entry.self_nr] = edge_of(base)
             node.edges = tuple(whole_edges)
     entry.edges = (edge_of(base), *edges)
-    entry.saved, entry.meta = (), None
+    entry.saved, entry.meta = (node,), None
     entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, address_of(data) - address_of(whole), whole.dtype)
     entry.id = next_id()  # type: ignore[assignment]
     base._node = entry

@@ -91,17 +91,19 @@ class Executor:
             kernel = lambda *args: compose(F, *args)  # noqa: E731
         if isinstance(kernel, np.ufunc) and all(p.is_tensor for p in rec.params):
             return kernel
-        passed = [p.passed for p in rec.params]
-        names = [p.name for p in rec.params]
-        defaults = rec.defaults
+        # One flat frame with the schema's signature. Kernels written for float32 and float64 get half precision through `call`.
+        from ..ops._compile import execute
 
-        def function(*args: Any, **kwargs: Any) -> Any:
-            values = list(args)
-            for name in names[len(args):]:
-                values.append(kwargs[name] if name in kwargs else defaults[name])
-            return self.call(rec, kernel, [v for v, passed_ in zip(values, passed) if passed_])
-
-        return function
+        passed = ", ".join(p.name for p in rec.params if p.passed)
+        direct = f"kernel({passed})"
+        body = f"    return call(rec, kernel, [{passed}])"
+        first = rec.params[0] if rec.params else None
+        if type(self).call is Executor.call or rec.quiet == "all" or rec.family in ("view", "view?"):
+            body = f"    return {direct}"
+        elif first is not None and first.type == "Tensor":
+            body = f"    if {first.name}.dtype.itemsize != 2: return {direct}\n{body}"
+        text = f"def {rec.name}({rec.signature()}):\n{body}\n"
+        return execute(text, rec.name, f"<{rec.name}: raw, {self.name}>", {"kernel": kernel, "call": self.call, "rec": rec, "inf": float("inf")})
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel."""
@@ -165,13 +167,19 @@ def executor_for(device: Device) -> Executor:
     """The executor that serves a device now."""
     chosen = _chosen.get(device.type)
     if chosen is None:
-        with _lock:
-            name = os.environ.get(f"AUTOGRAD_TAPE_{device.type.upper()}_EXECUTOR") or DEFAULTS.get(device.type)
-            if name is None:
-                raise ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(DEFAULTS),
-                                               found=device.type, remedy="use one of these devices")
-            chosen = _chosen[device.type] = _make(name, device.type)
+        name = os.environ.get(f"AUTOGRAD_TAPE_{device.type.upper()}_EXECUTOR") or DEFAULTS.get(device.type)
+        if name is None:
+            raise ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(DEFAULTS),
+                                           found=device.type, remedy="use one of these devices")
+        set_executor(device, name)
+        chosen = _chosen[device.type]
     return chosen
+
+
+def apply_environment() -> None:
+    """Makes the executor that AUTOGRAD_TAPE_CPU_EXECUTOR names serve the CPU; the quiet path would otherwise never ask."""
+    if os.environ.get("AUTOGRAD_TAPE_CPU_EXECUTOR"):
+        executor_for(Device("cpu"))
 
 
 def get_executor(name: str, device_type: str = "cpu") -> Executor:

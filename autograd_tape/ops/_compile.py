@@ -373,14 +373,14 @@ def backward_source(rec: Record, recorded: bool) -> str:
             body.append("needs = tuple([_e is not None for _e in self.edges])")
         call = "vjp(F, grad" + "".join(f", {n}" for n in needed) + ")"
         single = len(params) == 1 and params[0].type != "Tensor[]"
-        body.append(f"_g = ({call},)" if single else f"_g = {call}")
+        body.append(f"_g = [{call}]" if single else f"_g = {call}")
     else:
         edges = [f"_e{i}" for i in range(len(params))]
         body.append(", ".join(edges) + ", = self.edges")
         calls = []
         for (target, _, needed), e in zip(rec.vjps, edges):
             calls.append(f"None if {e} is None else vjp_{target}(F, grad" + "".join(f", {n}" for n in needed) + ")")
-        body.append("_g = (" + ", ".join(calls) + ",)")
+        body.append("_g = [" + ", ".join(calls) + "]")
     body += ["if self.meta is None: return _g",
              "return [None if _x is None or _m is None else F.fit(_x, *_m) for _x, _m in zip(_g, self.meta)]"]
     return "\n".join(lines + ["    " + line for line in body]) + "\n"

@@ -42,7 +42,9 @@ def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> Any:
 
 def expand_reduced(F: Any, grad: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
     """The gradient of a reduction's result spread over the dimensions that were reduced."""
-    if not keepdim and dim is not None and shape:
+    if dim is None:
+        return F.expand(grad, shape)
+    if not keepdim and shape:
         dims = (dim,) if isinstance(dim, int) else dim
         if dims:
             axes = {d % len(shape) for d in dims}

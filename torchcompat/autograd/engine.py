@@ -20,6 +20,7 @@ from ..views import empty_strided, is_dense
 _ndarray = np.ndarray
 _new = object.__new__
 _getrefcount = sys.getrefcount
+_add = np.add
 
 
 def _wrap_like(array: Any, leaf: Any) -> Tensor:
@@ -69,7 +70,10 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             leaf._grad = _wrap_like(copy, leaf)
     else:
         target = have._data
-        np.add(target, g, out=target, casting="unsafe")
+        if g.__class__ is _ndarray and g.dtype is target.dtype:
+            _add(target, g, target)
+        else:
+            _add(target, g, target, casting="unsafe")
         v = have._v
         if v is None:
             have._v = [1]

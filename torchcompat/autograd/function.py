@@ -120,11 +120,6 @@ class FunctionNode(TapeEntry):
             out.append(frontend.fit(g, shape, dtype))
         return out
 
-    def release(self) -> None:
-        """Frees what was saved."""
-        if self.saved:
-            self.saved = None
-
 
 class _FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
