@@ -169,4 +169,3 @@ def get_default_device() -> device:
 from .overrides import function_override as _function_override  # noqa: E402
 
 _frontend.interceptors.append(_function_override)
-from . import nn, optim  # noqa: E402
