@@ -18,7 +18,7 @@ import numpy as np
 from .dtypes import CPU, FLOATING
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
-from .tape import GradMode, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
+from .tape import GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
 from .tensor import LEAF, LEAF_CLASSES, TensorRef
 
 _getrefcount = sys.getrefcount

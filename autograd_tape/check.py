@@ -17,11 +17,10 @@ from .backward import BackwardOptions, Engine, run_backward
 from .dtypes import CPU, FLOATING, dtype_of
 from .errors import ArgumentError, GradCheckFailedError, ShapeMismatchError
 from .executors import executor_for
-from .tape import DefaultTape, GradMode, _ModeContext, edge_of
+from .tape import WEAK_TAPE, GradMode, _ModeContext, edge_of
 from .tensor import TensorRef
 
 OK = "ok"
-_weak = DefaultTape()
 
 
 @attrs.frozen
@@ -32,7 +31,7 @@ class Row:
         order: 1, or 2 for the derivative of the gradient.
         output, input: names; `v0` is the cotangent of output 0 in order 2.
         max_absolute: the largest |analytical - numerical|, nan where there is nothing to compare.
-        max_relative: the largest |analytical - numerical| / |numerical|.
+        max_relative: the largest |analytical - numerical| / max(|numerical|, atol).
         worst: (index into the output, index into the input) where the allowance is exceeded most.
         analytical, numerical: the two values there.
         verdict: "ok", or what is wrong.
@@ -246,7 +245,7 @@ def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray
         return Row(order, output, name, 0.0, 0.0, None, nan, nan, verdict if verdict not in ("", "missing") else OK)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.abs(found - expected)
-        relative = np.where(error == 0, 0.0, error / np.abs(expected))
+        relative = np.where(error == 0, 0.0, error / np.maximum(np.abs(expected), atol))
         excess = error - (atol + rtol * np.abs(expected))
     excess = np.where(np.isnan(excess), np.inf, excess)  # a nan is wrong, wherever it comes from
     row, column = np.unravel_index(int(np.argmax(excess)), excess.shape)
@@ -277,7 +276,7 @@ def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], nam
         outputs = [o for o in (result if isinstance(result, (tuple, list)) else [result]) if o._k.dtype.category >= FLOATING]
         roots = [(o, v) for o, v in zip(outputs, args[n:]) if o.requires_grad]
         inputs = [given[i] for i in where]
-        context = run_backward([o for o, _ in roots], _weak, None, BackwardOptions(
+        context = run_backward([o for o, _ in roots], WEAK_TAPE, None, BackwardOptions(
             retain_graph=True, create_graph=True, inputs=inputs, grad_outputs=[v for _, v in roots])) if roots else None
         found = [None if context is None else context.get_grad(x) for x in inputs]
         for x, g in zip(inputs, found):

@@ -16,7 +16,9 @@ from .errors import ArgumentError, NoGradFnError
 from .executors import executor_for
 from .ops import ALIASES, RECORDS
 from .ops._record import Record
-from .tape import GradFn, GradMode, ManualEntry, Tape, TapeId, _ModeContext, active_tapes, edge_of, grad_mode, next_id, version_of
+from .tape import (
+    WEAK_TAPE, GradFn, GradMode, ManualEntry, TapeId, _ModeContext, active_tapes, aside, edge_of, grad_mode, next_id, version_of,
+)
 from .tensor import TensorRef
 
 _registry: dict[str, GradFn] = {}
@@ -36,7 +38,8 @@ class RecordGradFn:
     >>> grad_mul(np.array([1.0, 1.0]), [np.array([2.0, 3.0]), np.array(4.0)])
     [array([4., 4.]), array(5.)]
 
-    Parameters other than tensors take their defaults, or what `bind` sets:
+    An operation with several outputs takes a list of cotangents. Parameters other than tensors take their defaults (`dim` the last
+    dimension), or what `bind` sets:
 
     >>> get_grad_fn("sum").bind(dim=0)(np.array([1.0, 2.0]), [np.zeros((2, 2))])
     [array([[1., 2.],
@@ -67,35 +70,48 @@ class RecordGradFn:
 
     def __call__(self, grad_output: Any, saved_tensors: Sequence[Any]) -> list[Any]:
         """Gradients with respect to each input."""
-        if isinstance(grad_output, TensorRef) or any(isinstance(s, TensorRef) for s in saved_tensors):
+        grads = grad_output if isinstance(grad_output, (list, tuple)) else [grad_output]
+        if any(isinstance(x, TensorRef) for x in (*grads, *saved_tensors)):
             from . import F
 
             return self.apply(F, *_as_tensors(F, grad_output, saved_tensors))
-        return self.apply(executor_for(CPU).F, np.asarray(grad_output), [np.asarray(s) for s in saved_tensors])
+        grad = [np.asarray(g) for g in grad_output] if isinstance(grad_output, (list, tuple)) else np.asarray(grad_output)
+        return self.apply(executor_for(CPU).F, grad, [np.asarray(s) for s in saved_tensors])
 
     def apply(self, F: Any, grad: Any, saved: Sequence[Any], arguments: dict[str, Any] | None = None) -> list[Any]:
         """`__call__` with the operations `F` of an executor, or of a front end."""
         from .lazy import assign_tensors
 
         rec = self.record
-        named, outputs = assign_tensors(rec, saved, {**self.arguments, **(arguments or {})})
-        for name, value in rec.defaults.items():
-            named.setdefault(name, value)
+        arguments = {**self.arguments, **(arguments or {})}
+        named, outputs = assign_tensors(rec, saved, arguments)
+        named = self._complete(named)
         inputs = saved[:len(saved) - len(outputs)]
         if len(outputs) not in (0, len(rec.returns)):
             raise ArgumentError(f"grad_{rec.name} got too many saved tensors", expected=f"the inputs of {rec.schema}, and its outputs or not",
                                 found=str(len(saved)), remedy="leave out the rest")
         if rec.field("function") is not None:
-            return self._by_recording(F, grad, inputs, named)
+            return self._by_recording(grad, inputs, arguments)
         grads = self._formulas(F, grad, named, outputs)
         found: list[Any] = []
         for p in rec.tensor_params:
             value = named[p.name]
-            if p.name in self.arguments or arguments and p.name in arguments or value is None:
+            if p.name in arguments or value is None:
                 continue
             for x, g in zip(value, grads.get(p.name) or [None] * len(value)) if p.type == "Tensor[]" else ((value, grads.get(p.name)),):
                 found.append(None if g is None or _category(x) < FLOATING else _fit(F, g, x))
         return found[:len(inputs)]
+
+    def _complete(self, named: dict[str, Any]) -> dict[str, Any]:
+        """Arguments with the defaults of those that are open."""
+        rec = self.record
+        for p in rec.params:
+            if p.name not in named:
+                if p.name not in rec.defaults and (p.name != "dim" or p.type != "int"):
+                    raise ArgumentError(f"grad_{rec.name} needs '{p.name}'", expected=f"a {p.type} for {p.name}", found="none",
+                                        remedy=f"bind it: grad_{rec.name}.bind({p.name}=...)")
+                named[p.name] = rec.defaults.get(p.name, -1)
+        return named
 
     def _formulas(self, F: Any, grad: Any, named: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
         """From parameter to gradient (or list of gradients), by the record's formulas."""
@@ -131,21 +147,25 @@ class RecordGradFn:
             grads[p.name], found = (found[:n] if p.type == "Tensor[]" else found[0]), found[n:]
         return grads
 
-    def _by_recording(self, F: Any, grad: Any, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    def _by_recording(self, grad: Any, inputs: Sequence[Any], arguments: dict[str, Any]) -> list[Any]:
         """An operation written in terms of others has no formula of its own: record it, and differentiate that."""
-        from . import F as tensors
-        from .backward import grad as gradients
+        from . import F
+        from .backward import BackwardOptions, run_backward
+        from .lazy import assign_tensors
 
-        raw = not isinstance(grad, TensorRef)
-        with _ModeContext(GradMode.ENABLED):
-            fresh = {id(x): _traced(tensors, x) for x in inputs}
-            output = _run(tensors, self.record, {n: fresh.get(id(v), v) for n, v in named.items()})[0]
-            wanted = [fresh[id(x)] for x in inputs if fresh[id(x)].requires_grad]
-            if not output.requires_grad:
+        grads = list(grad) if isinstance(grad, (list, tuple)) else [grad]
+        raw = not any(isinstance(g, TensorRef) for g in grads)
+        with aside(), _ModeContext(GradMode.ENABLED):
+            fresh = [_traced(F, x) for x in inputs]
+            outputs = _run(F, self.record, self._complete(assign_tensors(self.record, fresh, arguments)[0]))
+            wanted = [x for x in fresh if x.requires_grad]
+            pairs = [(o, g) for o, g in zip(outputs, grads) if o.requires_grad]
+            if not pairs:
                 raise NoGradFnError(f"The operation '{self.record.name}' has no gradient", expected="an operation that is differentiable",
                                     found=self.record.schema, remedy="do not ask for gradients through it")
-            found = iter(gradients(output, wanted, grad_outputs=grad, create_graph=not raw))
-        return [next(found) if fresh[id(x)].requires_grad else None for x in inputs]
+            context = run_backward([o for o, _ in pairs], WEAK_TAPE, None, BackwardOptions(
+                create_graph=not raw, inputs=wanted, grad_outputs=[g for _, g in pairs]))
+        return [context.get_grad(x) if x.requires_grad else None for x in fresh]
 
 
 def _run(F: Any, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
@@ -166,7 +186,7 @@ def _fit(F: Any, g: Any, x: Any) -> Any:
 
 def _as_tensors(F: Any, grad: Any, saved: Sequence[Any]) -> tuple[Any, list[Any]]:
     wrap = lambda x: x if isinstance(x, TensorRef) else F.wrap(np.asarray(x))  # noqa: E731
-    return wrap(grad), [wrap(s) for s in saved]
+    return [wrap(g) for g in grad] if isinstance(grad, (list, tuple)) else wrap(grad), [wrap(s) for s in saved]
 
 
 def _traced(F: Any, x: Any) -> TensorRef:
@@ -245,7 +265,7 @@ def required_grad_fn(op: str) -> GradFn:
 def is_differentiable(rec: Record) -> bool:
     """Whether gradients flow through an operation: by its own formula, or through the operations it is written in."""
     if rec.field("function") is not None:
-        return rec.returns[0][0].startswith("Tensor") and any(p.differentiable for p in rec.params) and "inplace" not in rec.name
+        return rec.returns[0][0].startswith("Tensor") and any(p.differentiable for p in rec.params) and not rec.name.endswith("_")
     return rec.differentiable
 
 
@@ -267,8 +287,8 @@ class Operation:
 
     Subclass it, and call an instance. `vjp_rule(primals, cotangent, output)` returns one cotangent per primal (a single one may
     stand alone), None where there is none. It gets arrays on an ordinary backward pass and tensors where gradients of gradients
-    are wanted; written with operators and methods that both have, or with `autograd_tape.F` on tensors, it serves both. What
-    broadcasting added is summed away afterwards.
+    are wanted; written with operators and methods that both have, or with `autograd_tape.F` on tensors, it serves both. The keyword
+    arguments of the call are passed on to both. What broadcasting added is summed away afterwards.
 
     >>> class Cube(Operation):
     ...     def execute(self, x): return x ** 3
@@ -294,8 +314,8 @@ class Operation:
         """The value, on arrays."""
         raise NotImplementedError(f"{type(self).__name__} needs execute(self, *primals, **kwargs)")
 
-    def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any) -> Any:
-        """The cotangents of the primals from that of the output."""
+    def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any, **kwargs: Any) -> Any:
+        """The cotangents of the primals from that of the output; `kwargs` are those of the call."""
         raise NoGradFnError(f"The operation '{self.name}' has no vjp_rule", expected="vjp_rule(self, primals, cotangent, output)",
                             found="none", remedy=f"define it in {type(self).__name__}")
 
@@ -327,7 +347,7 @@ class _OutputRule:
 
     def __call__(self, grad: Any, saved: Sequence[Any]) -> Sequence[Any]:
         output = self.operation(*saved, **self.kwargs) if isinstance(grad, TensorRef) else self.value
-        found = self.operation.vjp_rule(tuple(saved), grad, output)
+        found = self.operation.vjp_rule(tuple(saved), grad, output, **self.kwargs)
         return list(found) if isinstance(found, (tuple, list)) else [found]
 
 
@@ -342,7 +362,7 @@ def vjp_rule(op: str, **arguments: Any) -> Callable[[Sequence[Any], Any, Any], t
     own = OPERATIONS.get(op)
     if own is not None:
         def rule(primals: Sequence[Any], cotangent: Any, output: Any) -> tuple[Any, ...]:
-            found = own.vjp_rule(tuple(primals), cotangent, output)
+            found = own.vjp_rule(tuple(primals), cotangent, output, **arguments)
             return tuple(found) if isinstance(found, (tuple, list)) else (found,)
     else:
         grad_fn = required_grad_fn(op)

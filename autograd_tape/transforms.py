@@ -19,7 +19,7 @@ from .dtypes import FLOATING, dtype_of
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .graph import Graph, Node
 from .lazy import bind, call
-from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
+from .tape import WEAK_TAPE, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
 from .tensor import TensorRef
 from .tree import check_structure, leaves, rebuild, tree_map
 
@@ -27,7 +27,6 @@ __all__ = ["Trace", "accumulate_cotangent", "backward_on_trace", "grad", "hessia
            "value_and_grad", "vjp"]
 
 _level: ContextVar[int] = ContextVar("autograd_tape.transform_level", default=0)
-_weak = DefaultTape()
 
 
 class _Inside:
@@ -122,7 +121,7 @@ class _Call:
         found: list[Any] = [None] * len(self.inputs)
         roots = [(o, g) for o, g in zip(self.outputs, given) if isinstance(o, TensorRef) and o.requires_grad]
         if roots:
-            context = run_backward([o for o, _ in roots], _weak, None, BackwardOptions(
+            context = run_backward([o for o, _ in roots], WEAK_TAPE, None, BackwardOptions(
                 retain_graph=True, create_graph=create_graph, inputs=self.inputs, grad_outputs=[g for _, g in roots]))
             found = [context.get_grad(x) for x in self.inputs]
         return [self._zeros(x, create_graph) if g is None else g for g, x in zip(found, self.inputs)]
@@ -253,7 +252,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
         wanted = [u for u in dummies if u is not None]
         found: dict[int, Any] = {}
         if pairs and wanted:
-            context = run_backward([g for g, _ in pairs], _weak, None, BackwardOptions(
+            context = run_backward([g for g, _ in pairs], WEAK_TAPE, None, BackwardOptions(
                 retain_graph=True, create_graph=later, inputs=wanted,
                 grad_outputs=[t if isinstance(t, TensorRef) else np.asarray(t, g._k.np) for g, t in pairs]))
             found = context.grad_tensors

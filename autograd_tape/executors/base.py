@@ -113,7 +113,8 @@ class Executor:
         """Carries out an operation on kernel arguments by name (dtype parameters already applied and left out)."""
         defaults = rec.defaults
         function = self.raw_function(rec) if rec.saved_returns else self.raw_function_cached(rec)
-        return function(*[arrays.get(p.name, defaults.get(p.name)) for p in rec.params])
+        values = [arrays.get(p.name, defaults.get(p.name)) for p in rec.params if not p.keyword_only]
+        return function(*values, **{p.name: arrays.get(p.name, defaults.get(p.name)) for p in rec.params if p.keyword_only})
 
     def raw_function_cached(self, rec: Record) -> Callable[..., Any]:
         """`raw_function`, looked up once per operation."""
