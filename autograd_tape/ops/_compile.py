@@ -16,6 +16,7 @@ from typing import Any, Callable
 import numpy as np
 
 from .. import dtypes
+from ..errors import AutogradError
 from ..tape import GradMode, TapeEntry, grad_mode, next_id
 from ..tensor import LEAF
 from ._record import Param, Record
@@ -29,7 +30,7 @@ QUIET_SETS = {
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
 }
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
-STUMBLES = (AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError, FloatingPointError, LookupError)
+STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError, FloatingPointError, LookupError)
 
 
 def base_namespace() -> dict[str, Any]:
@@ -204,7 +205,9 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
         out.append("_r0 = _r")
     saved = _saved(rec, scalar) if rec.differentiable else []
     for i in range(count):
-        out.append(f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
+        # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
+        widens = "" if isinstance(rec.field("numpy"), np.ufunc) else f" or _r{i}.dtype is not _k.np"
+        out.append(f"if _r{i}.__class__ is not ndarray{widens}: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
                    f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
         out.append(f"_k{i} = {_kind(rec, i)}")
         out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
@@ -295,7 +298,8 @@ def inplace_source(rec: Record) -> str:
     lines = [f"def {rec.name}_({rec.signature()}):"]
     args = "(" + ", ".join(p.name for p in rec.params) + ",)"
     first = rec.params[0].name
-    if rec.family in ("binary", "unary") and isinstance(rec.field("numpy"), np.ufunc):
+    further = rec.params[2 if rec.family == "binary" else 1:]
+    if rec.family in ("binary", "unary") and isinstance(rec.field("numpy"), np.ufunc) and all(p.default is not None for p in further):
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.

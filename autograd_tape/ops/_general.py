@@ -241,6 +241,8 @@ class General:
         asked = any(p.type == "dtype?" and values[p.name] is not None for p in rec.params)
         arrays: list[np.ndarray] = []
         kinds: list[Kind] = []
+        if rec.result == "same" and compute is None:
+            compute = next((values[p.name]._k.dtype for p in rec.tensor_params if isinstance(values[p.name], TensorRef)), None)
         for i, array in enumerate(results):
             if i >= len(rec.returns) and not rec.returns_list:  # saved for the gradient only
                 arrays.append(array)

@@ -82,10 +82,14 @@ class hardtanh:
     tensor([-1.0000,  0.5000,  1.0000])
     """
 
-    def numpy(input, min_val, max_val): return np.minimum(np.maximum(input, min_val), max_val)
+    def numpy(input, min_val, max_val):
+        if min_val > max_val:
+            raise BoundsError("min_val cannot be greater than max_val")
+        return np.minimum(np.maximum(input, min_val), max_val)
+
     def compose(F, input, min_val, max_val): return F.minimum(F.maximum(input, min_val), max_val)
 
-    def check(input, min_val, max_val, inplace):
+    def check(input, min_val, max_val, inplace=False):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val", remedy="exchange them")
         takes("int float", "hardtanh_cpu")(input=input)
@@ -240,10 +244,10 @@ class celu:
     tensor([-0.6321,  2.0000])
     """
 
-    def numpy(input, alpha): return np.where(input > 0, input, np.expm1(np.minimum(input, 0) / alpha) * alpha)
+    def numpy(input, alpha): return np.where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input / alpha) * alpha)
 
-    def check(input, alpha, inplace):
+    def check(input, alpha, inplace=False):
         if alpha == 0:
             raise AutogradError("ZeroDivisionError: alpha cannot be 0 for CELU", remedy="pass another alpha")
         takes("float", "elu_cpu")(input=input)
@@ -534,7 +538,10 @@ class softshrink:
     tensor([-0.5000,  0.0000,  1.5000])
     """
 
-    def numpy(input, lambd): return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
+    def numpy(input, lambd):
+        if lambd < 0:
+            raise AutogradError("lambda must not be negative")
+        return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
     def compose(F, input, lambd): return F.where(input > lambd, input - lambd, F.where(input < -lambd, input + lambd, input * 0))
 
     def check(input, lambd):
@@ -582,11 +589,11 @@ class glu:
 
     def compose(F, input, dim):
         axis, half = _halves(input, dim)
-        return F.narrow(input, axis, 0, half) * F.sigmoid(F.narrow(input, axis, half, half))
+        return F.slice(input, axis, 0, half) * F.sigmoid(F.slice(input, axis, half, 2 * half))
 
     def vjp(F, grad, input, dim):
         axis, half = _halves(input, dim)
-        a, s = F.narrow(input, axis, 0, half), F.sigmoid(F.narrow(input, axis, half, half))
+        a, s = F.slice(input, axis, 0, half), F.sigmoid(F.slice(input, axis, half, 2 * half))
         return F.cat([grad * s, grad * a * s * (1 - s)], axis)
 
     def samples(rng):

@@ -254,7 +254,7 @@ class isfinite:
     mindspore = "ops.IsFinite"
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
-@op("isposinf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
+@op("isposinf(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
 class isposinf:
     """Whether elements are plus infinity.
 
@@ -270,7 +270,7 @@ class isposinf:
     def errors(rng):
         yield (np.ones(2, complex),), RuntimeError, "isposinf does not support complex inputs."
 
-@op("isneginf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
+@op("isneginf(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
 class isneginf:
     """Whether elements are minus infinity.
 
@@ -283,7 +283,7 @@ class isneginf:
     check = _real_only(AutogradError("isneginf does not support complex inputs."))
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
-@op("signbit(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", dtypes="float int bool half")
+@op("signbit(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
 class signbit:
     """Whether the sign bit is set, as it is in -0.
 
@@ -292,7 +292,7 @@ class signbit:
     """
 
     numpy = _signbit
-    def compose(F, input): return F.copysign(input * 0 + 1, input) < 0
+    def compose(F, input): return (input < 0) | (input == 0) & (1 / input < 0) if input.dtype.kind == "f" else input < 0
     check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."))
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
@@ -552,7 +552,13 @@ class where:
             "where expected condition to be a boolean tensor, but got a tensor with dtype Float")
 
 
+def _value_text(value: Any) -> str:
+    return f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+
+
 def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    if value.__class__ is np.ndarray and value.ndim:
+        raise AutogradError(_value_text(value))
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
         value = np.asarray(value).astype(input.dtype)
     return np.where(mask, value, input)
@@ -576,8 +582,7 @@ class masked_fill:
             raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {C_TYPE_NAMES[mask._k.dtype.name]}",
                                 remedy="compare it with something")
         if isinstance(value, TensorRef) and value.ndim:
-            raise AutogradError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                                f"{value.ndim} dimension(s).", remedy="use where")
+            raise AutogradError(_value_text(value), remedy="use where")
         if isinstance(value, complex) and category(input) < COMPLEX:
             raise AutogradError(f"value cannot be converted to type {C_TYPE_NAMES[input._k.dtype.name]} without overflow")
 

@@ -515,7 +515,9 @@ class heaviside:
         if category(input) == COMPLEX:
             raise AutogradError("heaviside is not yet implemented for complex tensors.")
 
-    def samples(rng): yield np.array([[-1.5, 0.0, 2.0]]), np.array([[0.5], [0.25]])
+    def samples(rng):
+        yield np.array([[-1.5, 0.0, 2.0]]), np.array([[0.5], [0.25]])
+        yield np.array([[-1.5, 0.0, 2.0]]), np.array([0.5])
 
     def errors(rng):
         yield (np.ones(2), np.ones(2, int)), RuntimeError, "heaviside is not yet implemented for tensors with different dtypes."
