@@ -21,8 +21,8 @@ from ._record import ALIASES, RECORDS, Record, Sample, get_record, op
 from ._compile import compile_function, node_class, source
 
 FAMILIES = (
-    "pointwise", "rounding", "elementary", "special", "activation", "compare", "reduce", "scan", "sort", "shape", "parts", "join", "rearrange", "index", "scatter",
-    "masked", "linalg", "softmax", "loss", "norm", "conv", "random", "create", "like",
+    "pointwise", "rounding", "elementary", "special", "activation", "compare", "reduce", "extremes", "scan", "sort", "shape", "parts", "join", "rearrange", "index", "scatter",
+    "masked", "linalg", "softmax", "loss", "norm", "conv", "random", "create",
 )
 
 

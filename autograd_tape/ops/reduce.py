@@ -1,23 +1,54 @@
-"""Reductions."""
+"""Reductions: sums, means, products, norms, moments, and logical ones. (Largest, smallest and their kin: `extremes.py`.)"""
 
 from __future__ import annotations
 
-from typing import Any
+from math import inf, prod as _product
+from typing import Any, Sequence
 
 import numpy as np
 
-from ._dims import expand_reduced, normalize_dims
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ..errors import ArgumentError, AutogradError
+from ._dims import expand_reduced, normalize_dims, wrap_dim
+from ._host import on_host
 from ._record import op
+
+_ndarray = np.ndarray
+_add, _multiply = np.add.reduce, np.multiply.reduce
+# What sums and products of a dtype (by its character) are computed in where that is another: integers in int64, halves in float32.
+_WIDE = {c: np.dtype(np.int64) for c in "?bhiBHILlqQ" if np.dtype(c) != np.int64} | {"e": np.dtype(np.float32), "E": np.dtype(np.float32)}
+LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
+
+
+def finish(result: Any, input: np.ndarray) -> Any:
+    """A reduction's result as torch lays it out: row-major whatever the input's strides."""
+    return result if result.__class__ is not _ndarray or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    if dim is None:
-        return np.add.reduce(input, None, None, None, keepdim)
-    return np.add.reduce(input, normalize_dims(dim, input.ndim), None, None, keepdim)
+    if dim is not None:
+        dim = normalize_dims(dim, input.ndim)
+    wide = _WIDE.get(input.dtype.char)
+    if wide is not None:
+        result = _add(input, dim, wide, None, keepdim)
+        return finish(result if wide.kind == "i" else result.astype(input.dtype), input)
+    if input.size >= LARGE and input.dtype.kind == "f":
+        from ..executors.kernels import reduce
+
+        return reduce.sum(input, dim, keepdim)
+    result = _add(input, dim, None, None, keepdim)
+    return result if dim is None else finish(result, input)
 
 
-@op("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all")
-class sum:
+def reduced_shape(input: Sequence[int], dim: Any = None, keepdim: bool = False, *rest: Any) -> tuple[int, ...]:
+    """The shape of a reduction's result."""
+    axes = normalize_dims(dim, len(input))
+    axes = range(len(input)) if axes is None else axes
+    return tuple([1 if i in axes else n for i, n in enumerate(input) if keepdim or i not in axes])
+
+
+@op("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all", dtypes="float int bool half")
+class sum_:
     """The sum of all elements, or along dimensions.
 
     >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
@@ -25,10 +56,485 @@ class sum:
     """
 
     numpy = _sum
-    mindspore = None
+    def mindspore(ms, input, dim, keepdim): return ms.ops.sum(input, dim, keepdim)
+    compose = on_host(_sum)
+    shape = reduced_shape
     def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad, input_shape, dim, keepdim)
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
         yield rng.standard_normal((2, 3, 4)), 1
+        yield rng.standard_normal((2, 3, 4)), (0, -1), True
+
+    def errors(rng):
+        yield (np.ones((2, 3)), 5), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 5)"
+        yield (np.ones((2, 3)), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"
+
+
+def _refuse_integers(dtype: Any, name: str) -> None:
+    if dtype.category < FLOATING:
+        raise AutogradError(f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+                            f"Got: {SCALAR_TYPE_NAMES[dtype.name]}", expected="a floating-point tensor", found=dtype.name,
+                            remedy="convert it with .float(), or pass dtype=")
+
+
+def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    if dim is None:
+        n = input.size
+        if n < LARGE:
+            return _add(input, None, None, None, keepdim) / input.dtype.type(n)
+    else:
+        dim = normalize_dims(dim, input.ndim)
+        n = input.size if dim is None else count(input.shape, dim)
+    if input.size >= LARGE and input.dtype.kind == "f":
+        from ..executors.kernels import reduce
+
+        return reduce.mean(input, dim, keepdim)
+    return finish(_add(input, dim, None, None, keepdim) / input.dtype.type(n), input)
+
+
+def count(shape: Sequence[int], dim: Any) -> int:
+    """How many elements a reduction over `dim` joins into one."""
+    if dim is None or not shape:
+        return _product(shape)
+    dims = (dim,) if isinstance(dim, int) else dim
+    return _product([shape[d] for d in dims]) if dims else _product(shape)
+
+
+@op("mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor")
+class mean:
+    """The mean of all elements, or along dimensions.
+
+    >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]), dim=1)
+    tensor([1.5000, 3.5000])
+    """
+
+    numpy = _mean
+    def mindspore(ms, input, dim, keepdim): return ms.ops.mean(input, dim, keepdim)
+    def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
+    shape = reduced_shape
+    def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean")
+    def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad / float(count(input_shape, dim)), input_shape, dim, keepdim)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 4)), -1
         yield rng.standard_normal((2, 3, 4)), (0, 2), True
+
+    def errors(rng):
+        yield (np.ones(3, np.int64),), RuntimeError, (
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long")
+
+
+@op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="float")
+class nansum:
+    """The sum with NaN counted as zero.
+
+    >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
+    tensor(3.)
+    """
+
+    def numpy(input, dim, keepdim): return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
+    compose = on_host(numpy)
+    shape = reduced_shape
+
+    def vjp(F, grad, input, input_shape, dim, keepdim):
+        return F.masked_fill(expand_reduced(F, grad, input_shape, dim, keepdim), F.ne(input, input), 0)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, True
+
+
+@op("nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor")
+class nanmean:
+    """The mean of the elements that are not NaN.
+
+    >>> torch.nanmean(torch.tensor([1., float('nan'), 2.]))
+    tensor(1.5000)
+    """
+
+    def function(F, input, dim=None, keepdim=False, *, dtype=None, out=None):
+        if input.dtype.category < FLOATING:
+            raise AutogradError("nanmean(): expected input to have floating point or complex dtype but got "
+                                + SCALAR_TYPE_NAMES[input.dtype.name])
+        total = F.nansum(input, dim, keepdim, dtype=dtype)
+        return F.div(total, F.cast(F.sum(F.eq(input, input), dim, keepdim), total._k.dtype), out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, True
+
+
+# -- products -----------------------------------------------------------------------------------------------------------
+
+
+def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
+    wide = _WIDE.get(input.dtype.char)
+    result = _multiply(input, dim, wide, None, keepdim)
+    return finish(result if wide is None or wide.kind == "i" else result.astype(input.dtype), input)
+
+
+def _others(F: Any, input: Any, d: int) -> Any:
+    """At each position, the product of all other elements along dimension `d`."""
+    n = input.shape[d]
+    one = F.ones_for(input, tuple([1 if i == d else m for i, m in enumerate(input.shape)]))
+    before = F.cumprod(F.cat([one, F.slice(input, d, 0, n - 1)], d), d)
+    after = F.flip(F.cumprod(F.cat([one, F.slice(F.flip(input, (d,)), d, 0, n - 1)], d), d), (d,))
+    return before * after
+
+
+@op("prod(Tensor input, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all", dtypes="float int bool half")
+class prod:
+    """The product of all elements, or along a dimension.
+
+    >>> torch.prod(torch.tensor([[1., 2.], [3., 4.]]), 1)
+    tensor([ 2., 12.])
+    """
+
+    numpy = _prod
+    def mindspore(ms, input, dim, keepdim): return ms.ops.prod(input, dim, keepdim)
+    compose = on_host(_prod)
+    shape = reduced_shape
+
+    def vjp(F, grad, input, result, dim, keepdim):
+        shape = tuple(input.shape)
+        grad = expand_reduced(F, grad, shape, dim, keepdim)
+        if bool(F.all(F.ne(input, 0))):
+            return grad * expand_reduced(F, result, shape, dim, keepdim) / input
+        if dim is not None and shape:
+            return grad * _others(F, input, dim % len(shape))
+        flat = F.reshape(input, (-1,))
+        return grad * F.reshape(_others(F, flat, 0), shape)
+
+    def samples(rng):
+        yield (rng.uniform(0.5, 2, (2, 3)),)
+        yield rng.uniform(0.5, 2, (2, 3)), -1, True
+        yield np.array([[1.5, 0.0, 2.0], [0.0, 3.0, 0.0]]), 1
+        yield (np.array([1.5, 0.0, 2.0]),)
+
+
+# -- logical -----------------------------------------------------------------------------------------------------------
+
+
+def _logical(ufunc: np.ufunc) -> Any:
+    reduce = ufunc.reduce
+
+    def kernel(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+        if dim is None:
+            result = reduce(input, None, None, None, keepdim)
+        else:
+            axes = normalize_dims(dim, input.ndim)
+            if axes is None and input.ndim:  # an empty tuple reduces nothing, unlike elsewhere
+                result = input.astype(bool)
+            else:
+                result = finish(reduce(input, axes, None, None, keepdim), input)
+        return result.astype(np.uint8) if input.dtype.char == "B" else result
+
+    return kernel
+
+
+_all, _any = _logical(np.logical_and), _logical(np.logical_or)
+
+
+@op("all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool")
+class all_:
+    """Whether all elements are true.
+
+    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
+
+    numpy = _all
+    compose = on_host(_all)
+
+    def samples(rng):
+        yield (rng.integers(0, 2, (2, 3)).astype(bool),)
+        yield rng.integers(0, 2, (2, 3)).astype(bool), 1, True
+
+
+@op("any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool")
+class any_:
+    """Whether any element is true.
+
+    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
+
+    numpy = _any
+    compose = on_host(_any)
+
+    def samples(rng):
+        yield (rng.integers(0, 2, (2, 3)).astype(bool),)
+        yield rng.integers(0, 2, (2, 3)).astype(bool), (0, 1)
+
+
+def _count_nonzero(input: np.ndarray, dim: Any) -> Any:
+    return _add(input != 0, normalize_dims(dim, input.ndim), np.int64)
+
+
+@op("count_nonzero(Tensor input, int[]? dim=None) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)
+class count_nonzero:
+    """How many elements are not zero.
+
+    >>> torch.count_nonzero(torch.tensor([[1, 0], [2, 3]]), dim=1)
+    tensor([1, 2])
+    """
+
+    numpy = _count_nonzero
+    compose = on_host(_count_nonzero)
+    def samples(rng): yield rng.integers(0, 2, (2, 3)), 1
+
+
+# -- moments -----------------------------------------------------------------------------------------------------------
+
+
+def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
+    axes = normalize_dims(dim, input.ndim)
+    n = input.size if axes is None else count(input.shape, axes)
+    scale = input.dtype.type
+    center = input - _add(input, axes, None, None, True) / scale(n)
+    if input.dtype.kind == "c":
+        center = np.hypot(center.real, center.imag)
+        scale = center.dtype.type
+    # Never divides by less than nothing: too few elements for the correction make NaN.
+    return finish(_add(center * center, axes, None, None, keepdim) / scale(max(n - correction, 0)), input)
+
+
+def _std(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
+    return np.sqrt(_var(input, dim, correction, keepdim))
+
+
+def _check_moment(input: Any, **rest: Any) -> None:
+    if input.dtype.category < FLOATING:
+        raise AutogradError("std and var only support floating point and complex dtypes", expected="a floating-point tensor",
+                            found=input.dtype.name, remedy="convert it with .float()")
+
+
+def _var_gradient(F: Any, grad: Any, input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    n = count(input.shape, dim)
+    scale = 2 / (n - correction) if n > correction else inf
+    if n <= correction:
+        return (input * float("nan")) * expand_reduced(F, grad, tuple(input.shape), dim, keepdim)
+    return expand_reduced(F, grad * scale, tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
+
+
+@op("var_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
+    node="VarBackward0")
+class var_of:
+    """The variance, with the count less `correction` as divisor."""
+
+    numpy = _var
+    compose = on_host(_var)
+    def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
+    check = _check_moment
+    def vjp(F, grad, input, dim, correction, keepdim): return _var_gradient(F, grad, input, dim, correction, keepdim)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
+@op("std_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
+    node="StdBackward0")
+class std_of:
+    """The standard deviation, with the count less `correction` as divisor."""
+
+    numpy = _std
+    compose = on_host(_std)
+    def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
+    check = _check_moment
+
+    def vjp(F, grad, input, result, dim, correction, keepdim):
+        return _var_gradient(F, F.masked_fill(grad / (result * 2), F.eq(result, 0), 0), input, dim, correction, keepdim)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
+def _moment_arguments(name: str, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+    """(dim, correction) from torch's three ways to give them: (unbiased), (dim, unbiased), (dim, *, correction)."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None and not isinstance(unbiased, bool):
+        raise ArgumentError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    return dim, correction
+
+
+@op("var(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> Tensor")
+class var:
+    """The variance of all elements, or along dimensions; the divisor is the count less `correction`.
+
+    >>> torch.var(torch.tensor([1., 2., 3.])), torch.var(torch.tensor([1., 3.]), correction=0)
+    (tensor(1.), tensor(1.))
+    """
+
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+        dim, correction = _moment_arguments("var", dim, unbiased, correction)
+        return F.var_of(input, dim, correction, keepdim, out=out)
+
+    def errors(rng): yield (np.ones(3, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"
+
+
+@op("std(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> Tensor")
+class std:
+    """The standard deviation of all elements, or along dimensions.
+
+    >>> torch.std(torch.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
+
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+        dim, correction = _moment_arguments("std", dim, unbiased, correction)
+        return F.std_of(input, dim, correction, keepdim, out=out)
+
+    def errors(rng): yield (np.ones(3, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"
+
+
+@op("var_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor var, Tensor mean)",
+    method=False, out=False)
+class var_mean:
+    """The variance and the mean.
+
+    >>> torch.var_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+        dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
+        return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+
+
+@op("std_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor std, Tensor mean)",
+    method=False, out=False)
+class std_mean:
+    """The standard deviation and the mean.
+
+    >>> torch.std_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+        dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
+        return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+
+
+# -- norms and logarithms of sums ------------------------------------------------------------------------------------------
+
+
+def _logsumexp(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    axes = normalize_dims(dim, input.ndim)
+    if input.size:
+        top = np.maximum.reduce(input, axes, None, None, True)
+        top = np.where(np.isfinite(top), top, input.dtype.type(0))
+    else:
+        top = np.zeros((1,) * input.ndim, input.dtype)
+    result = np.log(_add(np.exp(input - top), axes, None, None, True)) + top
+    if keepdim:
+        return finish(result, input)
+    return finish(result.reshape(reduced_shape(input.shape, dim)), input)
+
+
+@op("logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", promotion="float", result="same", alias="special.logsumexp")
+class logsumexp:
+    """The logarithm of the sum of exponentials, without overflow.
+
+    >>> torch.logsumexp(torch.tensor([1000., 1000.]), 0)
+    tensor(1000.6931)
+    """
+
+    numpy = _logsumexp
+    compose = on_host(_logsumexp)
+    shape = reduced_shape
+
+    def vjp(F, grad, input, result, dim, keepdim):
+        shape = tuple(input.shape)
+        return expand_reduced(F, grad, shape, dim, keepdim) * F.exp(input - expand_reduced(F, result, shape, dim, keepdim))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal((2, 3, 2)), (0, -1), True
+
+
+def _norm(input: np.ndarray, p: float, dim: Any, keepdim: bool) -> Any:
+    axes = normalize_dims(dim, input.ndim)
+    if abs(p) == inf:
+        if not input.size and (axes is None or any([input.shape[a] == 0 for a in axes])):
+            raise AutogradError("linalg.vector_norm cannot compute the inf norm on an empty tensor because the operation does not have an identity")
+        return finish((np.maximum if p > 0 else np.minimum).reduce(np.abs(input), axes, None, None, keepdim), input)
+    if p == 2:
+        square = input * input if input.dtype.kind != "c" else input.real ** 2 + input.imag ** 2
+        return finish(np.sqrt(_add(square, axes, None, None, keepdim)), input)
+    size = np.abs(input)
+    if p == 1:
+        return finish(_add(size, axes, None, None, keepdim), input)
+    if p == 0:
+        return finish(_add(size != 0, axes, size.dtype, None, keepdim), input)
+    return finish(_add(size ** size.dtype.type(p), axes, None, None, keepdim) ** size.dtype.type(1 / p), input)
+
+
+@op("norm_of(Tensor input, float p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", method=False,
+    namespace="_internal", node="LinalgVectorNormBackward0")
+class norm_of:
+    """The p-norm of all elements, or along dimensions."""
+
+    numpy = _norm
+    compose = on_host(_norm)
+    def shape(input, p, dim, keepdim): return reduced_shape(input, dim, keepdim)
+
+    def check(input, **rest):
+        if input.dtype.category < FLOATING:
+            raise AutogradError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                                + SCALAR_TYPE_NAMES[input.dtype.name], remedy="convert it with .float()")
+
+    def vjp(F, grad, input, result, p, dim, keepdim):
+        shape = tuple(input.shape)
+        grad, norm = expand_reduced(F, grad, shape, dim, keepdim), expand_reduced(F, result, shape, dim, keepdim)
+        if p == 0:
+            return F.zeros_for(input, shape)
+        if p == 1:
+            return F.sgn(input) * grad
+        if p == 2:
+            return F.masked_fill(input / norm, F.eq(norm, 0), 0) * grad
+        if abs(p) == inf:
+            return F.sgn(input) * grad * F.tie_weights(F.abs(input), norm, dim)
+        size = F.abs(input)
+        if p < 1:
+            return F.masked_fill(F.sgn(input) * F.pow(size, p - 1), F.eq(input, 0), 0) * grad * F.pow(norm, 1 - p)
+        if p < 2:
+            return F.sgn(input) * F.pow(size, p - 1) * F.masked_fill(grad / F.pow(norm, p - 1), F.eq(norm, 0), 0)
+        return input * F.pow(size, p - 2) * F.masked_fill(grad / F.pow(norm, p - 1), F.eq(norm, 0), 0)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        for p in (1.0, 3.0, 1.5, 0.5, inf, -inf):
+            yield rng.standard_normal((2, 3)), p, 1, True
+
+
+@op("norm(Tensor input, Any p='fro', int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor")
+class norm:
+    """The p-norm of all elements, or along dimensions; 'fro' is the 2-norm, 'nuc' the sum of the singular values of a matrix.
+
+    >>> torch.norm(torch.tensor([3., 4.])), torch.norm(torch.tensor([[3., -4.]]), p=1, dim=1)
+    (tensor(5.), tensor([7.]))
+    """
+
+    def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+        if p == "nuc":
+            return F.linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        if isinstance(p, str) and p != "fro":
+            raise AutogradError(f"linalg.matrix_norm: Order {p} not supported.")
+        return F.norm_of(input, 2.0 if p == "fro" or p is None else float(p), dim, keepdim, dtype=dtype, out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 3, 0
+
+    def errors(rng):
+        yield (np.ones(3, np.int64),), RuntimeError, (
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")

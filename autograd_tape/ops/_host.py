@@ -1,0 +1,15 @@
+"""Operations whose kernel is index arithmetic on host memory, where every executor's buffers are."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+
+def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A `compose` field that runs the NumPy kernel on any executor: moving and picking elements gains nothing from another
+    library's kernel, whose border would have to be crossed twice."""
+    def compose(F: Any, *args: Any) -> Any:
+        return kernel(*args)
+
+    compose.host = True  # the status table says so
+    return compose

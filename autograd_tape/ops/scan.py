@@ -1,0 +1,212 @@
+"""Running reductions along a dimension: cumsum, cumprod, cummax, cummin, logcumsumexp; and their inverse, diff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import AutogradError
+from ._dims import wrap_dim
+from ._host import on_host
+from ._record import op
+from .reduce import _WIDE, finish
+
+
+def _running(ufunc: np.ufunc) -> Any:
+    accumulate = ufunc.accumulate
+
+    def kernel(input: np.ndarray, dim: int) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            wide = _WIDE.get(input.dtype.char)
+            return input.astype(np.int64) if wide is not None and wide.kind == "i" else input.copy()
+        wide = _WIDE.get(input.dtype.char)
+        result = finish(accumulate(input, wrap_dim(dim, input.ndim), wide), input)
+        return result if wide is None or wide.kind == "i" else result.astype(input.dtype)
+
+    return kernel
+
+
+_cumsum, _cumprod = _running(np.add), _running(np.multiply)
+
+
+@op("cumsum(Tensor input, int dim, *, dtype? dtype=None) -> Tensor", quiet="all", inplace=True, dtypes="float int bool half")
+class cumsum:
+    """The running sum along a dimension.
+
+    >>> torch.cumsum(torch.tensor([1., 2., 3.]), 0)
+    tensor([1., 3., 6.])
+    """
+
+    numpy = _cumsum
+    def mindspore(ms, input, dim): return ms.ops.cumsum(input, dim)
+    compose = on_host(_cumsum)
+    def shape(input, dim): return input
+    def vjp(F, grad, dim): return _reversed_cumsum(F, grad, dim)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal((2, 3)).T, -2
+        yield rng.standard_normal(()), 0
+
+    def errors(rng):
+        yield (np.ones((2, 3)), 7), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 7)"
+
+
+def _reversed_cumsum(F: Any, x: Any, dim: int) -> Any:
+    return F.flip(F.cumsum(F.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
+
+
+@op("cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor", quiet="all", inplace=True, dtypes="float int bool half")
+class cumprod:
+    """The running product along a dimension.
+
+    >>> torch.cumprod(torch.tensor([1., 2., 3.]), 0)
+    tensor([1., 2., 6.])
+    """
+
+    numpy = _cumprod
+    def mindspore(ms, input, dim): return ms.ops.cumprod(input, dim)
+    compose = on_host(_cumprod)
+    def shape(input, dim): return input
+
+    def vjp(F, grad, input, result, dim):
+        shape = tuple(input.shape)
+        if not shape:
+            return grad
+        if bool(F.all(F.ne(input, 0))):
+            return _reversed_cumsum(F, grad * result, dim) / input
+        # With zeros: element k takes part in all products from k on, each without it.
+        d = dim % len(shape)
+        parts = []
+        for k in range(shape[d]):
+            one = F.ones_for(input, shape[:d] + (1,) + shape[d + 1:])
+            before = F.prod(F.slice(input, d, 0, k), d, True) if k else one
+            after = F.cumprod(F.cat([one, F.slice(input, d, k + 1)], d), d)
+            parts.append(F.sum(F.slice(grad, d, k) * before * after, d, True))
+        return F.cat(parts, d) if parts else F.zeros_for(grad, shape)
+
+    def samples(rng):
+        yield rng.uniform(0.5, 2, (2, 3)), 1
+        yield np.array([[1.5, 0.0, 2.0], [0.0, 3.0, 0.0]]), -1
+
+
+def _running_extreme(ufunc: np.ufunc) -> Any:
+    accumulate = ufunc.accumulate
+    better = np.greater_equal if ufunc is np.maximum else np.less_equal
+
+    def kernel(input: np.ndarray, dim: int) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return input.copy(), np.zeros((), np.int64)
+        d = wrap_dim(dim, input.ndim)
+        values = accumulate(input, d)
+        n = input.shape[d]
+        at = np.arange(n).reshape((n,) + (1,) * (input.ndim - 1 - d))
+        # The index is that of the last element that was as good as any before it, or NaN.
+        first = better(input, values) | (input != input) if input.dtype.kind not in "iub" else better(input, values)
+        indices = np.maximum.accumulate(np.where(first, at, 0), d)
+        return finish(values, input), finish(indices, input)
+
+    return kernel
+
+
+_cummax, _cummin = _running_extreme(np.maximum), _running_extreme(np.minimum)
+
+
+@op("cummax(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool")
+class cummax:
+    """The running maximum along a dimension, and where it is.
+
+    >>> torch.cummax(torch.tensor([1., 3., 2.]), 0).values
+    tensor([1., 3., 3.])
+    """
+
+    numpy = _cummax
+    compose = on_host(_cummax)
+    def shape(input, dim): return input, input
+    def vjp(F, grad, indices, input, dim): return F.scatter_add(F.zeros_for(grad, tuple(input.shape)), dim, indices, grad)
+
+    def samples(rng):
+        yield rng.permutation(6.0).reshape(2, 3), 1
+        yield rng.permutation(6.0).reshape(2, 3), 0
+
+
+@op("cummin(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool")
+class cummin:
+    """The running minimum along a dimension, and where it is.
+
+    >>> torch.cummin(torch.tensor([2., 1., 3.]), 0).values
+    tensor([2., 1., 1.])
+    """
+
+    numpy = _cummin
+    compose = on_host(_cummin)
+    def shape(input, dim): return input, input
+    def vjp(F, grad, indices, input, dim): return F.scatter_add(F.zeros_for(grad, tuple(input.shape)), dim, indices, grad)
+    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 1
+
+
+def _logcumsumexp(input: np.ndarray, dim: int) -> Any:
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.copy()
+    return finish(np.logaddexp.accumulate(input, wrap_dim(dim, input.ndim)), input)
+
+
+@op("logcumsumexp(Tensor input, int dim) -> Tensor", dtypes="float")
+class logcumsumexp:
+    """The logarithm of the running sum of exponentials along a dimension.
+
+    >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
+    tensor([0.0000, 0.6931])
+    """
+
+    numpy = _logcumsumexp
+    compose = on_host(_logcumsumexp)
+    def shape(input, dim): return input
+
+    def vjp(F, grad, input, result, dim):
+        # grad is split by sign, so that each part's running sum stays a sum of exponentials.
+        def part(g):
+            logs = F.log(F.clamp(g, 0.0)) - result
+            return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input) if len(input.shape) else F.clamp(g, 0.0)
+
+        return part(grad) - part(-grad)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal((2, 3)), 0
+
+
+@op("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
+class diff:
+    """Differences of neighbours along a dimension, `n` times.
+
+    >>> torch.diff(torch.tensor([1., 4., 9.]))
+    tensor([3., 5.])
+    """
+
+    def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
+        if not input.ndim:
+            raise AutogradError("diff expects input to be at least one-dimensional")
+        if n < 0:
+            raise AutogradError(f"order must be non-negative but got {n}")
+        d = wrap_dim(dim, input.ndim)
+        if prepend is not None or append is not None:
+            input = F.cat([x for x in (prepend, input, append) if x is not None], d)
+        if n == 0:
+            return F.clone(input)
+        for i in range(min(n, input.shape[d])):
+            size = input.shape[d]
+            last = out if i == n - 1 else None
+            a, b = F.narrow(input, d, 1, size - 1), F.narrow(input, d, 0, size - 1)
+            input = F.logical_xor(a, b, out=last) if input._k.dtype.name == "bool" else F.sub(a, b, out=last)
+        return input
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 4)),)
+        yield rng.standard_normal((4, 2)), 2, 0
+
+    def errors(rng): yield (np.ones(()),), RuntimeError, "diff expects input to be at least one-dimensional"

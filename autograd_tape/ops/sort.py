@@ -1,0 +1,637 @@
+"""Order: sort, topk, medians, modes, quantiles, distinct elements, binning, and search in sorted sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
+from ..errors import AutogradError, UnsupportedDTypeError
+from ..tensor import TensorRef
+from ._dims import wrap_dim
+from ._host import on_host
+from ._record import op
+from .extremes import along, need_elements
+
+
+def _not_implemented(kernel: str, input: Any) -> UnsupportedDTypeError:
+    return UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'")
+
+
+# -- sorting ------------------------------------------------------------------------------------------------------------
+
+
+def _order(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
+    """The stable sorting permutation along `d`, NaN as the largest."""
+    if input.dtype.char == "E":
+        input = input.astype(np.float32)
+    if not descending:
+        return input.argsort(d, kind="stable")
+    # Ascending order of the reversed sequence, read backwards, keeps equal elements in their order.
+    n = input.shape[d]
+    back = (slice(None),) * d + (slice(None, None, -1),)
+    return n - 1 - input[back].argsort(d, kind="stable")[back]
+
+
+def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
+    """`result` in the layout of `input` where that is dense."""
+    if input.flags.c_contiguous or result.flags.c_contiguous and input.ndim < 2:
+        return np.ascontiguousarray(result)
+    from ._strided import dense_strides, empty_strided
+
+    out = empty_strided(result.shape, dense_strides(input.shape, [s // input.itemsize for s in input.strides]), result.dtype)
+    np.copyto(out, result)
+    return out
+
+
+def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> Any:
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.copy(), np.zeros((), np.int64)
+    d = wrap_dim(dim, input.ndim)
+    indices = _order(input, d, descending)
+    return _like(np.take_along_axis(input, indices, d), input), _like(indices, input)
+
+
+@op("sort_along(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", quiet="all",
+    method=False, namespace="_internal", node="SortBackward0", dtypes="float int bool half")
+class sort_along:
+    """The elements in order along a dimension, and where they were."""
+
+    numpy = _sort
+    def mindspore(ms, input, dim, descending, stable): return ms.ops.sort(input, dim, descending)
+    compose = on_host(_sort)
+    def shape(input, dim, descending, stable): return input, input
+    def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
+
+    def check(input, **rest):
+        if input.dtype.is_complex:
+            raise AutogradError(" Sort does not support complex dtypes on CPU")
+
+    def samples(rng):
+        yield (rng.permutation(6.0).reshape(2, 3),)
+        yield rng.permutation(6.0).reshape(2, 3), 0, True
+
+
+@op("sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", dtypes="float int bool half")
+class sort:
+    """The elements in order along a dimension, and where they were; equal ones keep their order.
+
+    >>> torch.sort(torch.tensor([3., 1., 2.])).indices
+    tensor([1, 2, 0])
+    """
+
+    def function(F, input, dim=-1, descending=False, stable=False, *, out=None):
+        return along(F, "sort", F.sort_along(input, dim, descending, bool(stable)), out)
+
+    def samples(rng):
+        yield (rng.permutation(6.0).reshape(2, 3),)
+        yield rng.permutation(6.0).reshape(2, 3).T, 0, True
+
+
+@op("argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor", out=False, dtypes="float int")
+class argsort:
+    """The indices that sort along a dimension.
+
+    >>> torch.argsort(torch.tensor([3., 1., 2.]))
+    tensor([1, 2, 0])
+    """
+
+    def function(F, input, dim=-1, descending=False, stable=False): return F.sort_along(input, dim, descending, stable)[1]
+
+
+@op("msort(Tensor input) -> Tensor")
+class msort:
+    """The elements in order along dimension 0.
+
+    >>> torch.msort(torch.tensor([3., 1., 2.]))
+    tensor([1., 2., 3.])
+    """
+
+    def function(F, input, *, out=None):
+        values = F.sort_along(input, 0)[0]
+        return values if out is None else F.copy_(out, values)
+
+
+def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> Any:
+    d = wrap_dim(dim, input.ndim)
+    if not 0 <= k <= (input.shape[d] if input.ndim else 1):
+        raise AutogradError("selected index k out of range")
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    head = (slice(None),) * d + (slice(0, k),)
+    n = input.shape[d]
+    if k and n > 256 and k < n // 8 and input.dtype.kind == "f":
+        # Selection is linear in n where sorting is not; NaN is the largest.
+        key = -input if largest else input
+        chosen = np.argpartition(np.where(np.isnan(key), -np.inf, key) if largest else key, k - 1, d)[head]
+        within = _order(np.take_along_axis(input, chosen, d), d, largest)
+        indices = np.take_along_axis(chosen, within, d)
+    else:
+        indices = _order(input, d, largest)[head]
+    return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
+
+
+@op("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Index indices)", quiet="all",
+    dtypes="float int half")
+class topk:
+    """The `k` largest or smallest elements along a dimension, and where they are.
+
+    >>> torch.topk(torch.tensor([1., 4., 3.]), 2)
+    torch.return_types.topk(
+    values=tensor([4., 3.]),
+    indices=tensor([1, 2]))
+    """
+
+    numpy = _topk
+    def mindspore(ms, input, k, dim, largest, sorted): return ms.ops.topk(input, k, dim, largest, sorted)
+    compose = on_host(_topk)
+    def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
+
+    def check(input, **rest):
+        if input.dtype.category == BOOL:
+            raise AutogradError("topk does not support bool dtypes on CPU")
+
+    def samples(rng):
+        yield rng.permutation(6.0).reshape(2, 3), 2
+        yield rng.permutation(6.0).reshape(2, 3), 1, 0, False
+
+    def errors(rng): yield (np.ones(3), 9), RuntimeError, "selected index k out of range"
+
+
+def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> Any:
+    d = wrap_dim(dim, input.ndim)
+    need_elements("kthvalue", input.shape, d)
+    if not 1 <= k <= (input.shape[d] if input.ndim else 1):
+        raise AutogradError(f"kthvalue(): selected number k out of range for dimension {d}")
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    return _picked(input, _order(input, d, False).take([k - 1], d), d, keepdim)
+
+
+def _picked(input: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    values = np.take_along_axis(input, indices, d)
+    return (values, indices) if keepdim else (np.ascontiguousarray(values.squeeze(d)), np.ascontiguousarray(indices.squeeze(d)))
+
+
+@op("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int")
+class kthvalue:
+    """The `k`-th smallest element along a dimension, and where it is.
+
+    >>> torch.kthvalue(torch.tensor([3., 1., 2.]), 2).values
+    tensor(2.)
+    """
+
+    numpy = _kthvalue
+    compose = on_host(_kthvalue)
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+
+    def check(input, **rest):
+        if input.dtype.category == BOOL:
+            raise _not_implemented("kthvalue_cpu", input)
+
+    def samples(rng):
+        yield rng.permutation(6.0).reshape(2, 3), 2
+        yield rng.permutation(6.0).reshape(2, 3), 1, 0, True
+
+    def errors(rng): yield (np.ones(3), 9), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"
+
+
+# -- middle and most frequent -----------------------------------------------------------------------------------------------
+
+
+def _median_along(name: str, skip_nan: bool) -> Any:
+    def kernel(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return input.copy(), np.zeros((), np.int64)
+        d = wrap_dim(dim, input.ndim)
+        need_elements(name, input.shape, d)
+        order, n = _order(input, d, False), input.shape[d]
+        if input.dtype.kind in "iu":
+            at = np.full((), (n - 1) // 2)
+        else:
+            missing = np.add.reduce(input != input, d, None, None, True)
+            # NaN sort last: among the numbers the middle is that of a shorter sequence; else the first NaN is the median.
+            at = np.maximum(n - missing - 1, 0) // 2 if skip_nan else np.where(missing > 0, n - missing, (n - 1) // 2)
+        indices = np.take_along_axis(order, np.broadcast_to(at, [1 if i == d else m for i, m in enumerate(input.shape)]), d)
+        return _picked(input, indices, d, keepdim)
+
+    return kernel
+
+
+_median_dim, _nanmedian_dim = _median_along("median", False), _median_along("nanmedian", True)
+
+
+def _median_all(input: np.ndarray) -> Any:
+    return _median_dim(input.reshape(-1), 0, False)[0] if input.size else np.array(np.nan, input.dtype)
+
+
+def _nanmedian_all(input: np.ndarray) -> Any:
+    return _nanmedian_dim(input.reshape(-1), 0, False)[0] if input.size else np.array(np.nan, input.dtype)
+
+
+def _evenly(F: Any, grad: Any, input: Any, result: Any) -> Any:
+    shape = tuple(input.shape)
+    return F.expand(grad, shape) * F.tie_weights(input, F.expand(result, shape), None)
+
+
+def _no_bool(name: str) -> Any:
+    def check(input: Any, **rest: Any) -> None:
+        if input.dtype.category == BOOL or input.dtype.is_complex:
+            raise _not_implemented(f"{name}_cpu", input)
+
+    return check
+
+
+@op("median_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MedianBackward0", dtypes="float int")
+class median_all:
+    """The lower median of all elements."""
+
+    numpy = _median_all
+    compose = on_host(_median_all)
+    check = _no_bool("median")
+    def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
+    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+
+
+@op("nanmedian_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="NanmedianBackward0", dtypes="float int")
+class nanmedian_all:
+    """The lower median of all elements that are not NaN."""
+
+    numpy = _nanmedian_all
+    compose = on_host(_nanmedian_all)
+    check = _no_bool("median")
+    def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
+    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+
+
+@op("median_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
+    namespace="_internal", node="MedianBackward1", dtypes="float int")
+class median_along:
+    """The lower median along a dimension, and where it is."""
+
+    numpy = _median_dim
+    compose = on_host(_median_dim)
+    check = _no_bool("median")
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 1
+
+
+@op("nanmedian_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
+    namespace="_internal", node="NanmedianBackward1", dtypes="float int")
+class nanmedian_along:
+    """The lower median along a dimension of the elements that are not NaN, and where it is."""
+
+    numpy = _nanmedian_dim
+    compose = on_host(_nanmedian_dim)
+    check = _no_bool("median")
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 0, True
+
+
+@op("median(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
+class median:
+    """The median, the lower one of two; along a dimension, (values, indices).
+
+    >>> torch.median(torch.tensor([3., 1., 2., 4.]))
+    tensor(2.)
+    """
+
+    def function(F, input, dim=None, keepdim=False, *, out=None):
+        return F.median_all(input) if dim is None else along(F, "median", F.median_along(input, dim, keepdim), out)
+
+
+@op("nanmedian(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
+class nanmedian:
+    """The median of the elements that are not NaN; along a dimension, (values, indices).
+
+    >>> torch.nanmedian(torch.tensor([1., float('nan'), 2.]))
+    tensor(1.)
+    """
+
+    def function(F, input, dim=None, keepdim=False, *, out=None):
+        return F.nanmedian_all(input) if dim is None else along(F, "nanmedian", F.nanmedian_along(input, dim, keepdim), out)
+
+
+def _mode(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.copy(), np.zeros((), np.int64)
+    d = wrap_dim(dim, input.ndim)
+    need_elements("mode", input.shape, d)
+    order = np.moveaxis(_order(input, d, False), d, -1)
+    ordered = np.take_along_axis(np.moveaxis(input, d, -1), order, -1)
+    n = ordered.shape[-1]
+    starts = np.concatenate([np.ones_like(ordered[..., :1], bool), ordered[..., 1:] != ordered[..., :-1]], -1)
+    at = np.arange(n)
+    start = np.maximum.accumulate(np.where(starts, at, 0), -1)
+    length = at - start + 1
+    last = length.argmax(-1)[..., None]  # the first longest run is that of the smallest value; torch gives its last index
+    indices = np.moveaxis(np.take_along_axis(order, last, -1), -1, d)
+    return _picked(input, indices, d, keepdim)
+
+
+@op("mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int")
+class mode:
+    """The most frequent element along a dimension, the smallest of several, and its last index.
+
+    >>> torch.mode(torch.tensor([2., 1., 2., 3.])).values
+    tensor(2.)
+    """
+
+    numpy = _mode
+    compose = on_host(_mode)
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+
+    def samples(rng):
+        yield (rng.permutation(6.0).reshape(2, 3),)
+        yield rng.integers(0, 3, (4, 5)), 0
+
+
+# -- quantiles ----------------------------------------------------------------------------------------------------------------
+
+
+def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, out: Any, skip_nan: bool) -> Any:
+    if input._k.dtype.name not in ("float32", "float64"):
+        raise AutogradError(f"{name}() input tensor must be either float or double dtype")
+    scalar = not isinstance(q, TensorRef)
+    if scalar and not 0 <= q <= 1:
+        raise AutogradError(f"{name}() q must be in the range [0, 1] but got {q}")
+    values = np.asarray(q if scalar else q._data, input._k.np)
+    if values.ndim > 1:
+        raise AutogradError(f"{name}() q must be a scalar or 1D tensor")
+    if not scalar and q._k.dtype is not input._k.dtype:
+        raise AutogradError(f"{name}() q tensor must be same dtype as the input tensor")
+    if not ((values >= 0) & (values <= 1)).all():
+        raise AutogradError(f"{name}() q values must be in the range [0, 1]")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise AutogradError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    if not input._data.size:
+        raise AutogradError(f"{name}() input tensor must be non-empty")
+    rank = input.ndim
+    if dim is None:
+        d, flat = 0, F.reshape(input, (-1,))
+    else:
+        d = wrap_dim(dim, rank)
+        flat = F.movedim(input, d, -1) if rank else F.reshape(input, (1,))
+    ordered = F.sort_along(flat, -1)[0]
+    data = ordered._data
+    missing = np.add.reduce(data != data, -1, None, None, True)
+    counts = np.broadcast_to(data.shape[-1] - missing, (*data.shape[:-1], values.size))
+    at = values.reshape(-1) * np.maximum(counts - 1, 0).astype(values.dtype)
+    if not skip_nan:
+        at = np.where(missing > 0, data.shape[-1] - 1, at)  # the last of a row with NaN is NaN
+    if interpolation in ("lower", "higher", "nearest"):
+        at = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](at)
+    low = np.floor(at).astype(np.int64)
+    result = F.gather(ordered, -1, F.wrap(low))
+    if interpolation in ("linear", "midpoint"):
+        weight = np.full_like(at, 0.5) if interpolation == "midpoint" else at - low
+        high = F.gather(ordered, -1, F.wrap(np.ceil(at).astype(np.int64)))
+        result = F.lerp(result, high, F.wrap(np.asarray(weight, input._k.np)))
+    # The quantiles come first, what was reduced stays as 1 where asked.
+    result = F.movedim(result, -1, 0)
+    if keepdim and rank:
+        result = F.reshape(result, (values.size,) + (1,) * rank) if dim is None else F.unsqueeze(result, d + 1)
+    elif dim is not None and not rank:
+        result = F.reshape(result, (values.size,))
+    if not values.ndim:
+        result = F.squeeze(result, 0)
+    return result if out is None else F.copy_(out, result)
+
+
+@op("quantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
+class quantile:
+    """The q-th quantiles of all elements, or along a dimension.
+
+    >>> torch.quantile(torch.tensor([1., 2., 4.]), 0.75)
+    tensor(3.)
+    """
+
+    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+        return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, out, False)
+
+    def samples(rng):
+        yield rng.permutation(6.0).reshape(2, 3), 0.3
+        yield rng.permutation(6.0).reshape(2, 3), 0.6, 1, True
+
+    def errors(rng):
+        yield (np.ones(3), 1.5), RuntimeError, "quantile() q must be in the range [0, 1] but got 1.5"
+        yield (np.ones(3, np.int64), 0.5), RuntimeError, "quantile() input tensor must be either float or double dtype"
+
+
+@op("nanquantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
+class nanquantile:
+    """The q-th quantiles of the elements that are not NaN.
+
+    >>> torch.nanquantile(torch.tensor([1., float('nan'), 2.]), 0.5)
+    tensor(1.5000)
+    """
+
+    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+        return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, out, True)
+
+
+# -- distinct elements ------------------------------------------------------------------------------------------------------------
+
+
+def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], k: Any) -> Any:
+    found = tuple([F.wrap(np.ascontiguousarray(p), k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
+    return found if len(found) > 1 else found[0]
+
+
+@op("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False,
+    dtypes="float int bool")
+class unique:
+    """The distinct elements, in order; where asked also where each element went, and how often each occurs.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+
+    def function(F, input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        data = input._data
+        if dim is None:
+            # Each NaN is distinct, as NaN equals nothing.
+            values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, equal_nan=False)
+            return _results(F, (values, inverse.reshape(data.shape), counts), (True, return_inverse, return_counts), input._k)
+        d = wrap_dim(dim, data.ndim)
+        if not data.ndim:
+            return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts), input._k)
+        values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=d)
+        return _results(F, (values, inverse.reshape(-1), counts), (True, return_inverse, return_counts), input._k)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), True, False, False, 9), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 9)"
+
+
+@op("unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False,
+    dtypes="float int bool")
+class unique_consecutive:
+    """The elements without repetitions of the one before; where asked also where each went, and how often it was repeated.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+
+    def function(F, input, return_inverse=False, return_counts=False, dim=None):
+        data = input._data
+        rows = data.reshape(-1, 1) if dim is None else np.moveaxis(data, wrap_dim(dim, data.ndim), 0) if data.ndim else data.reshape(1)
+        n = rows.shape[0]
+        changes = np.ones(n, bool)
+        if n > 1:
+            changes[1:] = (rows[1:] != rows[:-1]).reshape(n - 1, -1).any(1)
+        at = np.flatnonzero(changes)
+        inverse = np.cumsum(changes) - 1
+        values = rows[at].reshape(-1) if dim is None else np.moveaxis(rows[at], 0, wrap_dim(dim, data.ndim))
+        if dim is None:
+            inverse = inverse.reshape(data.shape)
+        return _results(F, (values, inverse, np.diff(np.append(at, n))), (True, return_inverse, return_counts), input._k)
+
+
+# -- counting in bins -------------------------------------------------------------------------------------------------------------
+
+
+@op("bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor", out=False, dtypes="int")
+class bincount:
+    """How often each number from 0 on occurs, or the sum of its weights.
+
+    >>> torch.bincount(torch.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+
+    def function(F, input, weights=None, minlength=0):
+        if input._k.dtype.category not in (INTEGER, BOOL):
+            raise _not_implemented("bincount_cpu", input)
+        data = input._data
+        if data.ndim != 1 or data.size and data.min() < 0:
+            raise AutogradError("bincount only supports 1-d non-negative integral inputs.")
+        if minlength < 0:
+            raise AutogradError("minlength should be >= 0")
+        if weights is not None and weights.shape != input.shape:
+            raise AutogradError("weights should be 1-d and have the same length as input")
+        result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else weights._data, minlength)
+        single = weights is not None and weights._k.dtype.name == "float32"
+        return F.wrap(result.astype(np.float32) if single else result)
+
+    def errors(rng):
+        yield (np.array([-1]),), RuntimeError, "bincount only supports 1-d non-negative integral inputs."
+
+
+@op("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", dtypes="float")
+class histc:
+    """How many elements fall into each of `bins` bins of equal width from `min` to `max`, or over all elements where these are equal.
+
+    >>> torch.histc(torch.tensor([1., 2., 1.]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+
+    def function(F, input, bins=100, min=0, max=0, *, out=None):
+        if input._k.dtype.category != FLOATING:
+            raise _not_implemented("histogram_cpu", input)
+        if bins <= 0:
+            raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+        data = input._data
+        low, high = float(min), float(max)
+        if low == high and data.size:
+            low, high = float(data.min()), float(data.max())
+        if low == high:
+            low, high = low - 1, high + 1
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise AutogradError(f"torch.histc: range of [{low}, {high}] is not finite")
+        if low > high:
+            raise AutogradError("torch.histc: max must be larger than min")
+        values = data[(data >= low) & (data <= high)]
+        at = ((values - data.dtype.type(low)) * data.dtype.type(bins) / data.dtype.type(high - low)).astype(np.int64)
+        counts = np.bincount(np.minimum(at, bins - 1), minlength=bins).astype(data.dtype)
+        result = F.wrap(counts, input._k)
+        return result if out is None else F.copy_(out, result)
+
+    def errors(rng):
+        yield (np.ones(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"
+        yield (np.ones(3), 5, 3, 1), RuntimeError, "torch.histc: max must be larger than min"
+
+
+# -- search -------------------------------------------------------------------------------------------------------------------------
+
+
+@op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    method=False, dtypes="float int")
+class searchsorted:
+    """Where each value would go into the sorted last dimension, before equal elements, or behind where `right`.
+
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
+    tensor([1, 3])
+    """
+
+    def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+        if side not in (None, "left", "right"):
+            raise AutogradError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        if side == "left" and right:
+            raise AutogradError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+        side = "right" if right or side == "right" else "left"
+        sequence = sorted_sequence._data
+        values = input._data if isinstance(input, TensorRef) else np.asarray(input, sequence.dtype)
+        if isinstance(input, TensorRef) and input._k.dtype is not sorted_sequence._k.dtype:
+            raise AutogradError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
+                                f"dtype {SCALAR_TYPE_NAMES[sorted_sequence._k.dtype.name]} and input value tensor dtype "
+                                f"{SCALAR_TYPE_NAMES[input._k.dtype.name]}")
+        if sequence.ndim == 0:
+            raise AutogradError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+        if sorter is not None:
+            if sorter.shape != sorted_sequence.shape:
+                raise AutogradError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                                    f"{list(sequence.shape)} and got sorter tensor {list(sorter.shape)}")
+            sequence = np.take_along_axis(sequence, sorter._data, -1)
+        if sequence.ndim == 1:
+            found = np.searchsorted(sequence, values, side)
+        else:
+            if values.ndim != sequence.ndim or values.shape[:-1] != sequence.shape[:-1]:
+                raise AutogradError(
+                    "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+                    f"value tensor must match, but we got boundaries tensor {list(sequence.shape)} and input value tensor {list(values.shape)}")
+            found = np.empty(values.shape, np.int64)
+            for at in np.ndindex(values.shape[:-1]):
+                found[at] = np.searchsorted(sequence[at], values[at], side)
+        result = F.wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+        return result if out is None else F.copy_(out, result)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.ones(4)), RuntimeError, (
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
+            "tensor must match, but we got boundaries tensor [3, 4] and input value tensor [4]")
+
+
+@op("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, dtypes="float int")
+class bucketize:
+    """The bucket each value falls into; bucket i ends with boundary i, or begins behind it where `right`.
+
+    >>> torch.bucketize(torch.tensor([3., 6.]), torch.tensor([1., 3., 5.]))
+    tensor([1, 3])
+    """
+
+    def function(F, input, boundaries, *, out_int32=False, right=False, out=None):
+        if boundaries.ndim != 1:
+            raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+        values = input._data if isinstance(input, TensorRef) else np.asarray(input)
+        found = np.searchsorted(boundaries._data, values, "right" if right else "left")
+        result = F.wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+        return result if out is None else F.copy_(out, result)
+
+    def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"
+
+
+@op("isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False, dtypes="float int")
+class isin:
+    """Whether each element is among the test elements.
+
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 3]))
+    tensor([False,  True,  True])
+    """
+
+    def function(F, elements, test_elements, *, assume_unique=False, invert=False, out=None):
+        a, b = [x._data if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
+        found = F.wrap(np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))
+        return found if out is None else F.copy_(out, found)
