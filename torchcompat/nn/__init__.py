@@ -1,0 +1,27 @@
+"""torch.nn: modules, parameters, and functions for neural networks.
+
+>>> import torchcompat as torch
+>>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+>>> model(torch.ones(3, 4)).shape
+torch.Size([3, 2])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .modules import *  # noqa: F403
+from . import functional, init, modules, utils  # noqa: E402
+
+_LATER = ("attention", "parallel")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")

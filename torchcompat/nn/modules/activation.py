@@ -1,0 +1,458 @@
+"""Activation functions as modules. Each calls the function of `nn.functional` of the same meaning."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torchcompat as torch
+
+from .. import functional as F
+from .. import init
+from ..init import constant_, xavier_normal_, xavier_uniform_  # noqa: F401  (other packages replace these names here)
+from ..parameter import Parameter
+from .linear import NonDynamicallyQuantizableLinear
+from .module import Module
+
+__all__ = [
+    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish",
+    "MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus",
+    "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]
+
+
+class _Inplace(Module):
+    """An activation that can overwrite its input.
+
+    Args:
+        inplace: overwrite it.
+    """
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def _shown(self, *names: str) -> str:
+        parts = [f"{name}={getattr(self, name)}" for name in names]
+        return ", ".join(parts + ["inplace=True"] if self.inplace else parts)
+
+    def extra_repr(self) -> str:
+        return self._shown()
+
+
+class Threshold(_Inplace):
+    """input where it is greater than `threshold`, else `value`."""
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.threshold, self.value = threshold, value
+
+    def forward(self, input: Any) -> Any:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        return self._shown("threshold", "value")
+
+
+class ReLU(_Inplace):
+    """max(input, 0)."""
+
+    def forward(self, input: Any) -> Any:
+        return F.relu(input, inplace=True) if self.inplace else F.relu(input)
+
+
+class RReLU(_Inplace):
+    """input where it is positive, else input times a slope: random between `lower` and `upper` in training, their mean otherwise."""
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.lower, self.upper = lower, upper
+
+    def forward(self, input: Any) -> Any:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return self._shown("lower", "upper")
+
+
+class Hardtanh(_Inplace):
+    """input clamped to [min_val, max_val]."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
+                 max_value: float | None = None) -> None:
+        super().__init__(inplace)
+        for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
+            if value is not None:
+                warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=2)
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        if self.max_val <= self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
+
+    def forward(self, input: Any) -> Any:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return self._shown("min_val", "max_val")
+
+
+class ReLU6(Hardtanh):
+    """min(max(input, 0), 6)."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return self._shown()
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-input))."""
+
+    def forward(self, input: Any) -> Any:
+        return torch.sigmoid(input)
+
+
+class Hardsigmoid(_Inplace):
+    """min(max(input + 3, 0), 6) / 6."""
+
+    def forward(self, input: Any) -> Any:
+        return F.hardsigmoid(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class Tanh(Module):
+    """tanh(input)."""
+
+    def forward(self, input: Any) -> Any:
+        return torch.tanh(input)
+
+
+class SiLU(_Inplace):
+    """input * sigmoid(input)."""
+
+    def forward(self, input: Any) -> Any:
+        return F.silu(input, inplace=True) if self.inplace else F.silu(input)
+
+
+class Mish(_Inplace):
+    """input * tanh(softplus(input))."""
+
+    def forward(self, input: Any) -> Any:
+        return F.mish(input, inplace=True) if self.inplace else F.mish(input)
+
+
+class Hardswish(_Inplace):
+    """input * min(max(input + 3, 0), 6) / 6."""
+
+    def forward(self, input: Any) -> Any:
+        return F.hardswish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class ELU(_Inplace):
+    """input where it is positive, else alpha * (exp(input) - 1)."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.alpha = alpha
+
+    def forward(self, input: Any) -> Any:
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return self._shown("alpha")
+
+
+class CELU(ELU):
+    """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
+
+    def forward(self, input: Any) -> Any:
+        return F.celu(input, self.alpha, self.inplace)
+
+
+class SELU(_Inplace):
+    """The ELU whose outputs keep mean 0 and variance 1 (Klambauer et al., 2017)."""
+
+    def forward(self, input: Any) -> Any:
+        return F.selu(input, self.inplace)
+
+
+class GLU(Module):
+    """a * sigmoid(b), a and b being the halves of the input along `dim`."""
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Any) -> Any:
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class GELU(Module):
+    """input * P(X <= input) for a standard normal X; `approximate="tanh"` for the formula with tanh."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Any) -> Any:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Hardshrink(Module):
+    """input where |input| > lambd, else 0."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Any) -> Any:
+        return F.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class LeakyReLU(_Inplace):
+    """input where it is positive, else negative_slope * input."""
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.negative_slope = negative_slope
+
+    def forward(self, input: Any) -> Any:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return self._shown("negative_slope")
+
+
+class LogSigmoid(Module):
+    """log(sigmoid(input))."""
+
+    def forward(self, input: Any) -> Any:
+        return F.logsigmoid(input)
+
+
+class Softplus(Module):
+    """log(1 + exp(beta * input)) / beta; input itself where beta * input > threshold."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, input: Any) -> Any:
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softshrink(Module):
+    """input moved towards 0 by lambd."""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Any) -> Any:
+        return F.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class PReLU(Module):
+    """input where it is positive, else weight * input, with a learned weight (one, or one per channel).
+
+    Args:
+        num_parameters: 1, or the number of channels (dimension 1).
+        init: the weight's first value.
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(torch.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets the weight to its first value."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Any) -> Any:
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Softsign(Module):
+    """input / (1 + |input|)."""
+
+    def forward(self, input: Any) -> Any:
+        return F.softsign(input)
+
+
+class Tanhshrink(Module):
+    """input - tanh(input)."""
+
+    def forward(self, input: Any) -> Any:
+        return F.tanhshrink(input)
+
+
+class _AlongDim(Module):
+    """A function along `dim`."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmin(_AlongDim):
+    """softmax(-input)."""
+
+    def forward(self, input: Any) -> Any:
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class Softmax(_AlongDim):
+    """exp(input) / sum(exp(input)) along `dim`."""
+
+    def forward(self, input: Any) -> Any:
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class LogSoftmax(_AlongDim):
+    """log(softmax(input))."""
+
+    def forward(self, input: Any) -> Any:
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of images [*, C, H, W]."""
+
+    def forward(self, input: Any) -> Any:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)
+
+
+class MultiheadAttention(Module):
+    """softmax(Q K^T / sqrt(head_dim)) V in several heads side by side, with projections of inputs and output (Vaswani et al., 2017).
+
+    Args:
+        embed_dim: size of queries and of the output, a multiple of `num_heads`.
+        num_heads: number of heads.
+        dropout: probability of dropping an attention weight in training.
+        bias: whether the projections have one.
+        add_bias_kv: append a learned key and value.
+        add_zero_attn: append a key and value of zeros.
+        kdim, vdim: sizes of keys and values; embed_dim where None.
+        batch_first: tensors are [batch, sequence, feature] rather than [sequence, batch, feature].
+    """
+
+    bias_k: Any
+    bias_v: Any
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+                 add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+                 device: Any = None, dtype: Any = None) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead")
+        super().__init__()
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def new(*shape: int) -> Parameter:
+            return Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = new(3 * embed_dim, embed_dim)
+            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+                self.register_parameter(name, None)
+        else:
+            self.q_proj_weight = new(embed_dim, embed_dim)
+            self.k_proj_weight = new(embed_dim, self.kdim)
+            self.v_proj_weight = new(embed_dim, self.vdim)
+            self.register_parameter("in_proj_weight", None)
+        if bias:
+            self.in_proj_bias = new(3 * embed_dim)
+        else:
+            self.register_parameter("in_proj_bias", None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        if add_bias_kv:
+            self.bias_k, self.bias_v = new(1, 1, embed_dim), new(1, 1, embed_dim)
+        else:
+            self.bias_k = self.bias_v = None
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            weight = getattr(self, name)
+            if weight is not None:
+                xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            constant_(self.in_proj_bias, 0.0)
+            constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                xavier_normal_(bias)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state.setdefault("_qkv_same_embed_dim", True)
+        super().__setstate__(state)
+
+    def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+                average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+        """Attends from `query` to `key` and `value`.
+
+        Args:
+            query: [L, N, E], or [N, L, E] where batch_first, or [L, E].
+            key, value: the same with length S, sizes kdim and vdim.
+            key_padding_mask: [N, S]; True (or -inf) where a key is to be ignored.
+            need_weights: return the attention weights as well.
+            attn_mask: [L, S] or [N * num_heads, L, S]; True where attention is not allowed, or floats to add.
+            average_attn_weights: average the weights returned over the heads.
+            is_causal: says that `attn_mask` is the causal mask.
+
+        Returns:
+            The output of query's shape, and the weights [N, L, S] ([N, num_heads, L, S] where not averaged) or None.
+        """
+        swap = self.batch_first and query.dim() == 3
+        if swap:
+            # One transposed view for what is one tensor: self-attention then projects it in one product.
+            turned = {id(x): x.transpose(1, 0) for x in (query, key, value)}
+            query, key, value = turned[id(query)], turned[id(key)], turned[id(value)]
+        separate = None if self._qkv_same_embed_dim else (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
+        q_weight, k_weight, v_weight = separate or (None, None, None)
+        output, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
+            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
+            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask, use_separate_proj_weight=separate is not None,
+            q_proj_weight=q_weight, k_proj_weight=k_weight, v_proj_weight=v_weight, average_attn_weights=average_attn_weights,
+            is_causal=is_causal)
+        return (output.transpose(1, 0) if swap else output), weights

@@ -1,0 +1,376 @@
+"""Recurrent networks: RNN, LSTM, GRU, and their cells."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+import torchcompat as torch
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ..utils.rnn import PackedSequence
+from . import _recurrence
+from .module import Module
+
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+class RNNBase(Module):
+    """Layers of a recurrence over a sequence.
+
+    Args:
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+        input_size, hidden_size: sizes of the features and of the state.
+        num_layers: layers, each fed with the one before.
+        bias: whether there are biases.
+        batch_first: tensors are [batch, sequence, feature] rather than [sequence, batch, feature].
+        dropout: its probability between layers.
+        bidirectional: also run from the end to the start.
+        proj_size: size that an LSTM's output is projected to; 0 for none.
+    """
+
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+                 dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self._check_arguments(dropout)
+        gates = _GATES[mode] * hidden_size
+        output = proj_size or hidden_size
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            for suffix in ("", "_reverse") if bidirectional else ("",):
+                size = input_size if layer == 0 else output * (2 if bidirectional else 1)
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, size), "weight_hh": (gates, output)}
+                if bias:
+                    shapes.update(bias_ih=(gates,), bias_hh=(gates,))
+                if proj_size > 0:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                for name, shape in shapes.items():
+                    setattr(self, f"{name}_l{layer}{suffix}", Parameter(torch.empty(shape, device=device, dtype=dtype)))
+                self._all_weights.append([f"{name}_l{layer}{suffix}" for name in shapes])
+        self.reset_parameters()
+
+    def _check_arguments(self, dropout: Any) -> None:
+        if isinstance(dropout, bool) or not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
+            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+        if dropout > 0 and self.num_layers == 1:  # type: ignore[operator]
+            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
+                          f"than 1, but got dropout={dropout} and num_layers={self.num_layers}", stacklevel=4)
+        for name, wanted in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
+            value = getattr(self, name)
+            if not isinstance(value, wanted):
+                raise TypeError(f"{name} should be of type {wanted.__name__}, got: {type(value).__name__}")
+            if wanted is int and value <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if self.mode not in _GATES:
+            raise ValueError("Unrecognized RNN mode: " + self.mode)
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    def flatten_parameters(self) -> None:
+        """Nothing to do: only a GPU's library wants the parameters in one piece."""
+
+    def reset_parameters(self) -> None:
+        """Draws new weights, uniform in +-1/sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def check_input(self, input: Any, batch_sizes: Any) -> None:
+        """Raises what is wrong with the input's dtype or shape."""
+        dtype = getattr(self, self._all_weights[0][0]).dtype
+        if input.dtype != dtype:
+            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: input.to({dtype}), or "
+                             f"convert model: model.to({input.dtype})")
+        expected = 3 if batch_sizes is None else 2
+        if input.dim() != expected:
+            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
+
+    def _state_size(self, input: Any, batch_sizes: Any, size: int) -> tuple[int, int, int]:
+        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        return len(self._all_weights), batch, size
+
+    def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """The shape of the hidden state."""
+        return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
+
+    def check_hidden_size(self, hx: Any, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}") -> None:
+        """RuntimeError where the state has another shape."""
+        if tuple(hx.size()) != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """Raises what is wrong with the arguments of `forward`."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    # -- the call -------------------------------------------------------------------------------------------------
+
+    def _zeros(self, input: Any, batch_sizes: Any, size: int) -> Any:
+        return torch.zeros(self._state_size(input, batch_sizes, size), dtype=input.dtype, device=input.device)
+
+    def _start(self, input: Any, batch_sizes: Any) -> tuple[Any, ...]:
+        """The states at the start where none are given."""
+        return (self._zeros(input, batch_sizes, self.hidden_size),)
+
+    def _check_state(self, states: tuple[Any, ...], batched: bool) -> None:
+        (hx,) = states
+        if hx.dim() != (3 if batched else 2):
+            what = ("batched 3-D", "3-D") if batched else ("unbatched 2-D", "2-D")
+            raise RuntimeError(f"For {what[0]} input, hx should also be {what[1]} but got {hx.dim()}-D tensor")
+
+    def _run(self, input: Any, states: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
+        """(output, last states); `states` is a tuple of one or two."""
+        if isinstance(input, PackedSequence):
+            data, sizes, order, inverse = input
+            if states is None:
+                states = self._start(data, sizes)
+            elif order is not None:
+                states = tuple(s.index_select(1, order) for s in states)
+            self.check_forward_args(data, states if len(states) > 1 else states[0], sizes)
+            output, states = self._layers(data, states, sizes)
+            if inverse is not None:
+                states = tuple(s.index_select(1, inverse) for s in states)
+            return PackedSequence(output, sizes, order, inverse), states
+        if input.dim() not in (2, 3):
+            name = self.mode.partition("_")[0]
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        batched = input.dim() == 3
+        batch_dim = 0 if self.batch_first else 1
+        if states is not None:
+            self._check_state(states, batched)
+        if not batched:
+            input = input.unsqueeze(batch_dim)
+            states = None if states is None else tuple(s.unsqueeze(1) for s in states)
+        states = self._start(input, None) if states is None else states
+        self.check_forward_args(input, states if len(states) > 1 else states[0], None)
+        if self.batch_first:
+            input = input.transpose(0, 1)
+        output, states = self._layers(input, states, None)
+        if self.batch_first:
+            output = output.transpose(0, 1)
+        if not batched:
+            return output.squeeze(batch_dim), tuple(s.squeeze(1) for s in states)
+        return output, states
+
+    def _layers(self, input: Any, states: tuple[Any, ...], batch_sizes: Any) -> tuple[Any, tuple[Any, ...]]:
+        directions = 2 if self.bidirectional else 1
+        sizes = None if batch_sizes is None else batch_sizes.tolist()
+        last: list[tuple[Any, ...]] = []
+        for layer in range(self.num_layers):
+            if layer and self.dropout:
+                input = F.dropout(input, self.dropout, self.training)
+            outputs = []
+            for direction in range(directions):
+                index = layer * directions + direction
+                weights = {name.partition("_l")[0]: getattr(self, name) for name in self._all_weights[index]}
+                output, state = _recurrence.run(self.mode, input, tuple(s[index] for s in states), weights, sizes, direction == 1)
+                outputs.append(output)
+                last.append(state)
+            input = outputs[0] if directions == 1 else torch.cat(outputs, dim=-1)
+        return input, tuple(torch.stack(parts) for parts in zip(*last))
+
+    def extra_repr(self) -> str:
+        parts = [str(self.input_size), str(self.hidden_size)]
+        for name, default in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0),
+                              ("bidirectional", False)):
+            if getattr(self, name) != default:
+                parts.append(f"{name}={getattr(self, name)}")
+        return ", ".join(parts)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        # Pickles of torch keep the flat weights beside the parameters; here they are always read from these.
+        for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
+            self.__dict__.pop(name, None)
+        self.__dict__.setdefault("proj_size", 0)
+
+
+class RNN(RNNBase):
+    """h = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh), or relu in place of tanh.
+
+    Args:
+        nonlinearity: "tanh" or "relu".
+        the others: see RNNBase.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: Any = None,
+                 **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+                         device=device, dtype=dtype, **kwargs)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """Output [L, N, directions * H] and last states [layers * directions, N, H] for input [L, N, input_size]."""
+        output, states = self._run(input, None if hx is None else (hx,))
+        return output, states[0]
+
+
+class GRU(RNNBase):
+    """Gated recurrent units (Cho et al., 2014); arguments: see RNNBase."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """Output [L, N, directions * H] and last states [layers * directions, N, H] for input [L, N, input_size]."""
+        output, states = self._run(input, None if hx is None else (hx,))
+        return output, states[0]
+
+
+class LSTM(RNNBase):
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997); arguments: see RNNBase."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+        """The shape of the cell state."""
+        return self._state_size(input, batch_sizes, self.hidden_size)
+
+    def _start(self, input: Any, batch_sizes: Any) -> tuple[Any, ...]:
+        return self._zeros(input, batch_sizes, self.proj_size or self.hidden_size), self._zeros(input, batch_sizes, self.hidden_size)
+
+    def _check_state(self, states: tuple[Any, ...], batched: bool) -> None:
+        h, c = states
+        n = 3 if batched else 2
+        if h.dim() != n or c.dim() != n:
+            raise RuntimeError(f"For {'batched' if batched else 'unbatched'} {n}-D input, hx and cx should also be {n}-D but got "
+                               f"({h.dim()}-D, {c.dim()}-D) tensors")
+
+    def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
+        """Raises what is wrong with the arguments of `forward`."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
+        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, tuple[Any, Any]]:
+        """Output [L, N, directions * H] and last (h, c) [layers * directions, N, H] for input [L, N, input_size]."""
+        return self._run(input, None if hx is None else tuple(hx))  # type: ignore[return-value]
+
+
+class RNNCellBase(Module):
+    """One step of a recurrence."""
+
+    weight_ih: Any
+    weight_hh: Any
+    bias_ih: Any
+    bias_hh: Any
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        gates = num_chunks * hidden_size
+
+        def new(*shape: int) -> Parameter:
+            return Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        self.weight_ih, self.weight_hh = new(gates, input_size), new(gates, hidden_size)
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, new(gates) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws new weights, uniform in +-1/sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _step(self, mode: str, input: Any, states: tuple[Any, ...] | None, count: int) -> tuple[Any, ...]:
+        name = type(self).__name__
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        for i, state in enumerate(states or ()):
+            if state.dim() not in (1, 2):
+                what = "hidden" if count == 1 else f"hx[{i}]"
+                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {state.dim()}D instead")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+            states = None if states is None else tuple(s.unsqueeze(0) for s in states)
+        if states is None:
+            states = (torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device),) * count
+        if input.size(1) != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
+        gates = F.linear(input, self.weight_ih, self.bias_ih)
+        states = _recurrence.STEPS[mode](gates, states, self.weight_hh, self.bias_hh, None)
+        return states if batched else tuple(s.squeeze(0) for s in states)
+
+    def extra_repr(self) -> str:
+        parts = [str(self.input_size), str(self.hidden_size)]
+        parts += [f"bias={self.bias}"] if self.bias is not True else []
+        nonlinearity = self.__dict__.get("nonlinearity", "tanh")
+        return ", ".join(parts + [f"nonlinearity={nonlinearity}"] if nonlinearity != "tanh" else parts)
+
+
+class RNNCell(RNNCellBase):
+    """h' = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh), or relu in place of tanh."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """[N, input_size], [N, hidden_size] -> [N, hidden_size], or all without N."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,), 1)[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an LSTM."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """[N, input_size], (h, c) each [N, hidden_size] -> new (h, c), or all without N."""
+        return self._step("LSTM", input, None if hx is None else tuple(hx), 2)  # type: ignore[return-value]
+
+
+class GRUCell(RNNCellBase):
+    """One step of a GRU."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """[N, input_size], [N, hidden_size] -> [N, hidden_size], or all without N."""
+        return self._step("GRU", input, None if hx is None else (hx,), 1)[0]

@@ -1,0 +1,178 @@
+"""Parameters and buffers: tensors that a module counts as its own when they are assigned to it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import torchcompat as torch
+from torchcompat._tensor import Tensor
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
+
+
+class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
+    """Makes tensors of other classes with the flag `_is_param` instances of Parameter."""
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        if self is Parameter and getattr(instance, "_is_param", False) and isinstance(instance, Tensor):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A tensor that is a parameter of the module it is assigned to.
+
+    Args:
+        data: the tensor, whose memory it shares; an empty one where None.
+        requires_grad: whether gradients flow to it (also under `no_grad`).
+
+    >>> Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    _plain = True  # overrides no torch function, so operations on it are as quick as on a Tensor
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = torch.empty(0)
+        if type(data) is Tensor or type(data) is Parameter:
+            return Tensor._make_subclass(cls, data, requires_grad)
+        # A tensor class of the caller's stays what it is, and is marked.
+        t = data.detach().requires_grad_(requires_grad)
+        if type(t) is not type(data):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of "
+                f"the same type, but return type {type(t).__name__} was found instead. To use the type as a Parameter, please "
+                "correct the detach() semantics defined by its __torch_dispatch__() implementation.")
+        t._is_param = True
+        return t
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return found
+
+    def __repr__(self, **kwargs: Any) -> str:
+        return "Parameter containing:\n" + super().__repr__(**kwargs)
+
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+        from torchcompat import _utils
+
+        state = {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
+        if state:
+            return _utils._rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
+        return _utils._rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+
+
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+    """Makes tensors with the flag `_is_buffer` instances of Buffer."""
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        if self is Buffer and getattr(instance, "_is_buffer", False) and isinstance(instance, Tensor):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that is a buffer of the module it is assigned to: part of its state, but not trained.
+
+    Args:
+        data: the tensor, whose memory it shares; an empty one where None.
+        persistent: whether it is in the module's `state_dict`.
+    """
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = torch.empty(0)
+        t = data.detach().requires_grad_(data.requires_grad)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t
+
+
+class UninitializedTensorMixin:
+    """What parameters and buffers have in common whose shape is not known yet."""
+
+    cls_to_become: type
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Gives it a shape (and memory), and makes it an ordinary parameter or tensor.
+
+        Args:
+            shape: the sizes.
+            device, dtype: those it was made with where None.
+        """
+        data = Tensor.data.__get__(self)
+        self.data = torch.empty(shape, device=device or data.device, dtype=dtype or data.dtype)
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Any:
+        """Raises RuntimeError: there is no shape yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
+            "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
+            "accessing their attributes.")
+
+    def share_memory_(self) -> Any:
+        """Raises RuntimeError: there is no memory yet."""
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+                           "before calling `module.share_memory()`.")
+
+    def __repr__(self, **kwargs: Any) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet.
+
+    Args:
+        requires_grad: whether gradients will flow to it.
+        device, dtype: of the parameter it becomes.
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return found
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet.
+
+    Args:
+        requires_grad: whether gradients flow to it.
+        device, dtype: of the buffer it becomes.
+        persistent: whether it is in the module's `state_dict`.
+    """
+
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+        t = Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether `param` is a parameter or buffer without a shape yet."""
+    return isinstance(param, UninitializedTensorMixin)

@@ -1,0 +1,102 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torchcompat as torch
+from torchcompat._tensor import Tensor
+
+from .optimizer import RuleOptimizer, _to_scalar, bump, check, check_betas, check_implementation, check_lr, on_buffers
+
+__all__ = ["Adam", "AdamW"]
+
+
+class Adam(RuleOptimizer):
+    """p -= lr * m / (sqrt(v) + eps), with m and v running means of the gradient and its square, corrected for their start at zero
+    (Kingma and Ba, 2014).
+
+    Args:
+        params: see Optimizer.
+        lr: learning rate.
+        betas: how much of m and of v is kept at each step.
+        eps: see above.
+        weight_decay: times the parameter, added to the gradient.
+        amsgrad: use the largest v so far (Reddi et al., 2018).
+        maximize: go up instead of down.
+        foreach, fused, capturable: accepted; there is one implementation.
+        differentiable: let gradients flow through the step.
+        decoupled_weight_decay: shrink the parameter by lr * weight_decay instead: AdamW.
+    """
+
+    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+                 amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+                 differentiable: bool = False, fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        check_lr(lr)
+        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        check_betas(betas)
+        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check(all(isinstance(b, float) for b in betas) or all(isinstance(b, Tensor) for b in betas),
+              "betas must be either both floats or both Tensors")
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(map(_to_scalar, betas)), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay})
+        check_implementation(fused, foreach, differentiable)
+
+    def new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """Running means of zero."""
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
+        return {name: torch.zeros_like(p, requires_grad=False) for name in names}
+
+    def update_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
+        """Updates `params` by the fused kernel where they are on the CPU."""
+        from autograd_tape.executors.kernels import optim
+
+        kernel = optim.adamw_step if group["decoupled_weight_decay"] else optim.adam_step
+        (beta1, beta2), amsgrad, maximize = group["betas"], group["amsgrad"], group["maximize"]
+        lr, eps, decay, differentiable = float(group["lr"]), group["eps"], group["weight_decay"], group["differentiable"]
+        rest = []
+        for p in params:
+            if not on_buffers(p, differentiable):
+                rest.append(p)
+                continue
+            state = self.state[p] or self.state_of(p, group)
+            count = state["step"]._data
+            count += 1
+            kernel(p._data, p.grad._data, state["exp_avg"]._data, state["exp_avg_sq"]._data,
+                   state["max_exp_avg_sq"]._data if amsgrad else None, count.item(), lr, beta1, beta2, eps, decay, amsgrad, maximize)
+            bump(p)
+        if rest:
+            super().update_group(group, rest)
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Updates one parameter in place."""
+        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
+        if decay:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - lr * decay)
+            else:
+                grad = grad.add(p, alpha=decay)
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        step = state["step"].item()
+        if group["amsgrad"]:
+            top = state["max_exp_avg_sq"]
+            square = top.copy_(torch.maximum(top, square))
+        root = square.sqrt() / math.sqrt(1 - beta2**step)
+        p.addcdiv_(mean.clone() if group["differentiable"] else mean, root + group["eps"], value=-lr / (1 - beta1**step))
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameters, apart from the gradient (Loshchilov and Hutter, 2017); arguments: see Adam."""
+
+    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
+                 amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None, capturable: bool = False,
+                 differentiable: bool = False, fused: bool | None = None) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+                         differentiable=differentiable, fused=fused, decoupled_weight_decay=True)

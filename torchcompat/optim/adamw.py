@@ -1,0 +1,7 @@
+"""AdamW, under the module name that torch gives it."""
+
+from __future__ import annotations
+
+from .adam import AdamW
+
+__all__ = ["AdamW"]
