@@ -59,7 +59,9 @@ def test_forward_and_vjp(name, kernels, dtype, rng, close):
             inputs[i] = a.astype(np.float64) + sign * step
             sides.append((g * _reference(*inputs, causal, scale)).sum())
         tolerance = 2e-4 if dtype == np.float32 else 1e-7
-        np.testing.assert_allclose((grads[i] * step).sum(), (sides[0] - sides[1]) / 2e-5, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            (grads[i] * step).sum(), (sides[0] - sides[1]) / 2e-5, rtol=tolerance, atol=tolerance
+        )
 
 
 def test_hidden_rows_nan_and_empty(kernels, dtype):

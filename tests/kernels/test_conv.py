@@ -37,9 +37,12 @@ def _reference(x, w, b, stride, padding, dilation, groups):
         first = o // outs * per_group
         for at in np.ndindex(*size):
             window = tuple(
-                slice(i * s, i * s + d * (k - 1) + 1, d) for i, s, d, k in zip(at, stride, dilation, spatial, strict=True)
+                slice(i * s, i * s + d * (k - 1) + 1, d)
+                for i, s, d, k in zip(at, stride, dilation, spatial, strict=True)
             )
-            y[(slice(None), o, *at)] = (x[(slice(None), slice(first, first + per_group), *window)] * w[o]).reshape(len(x), -1).sum(1)
+            y[(slice(None), o, *at)] = (
+                (x[(slice(None), slice(first, first + per_group), *window)] * w[o]).reshape(len(x), -1).sum(1)
+            )
     return y if b is None else y + b.reshape(-1, *[1] * len(size))
 
 
@@ -72,7 +75,10 @@ def test_forward_and_vjp(case, kernels, dtype, rng, close):
 def _transposed_size(case, extra):
     _, w_shape, stride, padding, dilation, _ = case
     added = [extra if s > 1 else 0 for s in stride]
-    return [3 * s - 2 * p + d * (k - 1) + e + 1 for s, p, d, k, e in zip(stride, padding, dilation, w_shape[2:], added, strict=True)]
+    return [
+        3 * s - 2 * p + d * (k - 1) + e + 1
+        for s, p, d, k, e in zip(stride, padding, dilation, w_shape[2:], added, strict=True)
+    ]
 
 
 # output_padding must be smaller than the stride, and something must be left of the output.
@@ -99,10 +105,17 @@ def test_transposed(case, extra, kernels, dtype, rng, close):
     forward = _reference(g, w, None, stride, padding, dilation, groups)[tuple(slice(0, n) for n in x_shape)]
     bias = b.reshape(-1, *[1] * len(size)).astype(np.float64)
     left = (g * (y - bias)).sum()
-    np.testing.assert_allclose(left, (forward * x).sum(), rtol=1e-3 if dtype == np.float32 else 1e-9, atol=1e-3 if dtype == np.float32 else 1e-9)
+    np.testing.assert_allclose(
+        left,
+        (forward * x).sum(),
+        rtol=1e-3 if dtype == np.float32 else 1e-9,
+        atol=1e-3 if dtype == np.float32 else 1e-9,
+    )
     dx, dw, db = conv.conv_transposend_backward(g, x, w, stride, padding, dilation, groups)
     close(dx, forward, 32)
-    np.testing.assert_allclose((dw * w).sum(), left, rtol=1e-3 if dtype == np.float32 else 1e-9, atol=1e-2 if dtype == np.float32 else 1e-8)
+    np.testing.assert_allclose(
+        (dw * w).sum(), left, rtol=1e-3 if dtype == np.float32 else 1e-9, atol=1e-2 if dtype == np.float32 else 1e-8
+    )
     assert dw.shape == w.shape
     np.testing.assert_allclose(db, g.sum((0, *range(2, g.ndim))), rtol=1e-4)
 
@@ -112,20 +125,33 @@ def test_strides_empty_half(kernels, dtype, rng, close):
     w = rng.standard_normal((3, 3, 3, 4)).astype(dtype).T[:, :, :2]
     geometry = (1, 1), (1, 0), (1, 1)
     close(conv.conv2d(x, w, None, *geometry), _reference(x, w, None, *geometry, 1), 8)
-    assert conv.conv2d(np.zeros((0, 3, 5, 5), dtype), np.zeros((4, 3, 3, 3), dtype), None, *geometry).shape == (0, 4, 5, 3)
+    assert conv.conv2d(np.zeros((0, 3, 5, 5), dtype), np.zeros((4, 3, 3, 3), dtype), None, *geometry).shape == (
+        0,
+        4,
+        5,
+        3,
+    )
     half = conv.conv2d(x.astype(np.float16), w.astype(np.float16), None, *geometry)
     assert half.dtype == np.float16
 
 
 def test_errors():
-    with pytest.raises(RuntimeError, match=r"expected input\[1, 2, 5, 5\] to have 3 channels, but got 2 channels instead"):
+    with pytest.raises(
+        RuntimeError, match=r"expected input\[1, 2, 5, 5\] to have 3 channels, but got 2 channels instead"
+    ):
         conv.conv2d(np.zeros((1, 2, 5, 5)), np.zeros((1, 3, 3, 3)), None, (1, 1), (0, 0), (1, 1))
     with pytest.raises(RuntimeError, match="Kernel size can't be greater than actual input size"):
         conv.conv2d(np.zeros((1, 1, 2, 2)), np.zeros((1, 1, 3, 3)), None, (1, 1), (0, 0), (1, 1))
 
 
 def test_batched_matmul(dtype, rng):
-    for a_shape, b_shape in (((40, 32, 48), (40, 48, 32)), ((3, 5, 4), (3, 4, 2)), ((2, 20, 30, 40), (2, 20, 40, 50)), ((4, 3), (3, 2)), ((5, 4, 3), (3, 2))):
+    for a_shape, b_shape in (
+        ((40, 32, 48), (40, 48, 32)),
+        ((3, 5, 4), (3, 4, 2)),
+        ((2, 20, 30, 40), (2, 20, 40, 50)),
+        ((4, 3), (3, 2)),
+        ((5, 4, 3), (3, 2)),
+    ):
         a, b = rng.standard_normal(a_shape).astype(dtype), rng.standard_normal(b_shape).astype(dtype)
         np.testing.assert_allclose(blas.matmul(a, b), a @ b, rtol=1e-4 if dtype == np.float32 else 1e-11, atol=1e-5)
     out = np.empty((40, 32, 32), dtype)

@@ -30,7 +30,12 @@ def _check_vjp(f, vjp, arrays, rng, dtype):
         up[i], down[i] = a.astype(np.float64) + 1e-5 * step, a.astype(np.float64) - 1e-5 * step
         wide = [[v if v is None else v.astype(np.float64) for v in side] for side in (up, down)]
         slope = (g * (f(*wide[0]) - f(*wide[1]))).sum() / 2e-5
-        np.testing.assert_allclose((grads[i] * step).sum(), slope, rtol=2e-3 if dtype == np.float32 else 1e-5, atol=2e-3 if dtype == np.float32 else 1e-6)
+        np.testing.assert_allclose(
+            (grads[i] * step).sum(),
+            slope,
+            rtol=2e-3 if dtype == np.float32 else 1e-5,
+            atol=2e-3 if dtype == np.float32 else 1e-6,
+        )
 
 
 @pytest.mark.parametrize(("shape", "n_dims"), [((6, 40), 1), ((3, 4, 5), 2), ((37, 17), 1), ((7,), 1), ((2, 9000), 1)])

@@ -15,7 +15,13 @@ STEPS = 3
 
 @pytest.mark.parametrize(
     ("momentum", "dampening", "decay", "nesterov", "maximize"),
-    [(0, 0, 0, False, False), (0, 0, 0.1, False, True), (0.9, 0, 0, False, False), (0.9, 0.3, 0.1, False, True), (0.9, 0, 0.1, True, False)],
+    [
+        (0, 0, 0, False, False),
+        (0, 0, 0.1, False, True),
+        (0.9, 0, 0, False, False),
+        (0.9, 0.3, 0.1, False, True),
+        (0.9, 0, 0.1, True, False),
+    ],
 )
 @pytest.mark.parametrize("shape", [(0,), (1,), (50, 7)])
 def test_sgd(momentum, dampening, decay, nesterov, maximize, shape, kernels, dtype, rng, close):
@@ -37,7 +43,9 @@ def test_sgd(momentum, dampening, decay, nesterov, maximize, shape, kernels, dty
         close(buf, b, 4)
 
 
-@pytest.mark.parametrize(("decoupled", "amsgrad", "maximize", "decay"), list(itertools.product(*[[False, True]] * 3, [0.0, 0.1])))
+@pytest.mark.parametrize(
+    ("decoupled", "amsgrad", "maximize", "decay"), list(itertools.product(*[[False, True]] * 3, [0.0, 0.1]))
+)
 def test_adam(decoupled, amsgrad, maximize, decay, kernels, dtype, rng, close):
     shape = (40, 5)
     param = rng.standard_normal(shape).astype(dtype)

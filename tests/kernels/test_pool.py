@@ -22,7 +22,9 @@ def two_threads():
     pool.set_num_threads(before)
 
 
-@pytest.mark.parametrize(("n", "grain", "threads"), [(0, 1, 2), (1, 1, 2), (2, 1, 2), (103, 10, 2), (103, 1, 5), (7, 100, 2), (50, 3, 1)])
+@pytest.mark.parametrize(
+    ("n", "grain", "threads"), [(0, 1, 2), (1, 1, 2), (2, 1, 2), (103, 10, 2), (103, 1, 5), (7, 100, 2), (50, 3, 1)]
+)
 def test_every_item_once(n, grain, threads):
     pool.set_num_threads(threads)
     hits = np.zeros(n, int)
@@ -144,7 +146,12 @@ def test_thread_count_is_checked():
 
 def _python(code: str, **env: str) -> str:
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, **env}, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **env},
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout + result.stderr

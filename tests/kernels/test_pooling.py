@@ -109,7 +109,9 @@ def test_adaptive(size, kernels, dtype, rng, close):
     close(y, expected)
     close(pooling.adaptive_avg_pool2d_backward(g, shape), dx)
     close(top, maxima)
-    np.testing.assert_array_equal(np.take_along_axis(x.reshape(2, 3, -1), index.reshape(2, 3, -1), 2), top.reshape(2, 3, -1))
+    np.testing.assert_array_equal(
+        np.take_along_axis(x.reshape(2, 3, -1), index.reshape(2, 3, -1), 2), top.reshape(2, 3, -1)
+    )
 
 
 def test_one_axis_strides_empty_and_integers(kernels, dtype, rng, close):

@@ -10,7 +10,16 @@ import pytest
 from autograd_tape.executors.kernels import softmax as sm
 
 INF, NAN = math.inf, math.nan
-CASES = [((7, 33), 1), ((7, 33), 0), ((4, 5, 300), 1), ((2, 3, 4, 5), -1), ((2, 3, 4, 5), -3), ((6,), 0), ((3, 1), 1), ((1, 257), 0)]
+CASES = [
+    ((7, 33), 1),
+    ((7, 33), 0),
+    ((4, 5, 300), 1),
+    ((2, 3, 4, 5), -1),
+    ((2, 3, 4, 5), -3),
+    ((6,), 0),
+    ((3, 1), 1),
+    ((1, 257), 0),
+]
 
 
 def _log_softmax(x, axis):

@@ -64,7 +64,7 @@ def use_numba(flag: bool | str) -> str:
     >>> use_numba(previous)
     'numpy'
     """
-    mode = {True: "numba", False: "numpy"}.get(flag, flag)  # type: ignore[call-overload]
+    mode = ("numba" if flag else "numpy") if isinstance(flag, bool) else flag
     if mode not in _MODES:
         raise ValueError(f"use_numba: expected True, False or one of {_MODES}, got {flag!r}")
     if mode == "numba" and not available():
@@ -126,11 +126,12 @@ class LazyModule:
 
 
 class Kernel(dict[str, Callable[..., Any]]):
-    """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for float64.
+    """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for
+    float64.
 
-    ``spec`` names the arguments, separated by blanks: ``r2`` a read-only, ``w2`` a writable C-contiguous 2-d array of the
-    kernel's dtype; ``q1``/``Q1`` the same of int64, ``b1``/``B1`` of bool, ``u1``/``U1`` of uint32, ``d1``/``D1`` of
-    float64; ``i`` an int64 and ``s`` a float64 scalar.  Explicit signatures spare the type inference of every call.
+    ``spec`` names the arguments, separated by blanks: ``r2`` a read-only, ``w2`` a writable C-contiguous 2-d array of
+    the kernel's dtype; ``q1``/``Q1`` the same of int64, ``b1``/``B1`` of bool, ``u1``/``U1`` of uint32, ``d1``/``D1``
+    of float64; ``i`` an int64 and ``s`` a float64 scalar.  Explicit signatures spare the type inference of every call.
     """
 
     registry: dict[str, Kernel] = {}
@@ -149,7 +150,10 @@ class Kernel(dict[str, Callable[..., Any]]):
         return self[char]
 
     def _compile(self, char: str) -> Callable[..., Any]:
-        from numba import config, njit, types
+        import numba
+        from numba import njit, types
+
+        config: Any = numba.config
 
         dtypes = {"q": types.int64, "b": types.boolean, "u": types.uint32, "d": types.float64}
         own = {"f": types.float32, "d": types.float64}[char]
@@ -163,8 +167,8 @@ class Kernel(dict[str, Callable[..., Any]]):
             dtype = own if kind in "rw" else dtypes[kind.lower()]
             return types.Array(dtype, ndim, "C", readonly=kind != "w" and kind.islower())
 
-        options = {"nogil": True, "fastmath": set(self.fastmath) or False, "error_model": "numpy"}
-        dispatcher = njit(**options)(self.function)
+        flags: Any = set(self.fastmath) or False
+        dispatcher: Any = njit(nogil=True, fastmath=flags, error_model="numpy")(self.function)
         folder = cache_dir()
         if _writable(folder):
             previous = config.CACHE_DIR  # read when caching is switched on, so other users of Numba see no change

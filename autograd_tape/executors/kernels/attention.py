@@ -132,8 +132,8 @@ def scaled_dot_product_attention(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Attention of ``q`` (..., L, E) over ``k`` (..., S, E) and ``v`` (..., S, Ev); leading axes broadcast.
 
-    ``mask`` broadcasts to (..., L, S): bool (True: may look) or added to the scores.  ``causal`` lets query i look at keys
-    up to i.  ``scale`` is 1 / sqrt(E) unless given.  Returns ``(y, lse)``: y (..., L, Ev), lse (..., L).
+    ``mask`` broadcasts to (..., L, S): bool (True: may look) or added to the scores.  ``causal`` lets query i look at
+    keys up to i.  ``scale`` is 1 / sqrt(E) unless given.  Returns ``(y, lse)``: y (..., L, Ev), lse (..., L).
 
     >>> scaled_dot_product_attention(np.zeros((1, 2)), np.zeros((2, 2)), np.array([[1.0], [3.0]]))[0]
     array([[2.]])

@@ -1,7 +1,7 @@
 """Batches of matrix products on the worker pool.
 
-NumPy hands a batched product to BLAS one matrix at a time, and BLAS's own threads then meet at a barrier after each; for
-small matrices whole matrices per thread are faster.  While the pool shares a batch, BLAS is told to use one thread.
+NumPy hands a batched product to BLAS one matrix at a time, and BLAS's own threads then meet at a barrier after each;
+for small matrices whole matrices per thread are faster.  While the pool shares a batch, BLAS is told to use one thread.
 """
 
 from __future__ import annotations

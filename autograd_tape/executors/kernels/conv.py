@@ -1,7 +1,7 @@
 """Convolution with its vjp: windows gathered into columns, then one matrix product per sample and group.
 
-Shapes are torch's: input (N, C, *spatial), weight (O, C // groups, *kernel), bias (O,).  ``convnd`` handles any number of
-spatial axes in NumPy; ``conv2d`` adds compiled gathering, a depthwise kernel, and 1x1 windows without columns.
+Shapes are torch's: input (N, C, *spatial), weight (O, C // groups, *kernel), bias (O,).  ``convnd`` handles any number
+of spatial axes in NumPy; ``conv2d`` adds compiled gathering, a depthwise kernel, and 1x1 windows without columns.
 Transposed convolution is the vjp of convolution for its input.  Half precision computes in float32.
 
 Source: Chellapilla, Puri and Simard, "High performance convolutional neural networks for document processing" (2006).
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from math import prod
 from threading import local
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,9 @@ def _pad(x: np.ndarray, padding: Ints) -> np.ndarray:
     return padded
 
 
-def _columns(x: np.ndarray, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+def _columns(
+    x: np.ndarray, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
     """Windows of ``x`` as (N, groups, C // groups * prod(kernel), prod(size))."""
     x = _pad(x, padding)
     n, c = x.shape[:2]
@@ -97,16 +100,19 @@ def _columns(x: np.ndarray, kernel: Ints, size: Ints, stride: Ints, padding: Int
     return windows.reshape(n, groups, c // groups * prod(kernel), prod(size))
 
 
-def _add_columns(cols: np.ndarray, shape: Ints, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> np.ndarray:
+def _add_columns(
+    cols: np.ndarray, shape: Ints, kernel: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> np.ndarray:
     """The transpose of ``_columns``: an array of ``shape`` with every window entry added where it came from."""
     n, c = shape[:2]
     padded = np.zeros((n, c, *(m + 2 * p for m, p in zip(shape[2:], padding, strict=True))), cols.dtype)
     parts = cols.reshape(n, c, *kernel, *size)
+    every: Any = slice(None)
     for offset in np.ndindex(*kernel):
-        where = tuple(
+        where: tuple[Any, ...] = tuple(
             slice(o * d, o * d + s * (m - 1) + 1, s) for o, d, s, m in zip(offset, dilation, stride, size, strict=True)
         )
-        padded[(slice(None), slice(None), *where)] += parts[(slice(None), slice(None), *offset)]
+        padded[(every, every, *where)] += parts[(every, every, *offset)]
     inner = tuple(slice(p, p + m) for m, p in zip(shape[2:], padding, strict=True))
     return np.ascontiguousarray(padded[(slice(None), slice(None), *inner)])
 
@@ -203,7 +209,8 @@ def conv_transposend_backward(
     groups: int = 1,
     needs: Needs = (True, True, True),
 ) -> Grads:
-    """Gradients for ``(x, w, b)`` of ``conv_transposend``: a convolution of ``grad``, and the one of roles exchanged."""
+    """Gradients for ``(x, w, b)`` of ``conv_transposend``: a convolution of ``grad``, and the one of roles
+    exchanged."""
     forward, backward = (conv2d, conv2d_backward) if grad.ndim == 4 else (convnd, convnd_backward)
     # Rows and columns that output_padding added beyond the last window get no gradient through the windows.
     dx = forward(grad, w, None, stride, padding, dilation, groups) if needs[0] else None

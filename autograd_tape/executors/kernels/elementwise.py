@@ -5,8 +5,8 @@ arrays of any strides; float32 and float64 compute in their own precision, float
 has the input's dtype).  Results are new arrays that keep the order of the input's axes in memory, as in torch; a 0-d
 input gives a 0-d array.
 
-Sources: gelu, Hendrycks and Gimpel (arXiv:1606.08415); silu, Elfwing et al. (arXiv:1702.03118); erf without Numba, Cody,
-"Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969).
+Sources: gelu, Hendrycks and Gimpel (arXiv:1606.08415); silu, Elfwing et al. (arXiv:1702.03118); erf without Numba,
+Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import LazyModule, compute_array, state
-from .pool import GRAIN, parallel_for, ufunc1
+from .pool import GRAIN, parallel_for
 
 __all__ = [
     "erf",
@@ -265,11 +265,23 @@ def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, thresh
 
 
 # Cody's three rational approximations, each with its numerator and denominator from the highest power down.
-_NEAR_P = (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3)
+_NEAR_P = (
+    1.85777706184603153e-1,
+    3.16112374387056560e0,
+    1.13864154151050156e2,
+    3.77485237685302021e2,
+    3.20937758913846947e3,
+)
 _NEAR_Q = (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3)
 _MID_P = (
     *(2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1),
-    *(2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3),
+    *(
+        2.98635138197400131e2,
+        8.81952221241769090e2,
+        1.71204761263407058e3,
+        2.05107837782607147e3,
+        1.23033935479799725e3,
+    ),
 )
 _MID_Q = (
     *(1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3),
@@ -320,8 +332,22 @@ def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
 
 
 # The compiled kernels' fit for float32, x P(x**2) / Q(x**2), from the highest power down: a quarter of Cody's passes.
-_SINGLE_P = (2.025901526789212e-06, 2.846881947866171e-04, 3.8081887937412916e-03, 5.2875532554591105e-02, 0.1915509640038858, 1.1283791437483497)
-_SINGLE_Q = (3.7831757133105266e-05, 1.1707320319961794e-03, 1.5055145392882061e-02, 0.11455989313413738, 0.5030902975283063, 1.0)
+_SINGLE_P = (
+    2.025901526789212e-06,
+    2.846881947866171e-04,
+    3.8081887937412916e-03,
+    5.2875532554591105e-02,
+    0.1915509640038858,
+    1.1283791437483497,
+)
+_SINGLE_Q = (
+    3.7831757133105266e-05,
+    1.1707320319961794e-03,
+    1.5055145392882061e-02,
+    0.11455989313413738,
+    0.5030902975283063,
+    1.0,
+)
 
 
 def _erf_single(x: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Layer, batch and group normalization with their vjps.
 
-Each forward returns ``(y, mean, rstd)``; the statistics have the compute precision (float32 for half inputs) and are what
-the vjp needs besides the input.  Variances are biased and two-pass.  ``needs`` in the vjps says which of the gradients for
-``(x, weight, bias)`` to compute; the others are ``None``.
+Each forward returns ``(y, mean, rstd)``; the statistics have the compute precision (float32 for half inputs) and are
+what the vjp needs besides the input.  Variances are biased and two-pass.  ``needs`` in the vjps says which of the
+gradients for ``(x, weight, bias)`` to compute; the others are ``None``.
 
 Sources: Ba et al. (arXiv:1607.06450), Ioffe and Szegedy (arXiv:1502.03167), Wu and He (arXiv:1803.08494).
 """
@@ -135,8 +135,8 @@ def layer_norm_backward(
     )
 
 
-# Batch and group normalization share four row kernels; a row is one channel of one sample, and the statistics of several
-# rows are combined here, on arrays of N * C numbers, in double precision.
+# Batch and group normalization share four row kernels; a row is one channel of one sample, and the statistics of
+# several rows are combined here, on arrays of N * C numbers, in double precision.
 
 
 def _moments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +158,7 @@ def _scale_shift(rows: np.ndarray, centre: np.ndarray, scale: np.ndarray, shift:
     y = np.empty(rows.shape, dtype)
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
         run = _compiled.scale_shift[dtype.char]
-        parallel_rows(*rows.shape, lambda start, stop: run(rows, centre, scale, shift, y, start, stop))
+        parallel_rows(rows.shape[0], rows.shape[1], lambda start, stop: run(rows, centre, scale, shift, y, start, stop))
     else:
         np.subtract(rows, centre[:, None], out=y)
         y *= scale[:, None]
@@ -172,7 +172,9 @@ def _grad_sums(grad: np.ndarray, rows: np.ndarray, centre: np.ndarray) -> tuple[
     total, dot = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
         run = _compiled.grad_sums[rows.dtype.char]
-        parallel_rows(*rows.shape, lambda start, stop: run(grad, rows, centre, total, dot, start, stop))
+        parallel_rows(
+            rows.shape[0], rows.shape[1], lambda start, stop: run(grad, rows, centre, total, dot, start, stop)
+        )
     else:
         grad.sum(1, dtype=np.float64, out=total)
         (grad * (rows - centre[:, None])).sum(1, dtype=np.float64, out=dot)
@@ -188,7 +190,9 @@ def _grad_affine(
     dx = np.empty(rows.shape, dtype)
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
         run = _compiled.grad_affine[dtype.char]
-        parallel_rows(*rows.shape, lambda start, stop: run(grad, rows, centre, a, b, c, dx, start, stop))
+        parallel_rows(
+            rows.shape[0], rows.shape[1], lambda start, stop: run(grad, rows, centre, a, b, c, dx, start, stop)
+        )
     else:
         np.subtract(rows, centre[:, None], out=dx)
         dx *= b[:, None]
@@ -223,8 +227,8 @@ def batch_norm(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Normalize each channel of ``x`` (N, C, ...) over the other axes; ``mean`` and ``rstd`` have shape (C,).
 
-    In training the statistics are the batch's, and the running ones (if given) move in place by ``momentum`` towards them
-    (the variance towards the unbiased one); else they are the running ones.
+    In training the statistics are the batch's, and the running ones (if given) move in place by ``momentum`` towards
+    them (the variance towards the unbiased one); else they are the running ones.
 
     >>> y, mean, rstd = batch_norm(np.array([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)
     >>> y.ravel(), mean
@@ -276,7 +280,7 @@ def batch_norm_backward(
     rows, n, channels = _channels(c)
     gs = contiguous(grad.astype(c.dtype, copy=False)).reshape(rows.shape)
     count = n * rows.shape[1]
-    m, s, w = mean.astype(np.float64), rstd.astype(np.float64), _double(weight, channels, 1.0)
+    s, w = rstd.astype(np.float64), _double(weight, channels, 1.0)
     dx: np.ndarray | None = None
     with np.errstate(all="ignore"):
         centre = np.tile(mean, n)

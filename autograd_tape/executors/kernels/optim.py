@@ -1,7 +1,8 @@
 """Optimizer steps in place: SGD, Adam and AdamW, one pass over memory per parameter.
 
-The operation order is that of torch's single-tensor implementations, so results agree to rounding.  Parameters and state
-are written in place (any strides; the compiled path needs C order); gradients are only read.  Scalars are Python floats.
+The operation order is that of torch's single-tensor implementations, so results agree to rounding.  Parameters and
+state are written in place (any strides; the compiled path needs C order); gradients are only read.  Scalars are Python
+floats.
 
 Sources: Kingma and Ba (arXiv:1412.6980), Loshchilov and Hutter (arXiv:1711.05101), Reddi et al. (arXiv:1904.09237).
 """
@@ -43,8 +44,8 @@ def sgd_step(
 ) -> None:
     """One step of stochastic gradient descent.
 
-    ``momentum_buf`` (needed if ``momentum`` is not 0) is updated in place; at the ``first`` step it is overwritten by the
-    gradient (dampening does not apply then, as in torch).
+    ``momentum_buf`` (needed if ``momentum`` is not 0) is updated in place; at the ``first`` step it is overwritten by
+    the gradient (dampening does not apply then, as in torch).
 
     >>> p = np.array([1.0, 2.0])
     >>> sgd_step(p, np.array([1.0, 1.0]), None, lr=0.5)
@@ -52,7 +53,9 @@ def sgd_step(
     array([0.5, 1.5])
     """
     if momentum and momentum_buf is None:
-        raise ValueError("sgd_step: momentum is not 0, so momentum_buf must be an array of the parameter's shape, got None")
+        raise ValueError(
+            "sgd_step: momentum is not 0, so momentum_buf must be an array of the parameter's shape, got None"
+        )
     buf = momentum_buf if momentum else None
     if _compilable(param, buf):
         p = param.reshape(-1)
@@ -160,7 +163,8 @@ def adamw_step(
     amsgrad: bool = False,
     maximize: bool = False,
 ) -> None:
-    """One step of AdamW: as ``adam_step``, but weight decay shrinks the parameter by ``1 - lr * weight_decay`` first."""
+    """One step of AdamW: as ``adam_step``, but weight decay shrinks the parameter by ``1 - lr * weight_decay``
+    first."""
     top = max_exp_avg_sq if amsgrad else None
     shrink = 1.0 - lr * weight_decay
     _adam(param, grad, exp_avg, exp_avg_sq, top, step, lr, beta1, beta2, eps, 0.0, shrink, maximize)

@@ -1,7 +1,7 @@
 """A small worker pool that slices big array work over GIL-releasing kernels.
 
-NumPy's ufuncs and nogil compiled kernels release the GIL, so plain Python threads run them in parallel.  The pool exists
-because the ready-made layers do not fit: a kernel compiler's own thread layers are unsafe after fork and under
+NumPy's ufuncs and nogil compiled kernels release the GIL, so plain Python threads run them in parallel.  The pool
+exists because the ready-made layers do not fit: a kernel compiler's own thread layers are unsafe after fork and under
 concurrent callers, and ``concurrent.futures`` needs about 50 us per hand-off.
 
 The design keeps the hand-off cheap and the caller independent of the scheduler:
@@ -24,7 +24,7 @@ import numpy as np
 __all__ = ["get_num_threads", "parallel_for", "parallel_rows", "set_num_threads", "ufunc1", "ufunc2"]
 
 #: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
-GRAIN = 32768
+GRAIN = 65536
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
 _CHUNKS_PER_THREAD = 4
 

@@ -51,11 +51,10 @@ def _output(x: np.ndarray, kernel: Pair, stride: Pair, padding: Pair, dilation: 
             raise RuntimeError("pooling: kernel size, stride and dilation must be greater than zero")
         if p < 0 or 2 * p > d * (k - 1) + 1:
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={p}, kernel_size={k} and dilation={d}"
             )
-    out = [
-        pool_output_size(*v, ceil_mode) for v in zip(x.shape[-2:], kernel, stride, padding, dilation, strict=True)
-    ]
+    out = [pool_output_size(*v, ceil_mode) for v in zip(x.shape[-2:], kernel, stride, padding, dilation, strict=True)]
     if min(out) < 1:
         channels = x.shape[-3]
         raise RuntimeError(
@@ -69,7 +68,9 @@ def _planes(x: np.ndarray) -> np.ndarray:
     return x.reshape(prod(x.shape[:-2]), *x.shape[-2:])
 
 
-def _taps(shape: Pair, out: Pair, offset: Pair, stride: Pair, padding: Pair) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
+def _taps(
+    shape: Pair, out: Pair, offset: Pair, stride: Pair, padding: Pair
+) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
     """Where window position ``offset`` of the windows lies: slices of the outputs it exists for, and of the input."""
     outs, ins = [], []
     for n, m, o, s, p in zip(shape, out, offset, stride, padding, strict=True):
@@ -137,7 +138,9 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, .
     return dx.reshape(shape).astype(grad.dtype, copy=False)
 
 
-def _counts(shape: Pair, out: Pair, kernel: Pair, stride: Pair, padding: Pair, include: bool, divisor: int) -> np.ndarray:
+def _counts(
+    shape: Pair, out: Pair, kernel: Pair, stride: Pair, padding: Pair, include: bool, divisor: int
+) -> np.ndarray:
     """What each window's sum is divided by."""
     if divisor:
         return np.full(out, divisor)

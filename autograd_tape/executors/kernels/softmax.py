@@ -1,7 +1,7 @@
 """Softmax, log-softmax and cross entropy with their vjps.
 
-Rows with a NaN, with +inf, or with nothing but -inf become NaN, as in torch.  Any axis and any input strides; results are
-in C order.  Half precision computes in float32.
+Rows with a NaN, with +inf, or with nothing but -inf become NaN, as in torch.  Any axis and any input strides; results
+are in C order.  Half precision computes in float32.
 """
 
 from __future__ import annotations
@@ -155,11 +155,12 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Cross entropy of ``logits`` (C,), (N, C) or (N, C, d1, ...) with class indices ``target`` (), (N,) or (N, d1, ...).
+    """Cross entropy of ``logits`` (C,), (N, C) or (N, C, d1, ...) with class indices ``target`` (), (N,) or (N, d1,
+    ...).
 
     Returns ``(loss, top, log_total, denominator)``: the loss (0-d, or of the target's shape for ``"none"``), and three
-    arrays that ``cross_entropy_backward`` takes (per row the maximum and the log of the shifted sum of exponentials, and
-    0-d what the mean divided by).  Raises ``IndexError`` for a class index outside ``[0, C)`` other than
+    arrays that ``cross_entropy_backward`` takes (per row the maximum and the log of the shifted sum of exponentials,
+    and 0-d what the mean divided by).  Raises ``IndexError`` for a class index outside ``[0, C)`` other than
     ``ignore_index``.
 
     >>> loss, *saved = cross_entropy(np.zeros((2, 4)), np.array([1, 3]))
@@ -179,7 +180,7 @@ def cross_entropy(
         options = int(ignore_index), float(label_smoothing)
         if inner == 1:
             run, rows = _compiled.cross_entropy[c.dtype.char], table.reshape(n, classes)
-            args = (rows, index, w1, loss, top, log_total, *options)
+            args: tuple[Any, ...] = (rows, index, w1, loss, top, log_total, *options)
             parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
         else:
             run = _compiled.cross_entropy_middle[c.dtype.char]
@@ -235,7 +236,7 @@ def cross_entropy_backward(
         if inner == 1:
             run = _compiled.cross_entropy_backward[c.dtype.char]
             rows, out = table.reshape(n, classes), dx.reshape(n, classes)
-            args = (rows, index, w1, g, top, log_total, out, *options)
+            args: tuple[Any, ...] = (rows, index, w1, g, top, log_total, out, *options)
             parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
         else:
             run = _compiled.cross_entropy_middle_backward[c.dtype.char]
@@ -247,9 +248,7 @@ def cross_entropy_backward(
     elif table.size:
         rows = _rows(table)
         flat = np.empty_like(rows)
-        _cross_entropy_rows_backward(
-            rows, index, w, g, top, log_total, flat, ignore_index, label_smoothing, weight_sum
-        )
+        _cross_entropy_rows_backward(rows, index, w, g, top, log_total, flat, ignore_index, label_smoothing, weight_sum)
         dx[...] = flat.reshape(outer, inner, classes).swapaxes(1, 2)
     return dx.reshape(logits.shape).astype(logits.dtype, copy=False)
 

@@ -1,1 +1,1 @@
-"""Loops for the kernel compiler.  Importing a module of this folder imports Numba; see ``.._compile`` for when that is."""
+"""Loops for the kernel compiler.  Importing a module of this folder imports Numba (see ``.._compile``)."""

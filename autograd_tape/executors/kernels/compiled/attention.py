@@ -10,7 +10,8 @@ from .base import exp as exp_
 
 @kernel("w3 w2 i i i", REORDER)
 def softmax_rows(scores, lse, causal, start, stop):
-    """Scores become probabilities, and ``lse`` their log-sum-exp; a row of nothing but -inf becomes zeros (lse +inf)."""
+    """Scores become probabilities, and ``lse`` their log-sum-exp; a row of nothing but -inf becomes zeros (lse
+    +inf)."""
     T = scores.dtype.type
     queries, keys = scores.shape[1], scores.shape[2]
     for item in range(start, stop):

@@ -20,7 +20,7 @@ from .._compile import Kernel
 FUSE = frozenset({"contract"})
 REORDER = frozenset({"contract", "reassoc"})
 # Reordering would cancel the two-step range reductions below, so the polynomials allow fusing only.
-_POLY = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "forceinline": True}
+_POLY: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "forceinline": True}
 
 f4, f8, i4, i8 = np.float32, np.float64, np.int32, np.int64
 
@@ -261,9 +261,10 @@ sigmoid = _by_type(_sigmoid4, _sigmoid8)
 taylor8 = register_jitable(**_POLY)(_taylor8)
 
 
-# The maximum of a row, by comparing the bit patterns as integers (with the magnitude bits of negative numbers inverted they
-# are in the order of the numbers).  LLVM makes SIMD code of that, but none of a floating-point maximum.  The result for a
-# row with a NaN is that NaN or the maximum of the rest: callers subtract it from the row, so the NaN survives either way.
+# The maximum of a row, by comparing the bit patterns as integers (with the magnitude bits of negative numbers inverted
+# they are in the order of the numbers).  LLVM makes SIMD code of that, but none of a floating-point maximum.  The
+# result for a row with a NaN is that NaN or the maximum of the rest: callers subtract it from the row, so the NaN
+# survives either way.
 
 
 def _largest4(row):
@@ -284,26 +285,7 @@ def _largest8(row):
     return i8(m ^ ((m >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF))).view(f8)
 
 
-def _least4(row):
-    bits = row.view(i4)
-    m = i4(2147483647)
-    for i in range(bits.size):
-        b = bits[i]
-        m = min(m, b ^ ((b >> i4(31)) & i4(0x7FFFFFFF)))
-    return i4(m ^ ((m >> i4(31)) & i4(0x7FFFFFFF))).view(f4)
-
-
-def _least8(row):
-    bits = row.view(i8)
-    m = i8(9223372036854775807)
-    for i in range(bits.size):
-        b = bits[i]
-        m = min(m, b ^ ((b >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF)))
-    return i8(m ^ ((m >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF))).view(f8)
-
-
 largest = _by_type(_largest4, _largest8)
-least = _by_type(_least4, _least8)
 
 
 # Sums over rows of any length: short runs in the array's precision (SIMD), added up in double precision.

@@ -9,7 +9,8 @@ from .base import REORDER, kernel
 
 @kernel("r3 w3 i i i i i i i i i i i i")
 def im2col(x, cols, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
-    """``cols[c, (i, j), (r, s)] = x[c, r*sh - ph + i*dh, s*sw - pw + j*dw]``, zero outside, for channels [start, stop)."""
+    """``cols[c, (i, j), (r, s)] = x[c, r*sh - ph + i*dh, s*sw - pw + j*dw]``, zero outside, for channels [start,
+    stop)."""
     T = x.dtype.type
     height, width = x.shape[1], x.shape[2]
     for c in range(start, stop):
@@ -73,9 +74,9 @@ def col2im(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
                             xs[s * sw] += ys[s]
 
 
-# Depthwise convolution works on a padded plane as one flat vector: with windows at every position (stride 1) a tap is one
-# shift of it, so the inner loops are long and branch-free.  The few positions computed in vain, at the ends of rows and
-# between strides, cost less than short loops with limits.
+# Depthwise convolution works on a padded plane as one flat vector: with windows at every position (stride 1) a tap is
+# one shift of it, so the inner loops are long and branch-free.  The few positions computed in vain, at the ends of
+# rows and between strides, cost less than short loops with limits.
 
 
 @kernel("r3 r3 w3 i i i i i i i i i")
@@ -94,6 +95,14 @@ def depthwise(x, w, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
                 padded[first : first + width] = x[p // multiplier, r]
         total[:] = 0
         for i in range(kh):
+            if kw == 3:  # the common width: three taps in one pass
+                t0, t1, t2 = w[p % filters, i, 0], w[p % filters, i, 1], w[p % filters, i, 2]
+                first = i * dh * wide
+                x0, x1 = padded[first : first + span], padded[first + dw : first + dw + span]
+                x2 = padded[first + 2 * dw : first + 2 * dw + span]
+                for q in range(total.size):
+                    total[q] += t0 * x0[q] + t1 * x1[q] + t2 * x2[q]
+                continue
             for j in range(kw):
                 t = w[p % filters, i, j]
                 first = i * dh * wide + j * dw

@@ -24,6 +24,11 @@ def add_elements(target, index, values):
 def scatter_add(out, index, source, start, stop):
     """``out[o, index[o, k, i], i] += source[o, k, i]`` for o in [start, stop)."""
     for o in range(start, stop):
+        if out.shape[2] == 1:
+            ts, column, values = out[o].reshape(-1), index[o].reshape(-1), source[o].reshape(-1)
+            for k in range(column.size):
+                ts[column[k]] += values[k]
+            continue
         for k in range(index.shape[1]):
             ks, ss = index[o, k], source[o, k]
             for i in range(ks.size):

@@ -11,7 +11,8 @@ _EXACT: frozenset[str] = frozenset()  # no fused multiply-add: the result is to 
 
 @kernel("w1 r1 w1 s s s s i i i i i", _EXACT)
 def sgd(param, grad, buf, lr, momentum, keep, weight_decay, first, nesterov, maximize, start, stop):
-    """``keep`` is 1 - dampening; ``buf`` is empty without momentum, and written as the gradient at the ``first`` step."""
+    """``keep`` is 1 - dampening; ``buf`` is empty without momentum, and written as the gradient at the ``first``
+    step."""
     T = param.dtype.type
     rate, mu, damp, decay = T(-lr), T(momentum), T(keep), T(weight_decay)
     ps, gs, bs = param[start:stop], grad[start:stop], buf[start:stop]

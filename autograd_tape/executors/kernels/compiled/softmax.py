@@ -251,7 +251,9 @@ def cross_entropy_middle(x, target, weight, loss, top, log_total, ignore, smooth
 
 
 @kernel("r3 q2 r1 r2 r2 r2 w3 i s s i i", REORDER)
-def cross_entropy_middle_backward(x, target, weight, grad, top, log_total, dx, ignore, smoothing, weight_sum, start, stop):
+def cross_entropy_middle_backward(
+    x, target, weight, grad, top, log_total, dx, ignore, smoothing, weight_sum, start, stop
+):
     T = x.dtype.type
     classes, inner = x.shape[1], x.shape[2]
     tiles = (inner + TILE - 1) // TILE
