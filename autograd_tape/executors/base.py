@@ -74,10 +74,13 @@ class Executor:
         return rec.field(self.field)
 
     def status(self, rec: Record) -> str:
-        """"native", "composite" or "missing"."""
-        if self.kernel(rec) is not None or rec.field("function") is not None or rec.field("make") is not None:
+        """"native", "composite", "host" (NumPy's kernel by design, see `ops._host`) or "missing"."""
+        if self.kernel(rec) is not None:
             return "native"
-        return "composite" if rec.field("compose") is not None else "missing"
+        compose = rec.field("compose")
+        if compose is not None:
+            return "host" if getattr(compose, "host", False) else "composite"
+        return "missing" if rec.field("function") is None and rec.field("make") is None else "composite"
 
     def raw_function(self, rec: Record) -> Callable[..., Any]:
         """The operation on buffers, with the schema's defaults."""

@@ -18,15 +18,18 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ..errors import ExecutorUnavailableError
+from ..errors import AutogradError, ExecutorUnavailableError, MissingKernelError
 from ..ops._record import Record
 from .base import Executor
+from .numpy import in_single, is_half
 
 _lock = threading.RLock()
 _module: Any = None
 _pid = 0
 _TARGETS = {"cpu": "CPU", "npu": "Ascend", "cuda": "GPU"}
 REMEDY = "pip install 'autograd-tape[mindspore]'"
+STRIDED = ("view", "view?", "store")  # families whose work is on our own storage, whatever the executor
+HALF_PRODUCTS = frozenset(["mm", "mm_nt", "mm_tn", "bmm", "matmul"])  # float16 on its own kernel is many times quicker here
 
 
 def load() -> Any:
@@ -68,9 +71,33 @@ def _missing(error: Exception) -> ExecutorUnavailableError:
     return ExecutorUnavailableError(f"MindSpore is not installed ({error})", expected="the package mindspore", found="none", remedy=REMEDY)
 
 
+class _Namespace:
+    """What kernels in records get as `ms`: the module mindspore, and primitives made once."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self._made: dict[tuple[Any, ...], Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.module, name)
+        self.__dict__[name] = value
+        return value
+
+    def primitive(self, name: str, *args: Any) -> Any:
+        """The instance `ops.<name>(*args)`, made at its first use: making one costs more than calling it."""
+        key = (name, *args)
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = getattr(self.module.ops, name)(*args)
+        return found
+
+
 class MindSporeExecutor(Executor):
     """Kernels are the records' `mindspore` fields: the dotted name of a primitive that takes the tensors alone ("ops.Exp"), or a
-    function `(ms, *arguments)` on MindSpore tensors. What a kernel does not take (a dtype it lacks) is composed where the record says how.
+    function `(ms, *arguments)` on MindSpore tensors, where `ms` is the module with `ms.primitive(name, *args)` besides.
+
+    A dtype that a kernel does not take is computed by the record's composition, or in the next wider dtype. Half precision is
+    computed in float32 and rounded, as torch does, except in matrix products, whose float16 kernels accumulate in float32.
     """
 
     name = "mindspore"
@@ -78,24 +105,19 @@ class MindSporeExecutor(Executor):
 
     def __init__(self, device_type: str = "cpu") -> None:
         super().__init__()
-        self.ms = load()
-        self.device_type = device_type
-        self._kernels: dict[str, Callable[..., Any] | None] = {}
+        module = load()
         if device_type != "cpu":
             target = _TARGETS[device_type]
             try:
                 with _lock:
-                    self.ms.set_device(target)
+                    module.set_device(target)
             except Exception as error:  # whatever the plugin loader says
-                raise ExecutorUnavailableError(f"MindSpore cannot use the device '{device_type}' here ({str(error).strip().splitlines()[0]})",
+                raise ExecutorUnavailableError(f"MindSpore cannot use the device '{device_type}' here ({_first_line(error)})",
                                                expected=f"a MindSpore build with {target} and its driver", found="none",
                                                remedy="use device 'cpu'") from None
-
-    def status(self, rec: Record) -> str:
-        """"native", "composite" or "missing"; views need no kernel, they are made on our own storage."""
-        if rec.family in ("view", "view?", "store"):
-            return "native"
-        return super().status(rec)
+        self.device_type = device_type
+        self.ms = _Namespace(module)
+        self._kernels: dict[str, Callable[..., Any] | None] = {}
 
     def kernel(self, rec: Record) -> Callable[..., Any] | None:
         """The kernel of an operation on NumPy arrays."""
@@ -103,30 +125,63 @@ class MindSporeExecutor(Executor):
             self._kernels[rec.name] = self._make(rec)
         return self._kernels[rec.name]
 
+    def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
+        """Calls a kernel or composition; half precision is computed in float32 and rounded, except where it pays."""
+        if rec.quiet == "float" and rec.family not in STRIDED and rec.name not in HALF_PRODUCTS:
+            return in_single(rec, kernel, values)
+        return kernel(*values)
+
     def _make(self, rec: Record) -> Callable[..., Any] | None:
-        if rec.family in ("view", "view?", "store"):
+        if rec.family in STRIDED:
             return rec.field("numpy")
         field = rec.field("mindspore")
         if field is None:
             return None
         native = self._named(rec, field) if isinstance(field, str) else field
         ms, compose, host = self.ms, rec.field("compose"), rec.field("numpy")
+        tensors = [p.is_tensor for p in rec.params if p.passed]
+        refused: set[tuple[str, ...]] = set()  # dtypes that the kernel does not take
 
         def call(*values: Any) -> Any:
-            if any(v.size == 0 for v in _arrays(values)):
+            if _pid != os.getpid():
+                load()  # says that a forked process cannot go on
+            if not all([isinstance(v, np.ndarray) or v is None or isinstance(v, list) for v, t in zip(values, tensors) if t]):
+                values = _as_arrays(values, tensors)
+            arrays = list(_arrays(values))
+            if any([is_half(a.dtype) and (a.dtype.char != "e" or rec.name not in HALF_PRODUCTS) for a in arrays]):
+                return in_single(rec, call, list(values))
+            if any([a.size == 0 for a in arrays]):
                 return host(*values)  # nothing to compute, and MindSpore refuses empty tensors
-            try:
-                with _lock:
-                    return self._to_host(native(ms, *[self._to_device(v) for v in values]))
-            except (TypeError, ValueError, RuntimeError, NotImplementedError) as error:
-                if compose is not None:
-                    return compose(self.F, *values)
-                raise _translated(rec, error) from None
+            dtypes = tuple([a.dtype.char for a in arrays])
+            if dtypes not in refused:
+                try:
+                    with _lock:
+                        results = native(ms, *[self._to_device(v) for v in values])
+                        return self._to_host(results, arrays)
+                except TypeError as error:
+                    problem: Exception = error
+                    refused.add(dtypes)
+                except (ValueError, RuntimeError, NotImplementedError) as error:
+                    problem = error
+                host_error = _host_error(host, values)
+                if host_error is not None:
+                    raise host_error  # torch's words for what is wrong with the arguments
+            else:
+                problem = TypeError(f"no kernel for {', '.join(sorted({str(a.dtype) for a in arrays}))}")
+            if compose is not None:
+                return compose(self.F, *values)
+            wider = _wider(arrays)
+            if wider is not None:
+                narrow = arrays[0].dtype
+                results = call(*[_cast(v, wider) for v in values])
+                back = lambda r: r.astype(narrow) if r.dtype == wider else r  # noqa: E731
+                return tuple([back(r) for r in results]) if isinstance(results, tuple) else back(results)
+            raise _translated(rec, problem) from None
 
         return call
 
     def _named(self, rec: Record, dotted: str) -> Callable[..., Any]:
-        """A primitive by name. An instance is made once: making one costs more than calling it."""
+        """A primitive or function by name."""
         module, _, attribute = dotted.rpartition(".")
         try:
             found = getattr(importlib.import_module(f"mindspore.{module}"), attribute)
@@ -138,17 +193,23 @@ class MindSporeExecutor(Executor):
 
     def _to_device(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
-            # MindSpore copies other layouts silently and keeps the wrong byte order; it must own what it writes to.
-            array = value if value.flags.c_contiguous and value.flags.writeable else np.array(value, order="C")
-            return self.ms.Tensor.from_numpy(array) if array.ndim else self.ms.Tensor(array)
-        if isinstance(value, list) and any(isinstance(v, np.ndarray) for v in value):
-            return [self._to_device(v) for v in value]
+            # MindSpore copies other layouts silently and misreads the other byte order; what it shares must be writeable.
+            flags = value.flags
+            if not (flags.c_contiguous and flags.writeable and value.dtype.isnative):
+                value = np.array(value, value.dtype.newbyteorder("="), order="C")
+            return self.ms.Tensor.from_numpy(value)
+        if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
+            return tuple([self._to_device(v) for v in value])
         return value
 
-    def _to_host(self, value: Any) -> Any:
+    def _to_host(self, value: Any, arrays: list[np.ndarray]) -> Any:
         if isinstance(value, (tuple, list)):
-            return tuple(self._to_host(v) for v in value)
-        return value.asnumpy() if hasattr(value, "asnumpy") else value
+            return tuple([self._to_host(v, arrays) for v in value])
+        if not hasattr(value, "asnumpy"):
+            return value
+        result = value.asnumpy()
+        # A primitive with nothing to do may return its operand, whose memory a result must not share.
+        return result.copy() if any([np.may_share_memory(result, a) for a in arrays]) else result
 
 
 def _arrays(values: Any) -> Any:
@@ -159,8 +220,46 @@ def _arrays(values: Any) -> Any:
             yield from (x for x in v if isinstance(x, np.ndarray))
 
 
-def _translated(rec: Record, error: Exception) -> Exception:
-    """MindSpore raises different types without system; the first line of its text is the message."""
+def _as_arrays(values: tuple[Any, ...], tensors: list[bool]) -> tuple[Any, ...]:
+    """Numbers in the places of tensors as arrays; Python's take the dtype of the others, as NumPy's operators have it."""
+    dtype = next((v.dtype for v, t in zip(values, tensors) if t and isinstance(v, (np.ndarray, np.generic))), None)
+    return tuple([np.asarray(v, v.dtype if isinstance(v, np.generic) else dtype) if t and isinstance(v, (int, float, complex, np.generic)) else v
+                  for v, t in zip(values, tensors)])
+
+
+_LADDER = {"?": "i4", "b": "i4", "B": "i4", "h": "i4", "H": "i4", "i": "i8", "I": "i8"}
+
+
+def _wider(arrays: list[np.ndarray]) -> np.dtype | None:
+    """The integer dtype in which to try again what a kernel refused; None where there is none that loses nothing."""
+    found = {_LADDER.get(a.dtype.char) for a in arrays if a.dtype.kind in "iub"}
+    return np.dtype(found.pop()) if len(found) == 1 and None not in found else None
+
+
+def _cast(value: Any, dtype: np.dtype) -> Any:
+    if isinstance(value, list):
+        return [_cast(v, dtype) for v in value]
+    return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype.kind in "iub" else value
+
+
+def _host_error(host: Callable[..., Any], values: Any) -> AutogradError | None:
+    """What the NumPy kernel, which words errors as torch does, says to arguments that another kernel refused."""
+    try:
+        with np.errstate(all="ignore"):
+            host(*values)
+    except AutogradError as error:
+        return error
+    except Exception:  # noqa: BLE001  (its own trouble; the refusal is reported instead)
+        pass
+    return None
+
+
+def _first_line(error: Exception) -> str:
     lines = [line for line in str(error).strip().splitlines() if line.strip(" -")]
-    text = lines[0] if lines else type(error).__name__
-    return RuntimeError(f"{rec.name}: MindSpore refused the operands ({text})")
+    return lines[0] if lines else type(error).__name__
+
+
+def _translated(rec: Record, error: Exception) -> AutogradError:
+    """MindSpore raises different types without system; the first line of its text is the message."""
+    return MissingKernelError(f"{rec.name}: MindSpore refused the operands ({_first_line(error)})", expected="operands that its kernel takes",
+                              found="others", remedy="convert them, or set_executor('cpu', 'numpy')")

@@ -20,18 +20,22 @@ class NumpyExecutor(Executor):
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel; where it is written for float32 and float64, half precision is computed in float32 and rounded."""
-        if rec.quiet == "float" and rec.family not in ("view", "view?"):
-            half = next((v.dtype for v in _arrays(values) if is_half(v.dtype)), None)
-            if half is not None:
-                results = kernel(*[_widen(v) for v in values])
-                narrow = lambda r: r.astype(half) if np.asarray(r).dtype == np.float32 else r  # noqa: E731
-                if isinstance(results, list):
-                    return [narrow(r) for r in results]
-                if isinstance(results, tuple):
-                    count = len(rec.returns)
-                    return (*[narrow(r) for r in results[:count]], *results[count:])
-                return narrow(np.asarray(results))
+        return in_single(rec, kernel, values) if rec.quiet == "float" and rec.family not in ("view", "view?") else kernel(*values)
+
+
+def in_single(rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
+    """Calls a kernel with half precision widened to float32, and rounds the outputs back."""
+    half = next((v.dtype for v in _arrays(values) if is_half(v.dtype)), None)
+    if half is None:
         return kernel(*values)
+    results = kernel(*[_widen(v) for v in values])
+    narrow = lambda r: r.astype(half) if np.asarray(r).dtype == np.float32 else r  # noqa: E731
+    if isinstance(results, list):
+        return [narrow(r) for r in results]
+    if isinstance(results, tuple):
+        count = len(rec.returns)
+        return (*[narrow(r) for r in results[:count]], *results[count:])
+    return narrow(np.asarray(results))
 
 
 def is_half(dtype: np.dtype) -> bool:

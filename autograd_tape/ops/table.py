@@ -46,7 +46,7 @@ def render(records: Sequence[Record]) -> str:
             lines.append(f"{name}: unavailable ({executor})")
             continue
         statuses = [r[2 + i] for r in rows]
-        counts = ", ".join(f"{statuses.count(s)} {s}" for s in ("native", "composite", "missing") if s in statuses)
+        counts = ", ".join(f"{statuses.count(s)} {s}" for s in ("native", "composite", "host", "missing") if s in statuses)
         lines.append(f"{name}: {counts}")
     lines.append(f"{len(rows)} operations, {sum(rec.differentiable for rec in records)} with a gradient of their own")
     return "\n".join(lines)
