@@ -529,8 +529,7 @@ class where:
 
     numpy = np.where
     meta = _where_meta
-    def mindspore(ms, condition, input, other): return ms.ops.Select()(*ms.ops.broadcast_to_common(condition, input, other))
-
+    def mindspore(ms, condition, input, other): return ms.ops.where(condition, input, other)
     def redirect(condition, input, other): return ("nonzero", (condition, True)) if input is None and other is None else None
     def method(F, input, condition, other): return F.where(condition, input, other)
 

@@ -572,6 +572,8 @@ class conj:
     """
 
     def function(F, input): return F.conj_physical(input) if input._k.dtype.category == COMPLEX else input
+    def numpy(input): return np.conjugate(input) if input.dtype.kind == "c" else input
+    def compose(F, input): return F.conj_physical(input) if input.dtype.kind == "c" else input
     samples = domain(-2, 2)
 
 

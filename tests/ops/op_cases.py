@@ -98,7 +98,7 @@ class Problem:
 
     def __init__(self, rec: Record, sample: Sample) -> None:
         self.rec = rec
-        self.args, self.kwargs = bind(rec, sample)
+        self.args, self.kwargs = tree_map(np.asarray, bind(rec, sample))
         self.inputs: list[np.ndarray] = []
         self._collect((self.args, self.kwargs))
         rng = rng_of(rec.name + "/cotangents")
