@@ -33,10 +33,18 @@ QUIET_SETS = {
 STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError, FloatingPointError, LookupError)
 
 
+def narrowed(result: Any, dtype: np.dtype) -> np.ndarray:
+    """A kernel's result in the dtype of the computation, which NumPy widens for some 0-dim arrays."""
+    array = np.asarray(result)
+    if array.dtype.kind == "O":
+        raise TypeError("an argument is no number")
+    return array.astype(dtype)
+
+
 def base_namespace() -> dict[str, Any]:
     """What every compiled function can see."""
     return {
-        "asarray": np.asarray, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode, "ENABLED": GradMode.ENABLED,
+        "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode, "ENABLED": GradMode.ENABLED,
         "next_id": next_id, "new_node": object.__new__, "KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND,
         "INT64": dtypes.INT64_KIND, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
     }
@@ -171,6 +179,9 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
             tests.append(f"{p.name}._k is _k")
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
     tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
+    # A tensor where a number belongs is for the general path; NumPy might take it for an array.
+    tests += [f"({p.name} is None or {p.name}.__class__ in NUMBERS)" if p.default == "None" else f"{p.name}.__class__ in NUMBERS"
+              for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
     tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
     return f"_k = {first}._k", " and ".join(tests)
 
@@ -206,8 +217,10 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
     saved = _saved(rec, scalar) if rec.differentiable else []
     for i in range(count):
         # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
-        widens = "" if isinstance(rec.field("numpy"), np.ufunc) else f" or _r{i}.dtype is not _k.np"
-        out.append(f"if _r{i}.__class__ is not ndarray{widens}: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
+        if rec.result == "same" and not isinstance(rec.field("numpy"), np.ufunc):
+            out.append(f"if _r{i}.__class__ is not ndarray or _r{i}.dtype is not _k.np: _r{i} = narrowed(_r{i}, _k.np)")
+        else:
+            out.append(f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
                    f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
         out.append(f"_k{i} = {_kind(rec, i)}")
         out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -63,12 +64,11 @@ def pairs(low: float = -2, high: float = 2, *, other: tuple[float, float] | None
     return samples
 
 
-def integer_pairs(low: int = -9, high: int = 9, *, nonzero: bool = False, number: int | None = None) -> Callable[[Any], Iterator[tuple[Any, ...]]]:
+def integer_pairs(low: int = -9, high: int = 9, *, number: int | None = None) -> Callable[[Any], Iterator[tuple[Any, ...]]]:
     """A `samples` field for two integer tensors."""
     def samples(rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
         for a, b in (((2, 3), (2, 3)), ((2, 1, 3), (4, 1))):
-            y = rng.integers(low, high, b)
-            yield rng.integers(low, high, a), np.where(y == 0, 1, y) if nonzero else y
+            yield rng.integers(low, high, a), rng.integers(low, high, b)
         if number is not None:
             yield rng.integers(low, high, (2, 3)), number
 

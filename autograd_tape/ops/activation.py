@@ -27,7 +27,8 @@ def _check_relu(input: Any, inplace: bool = False) -> None:
     takes("int float", "clamp_min_scalar_cpu")(input=input)
 
 
-@op("relu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False, alias="nn.functional.relu",
+@op("relu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False,
+    alias="nn.functional.relu",
     dtypes="float int half")
 class relu:
     """max(0, input).
@@ -51,8 +52,8 @@ class relu:
 class threshold_backward:
     """grad_output where input > threshold, else zero."""
 
-    def numpy(grad_output, input, threshold): return np.where(input > threshold, grad_output, grad_output.dtype.type(0))
-    def compose(F, grad_output, input, threshold): return F.where(input > threshold, grad_output, 0)
+    def numpy(grad_output, input, threshold): return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
+    def compose(F, grad_output, input, threshold): return F.where(input <= threshold, 0, grad_output)
     def vjp_grad_output(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 1.0, -3.0]]), 0
 
@@ -73,7 +74,8 @@ class relu6:
     samples = domain(-8, 8, kinks=(0, 6))
 
 
-@op("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True,
+@op("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True,
     method=False, out=False, namespace="nn.functional", dtypes="float int half")
 class hardtanh:
     """input brought into [min_val, max_val].
@@ -145,12 +147,14 @@ class prelu:
 
             raise AutogradError("prelu: Type promoting not supported. Got " +
                                 " and ".join(SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (input, weight)), remedy="convert one of them")
+        takes("float", "prelu_cpu")(input=input)
         count, channels = int(weight._data.size), input.shape[1] if input.ndim >= 2 else 1
         if weight.ndim > 1:
             raise AutogradError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
         if count != 1 and count != channels:
             raise ShapeMismatchError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and "
-                                     f"channel size = {channels}.", expected=str(channels), found=str(count), remedy="pass one per channel")
+                                     f"channel size = {channels}.", expected=str(channels), found=str(count),
+                                         remedy="pass one per channel")
         return F._prelu_kernel(input, F.reshape(weight, _channels(input, weight)) if weight.ndim else weight)
 
     def samples(rng):
@@ -163,7 +167,8 @@ class prelu:
         yield (np.ones((2, 3), np.float32), np.ones(3, int)), RuntimeError, "prelu: Type promoting not supported. Got Float and Long"
 
 
-@op("_prelu_kernel(Tensor input, Tensor weight) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, method=False,
+@op("_prelu_kernel(Tensor input, Tensor weight) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    method=False,
     out=False, namespace="_internal", node="PreluKernelBackward0")
 class _prelu_kernel:
     """input where it is positive, weight * input elsewhere, broadcasting."""
@@ -175,7 +180,8 @@ class _prelu_kernel:
     def samples(rng): yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3, 0.2, 0.1])
 
 
-@op("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True,
+@op("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True,
     method=False, alias="nn.functional.threshold", dtypes="float int half")
 class threshold:
     """input where it is above the threshold, `value` elsewhere.
@@ -197,7 +203,8 @@ def _elu(input: Any, alpha: float) -> Any:
     return np.where(input > 0, input, np.expm1(np.minimum(input, 0)) * alpha)
 
 
-@op("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False, out=False,
+@op("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, out=False,
     namespace="nn.functional", dtypes="float half")
 class elu:
     """input where it is positive, alpha * (exp(input) - 1) elsewhere (Clevert et al., arXiv:1511.07289).
@@ -235,7 +242,8 @@ class selu:
     samples = domain(-2, 2, kinks=(0,))
 
 
-@op("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False, out=False,
+@op("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, out=False,
     alias="nn.functional.celu", node="EluBackward0", dtypes="float half")
 class celu:
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere (Barron, arXiv:1704.07483).
@@ -299,7 +307,8 @@ class gelu:
         yield (np.array([1]),), NotImplementedError, "\"GeluKernelImpl\" not implemented for 'Long'"
 
 
-@op("gelu_backward(Tensor grad_output, Tensor input, *, str approximate='none') -> Tensor", family="binary", result="same", method=False,
+@op("gelu_backward(Tensor grad_output, Tensor input, *, str approximate='none') -> Tensor", family="binary", result="same",
+    method=False,
     out=False, namespace="_internal")
 class gelu_backward:
     """The gradient of gelu."""
@@ -327,7 +336,8 @@ class gelu_backward:
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "tanh"
 
 
-@op("silu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False, namespace="nn.functional",
+@op("silu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, namespace="nn.functional",
     dtypes="float half")
 class silu:
     """input * sigmoid(input) (Elfwing et al., arXiv:1702.03118).
@@ -346,7 +356,8 @@ class silu:
         yield (np.array([1]),), NotImplementedError, "\"silu_cpu\" not implemented for 'Long'"
 
 
-@op("silu_backward(Tensor grad_output, Tensor input) -> Tensor", family="binary", result="same", method=False, out=False, namespace="_internal")
+@op("silu_backward(Tensor grad_output, Tensor input) -> Tensor", family="binary", result="same",
+    method=False, out=False, namespace="_internal")
 class silu_backward:
     """The gradient of silu."""
 
@@ -384,13 +395,15 @@ class softplus:
         yield np.array([0.5, 1.5, -1.0]), 2.0, 2.0
 
 
-@op("softplus_backward(Tensor grad_output, Tensor input, float beta, float threshold) -> Tensor", family="binary", result="same", method=False,
+@op("softplus_backward(Tensor grad_output, Tensor input, float beta, float threshold) -> Tensor", family="binary", result="same",
+    method=False,
     out=False, namespace="_internal")
 class softplus_backward:
     """The gradient of softplus."""
 
     numpy = fused.softplus_backward
-    def compose(F, grad_output, input, beta, threshold): return F.where(input * beta > threshold, grad_output, grad_output * F.sigmoid(input * beta))
+    def compose(F, grad_output, input, beta, threshold): return F.where(input * beta > threshold, grad_output,
+            grad_output * F.sigmoid(input * beta))
     def vjp_grad_output(F, grad, input, beta, threshold): return F.softplus_backward(grad, input, beta, threshold)
 
     def vjp_input(F, grad, grad_output, input, beta, threshold):
@@ -404,7 +417,8 @@ def _softplus(input: Any) -> Any:
     return np.logaddexp(input, input.dtype.type(0))
 
 
-@op("mish(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False, namespace="nn.functional",
+@op("mish(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, namespace="nn.functional",
     dtypes="float half")
 class mish:
     """input * tanh(softplus(input)) (Misra, arXiv:1908.08681).
@@ -443,7 +457,8 @@ class logsigmoid:
         yield (np.array([1]),), NotImplementedError, "\"log_sigmoid_cpu\" not implemented for 'Long'"
 
 
-@op("softsign(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="nn.functional", out=False,
+@op("softsign(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="nn.functional", out=False,
     node="DivBackward0", dtypes="float int half")
 class softsign:
     """input / (1 + |input|).
@@ -458,7 +473,8 @@ class softsign:
     samples = domain(-2, 2, kinks=(0,))
 
 
-@op("tanhshrink(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="nn.functional", out=False,
+@op("tanhshrink(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="nn.functional", out=False,
     node="SubBackward0", dtypes="float int half")
 class tanhshrink:
     """input - tanh(input).
@@ -507,11 +523,12 @@ class hardswish:
     def numpy(input): return input * np.minimum(np.maximum(input + 3, 0), 6) / 6
     mindspore = "ops.HSwish"
     check = takes("float", "hardswish_cpu")
-    def vjp(F, grad, input): return F.where(input <= -3, 0, F.where(input < 3, grad * (input / 3 + 0.5), grad))
+    def vjp(F, grad, input): return F.where(input <= -3, 0, F.where(input >= 3, grad, grad * (input / 3 + 0.5)))
     samples = domain(-5, 5, kinks=(-3, 3))
 
 
-@op("hardshrink(Tensor input, float lambd=0.5) -> Tensor", family="unary", result="same", alias="nn.functional.hardshrink", dtypes="float half")
+@op("hardshrink(Tensor input, float lambd=0.5) -> Tensor", family="unary", result="same",
+    alias="nn.functional.hardshrink", dtypes="float half")
 class hardshrink:
     """input where it is outside [-lambd, lambd], zero inside.
 
@@ -522,7 +539,7 @@ class hardshrink:
     def numpy(input, lambd): return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
     check = takes("float", "hardshrink_cpu")
-    def vjp(F, grad, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, grad)
+    def vjp(F, grad, input, lambd): return F.where((input > lambd) | (input < -lambd), grad, 0)
     samples = domain(-2, 2, kinks=(-0.5, 0.5))
 
     def errors(rng):
@@ -541,16 +558,17 @@ class softshrink:
     def numpy(input, lambd):
         if lambd < 0:
             raise AutogradError("lambda must not be negative")
-        return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
+        return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, np.abs(input) * 0))
     def compose(F, input, lambd): return F.where(input > lambd, input - lambd, F.where(input < -lambd, input + lambd, input * 0))
 
     def check(input, lambd):
         if lambd < 0:
             name, top = ("Double", "1.79769e+308") if input._k.dtype.itemsize == 8 else ("Float", "3.40282e+38")
-            raise AutogradError(f"lambda must be in range [0, {top}] for input dtype {name}, but found {lambd:g}", remedy="pass a non-negative one")
+            raise AutogradError(f"lambda must be in range [0, {top}] for input dtype {name}, but found {lambd:g}",
+                remedy="pass a non-negative one")
         takes("float", "softshrink_cpu")(input=input)
 
-    def vjp(F, grad, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, grad)
+    def vjp(F, grad, input, lambd): return F.where((input > lambd) | (input < -lambd), grad, 0)
     samples = domain(-2, 2, kinks=(-0.5, 0.5))
 
     def errors(rng):
@@ -566,17 +584,19 @@ def _halves(input: Any, dim: int) -> tuple[int, int]:
         raise AutogradError("glu does not support scalars because halving size must be even")
     axis = wrap_dim(dim, len(input.shape))
     if input.shape[axis] % 2:
-        raise AutogradError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}", remedy="pad or choose another")
+        raise AutogradError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}",
+            remedy="pad or choose another")
     return axis, input.shape[axis] // 2
 
 
 def _glu(input: Any, dim: int) -> Any:
-    axis, half = _halves(input, dim)
+    axis, _ = _halves(input, dim)
     a, b = np.split(input, 2, axis)
     return a * _sigmoid(b)
 
 
-@op("glu(Tensor input, int dim=-1) -> Tensor", result="same", promotion="promote", method=False, namespace="nn.functional", dtypes="float half")
+@op("glu(Tensor input, int dim=-1) -> Tensor", result="same", promotion="promote",
+    method=False, namespace="nn.functional", dtypes="float half")
 class glu:
     """The first half of a dimension times the sigmoid of the second (Dauphin et al., arXiv:1612.08083).
 

@@ -14,7 +14,6 @@ from ._record import op
 from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
 from .pointwise import broadcast_shapes
 
-
 # -- comparisons --------------------------------------------------------------------------------------------------------
 
 
@@ -227,7 +226,7 @@ class isnan:
 
     numpy = np.isnan
     mindspore = "ops.IsNan"
-    def compose(F, input): return input != input
+    def compose(F, input): return F.ne(input, input)
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
 @op("isinf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
@@ -308,7 +307,7 @@ class isreal:
     """
 
     numpy = np.isreal
-    def compose(F, input): return input == input.real if input.dtype.kind == "c" else F.isnan(input) | (input == input)
+    def compose(F, input): return input == input.real if input.dtype.kind == "c" else F.isnan(input) | F.eq(input, input)
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
 
@@ -373,7 +372,8 @@ class logical_not:
     def samples(rng): yield (rng.integers(-1, 2, (2, 3)),)
 
 
-@op("bitwise_and(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+@op("bitwise_and(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True,
     inplace=True, dtypes="int bool")
 class bitwise_and:
     """Bitwise and; logical for bool.
@@ -390,7 +390,8 @@ class bitwise_and:
     def errors(rng):
         yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_and_cpu\" not implemented for 'Float'"
 
-@op("bitwise_or(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+@op("bitwise_or(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True,
     inplace=True, dtypes="int bool")
 class bitwise_or:
     """Bitwise or; logical for bool.
@@ -407,7 +408,8 @@ class bitwise_or:
     def errors(rng):
         yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_or_cpu\" not implemented for 'Float'"
 
-@op("bitwise_xor(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+@op("bitwise_xor(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True,
     inplace=True, dtypes="int bool")
 class bitwise_xor:
     """Bitwise exclusive or; logical for bool.
@@ -529,7 +531,12 @@ class where:
 
     numpy = np.where
     meta = _where_meta
-    def mindspore(ms, condition, input, other): return ms.ops.where(condition, input, other)
+
+    def mindspore(ms, condition, input, other):
+        # MindSpore takes a number for a bool where it comes first.
+        dtype = next((x.dtype for x in (input, other) if isinstance(x, ms.Tensor)), None)
+        return ms.ops.where(condition, *[x if isinstance(x, ms.Tensor) else ms.Tensor(x, dtype) for x in (input, other)])
+
     def redirect(condition, input, other): return ("nonzero", (condition, True)) if input is None and other is None else None
     def method(F, input, condition, other): return F.where(condition, input, other)
 
@@ -563,7 +570,8 @@ def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
     return np.where(mask, value, input)
 
 
-@op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True, out=False,
+@op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True,
+    out=False,
     dtypes="float int bool half")
 class masked_fill:
     """input with `value`, a number or 0-dim tensor, where the mask is true.

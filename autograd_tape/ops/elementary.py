@@ -209,7 +209,7 @@ def _ldexp(input: Any, other: Any) -> Any:
     return np.multiply(input, np.power(np.asarray(other).dtype.type(2), other))
 
 
-@op("ldexp(Tensor input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+@op("ldexp(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
     node="MulBackward0", dtypes="float int half")
 class ldexp:
     """input * 2 ** other.
@@ -312,6 +312,10 @@ class atan:
     samples = domain(-2, 2)
 
 
+def _atan2_rate(F: Any, grad: Any, numerator: Any, square: Any) -> Any:
+    return F.masked_fill(grad * (numerator / square), square == 0, 0)
+
+
 @op("atan2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
     alias="arctan2", dtypes="float int half")
 class atan2:
@@ -323,8 +327,8 @@ class atan2:
 
     numpy = np.arctan2
     mindspore = "ops.Atan2"
-    def vjp_input(F, grad, input, other): return grad * (other / (input * input + other * other))
-    def vjp_other(F, grad, input, other): return grad * (-input / (input * input + other * other))
+    def vjp_input(F, grad, input, other): return _atan2_rate(F, grad, other, input * input + other * other)
+    def vjp_other(F, grad, input, other): return _atan2_rate(F, grad, -input, input * input + other * other)
     samples = pairs(0.5, 2)
 
     def errors(rng):
@@ -371,7 +375,7 @@ class sinc:
 
     def vjp(F, grad, input):
         x = input * math.pi
-        return F.masked_fill(grad * (x * F.cos(x) - F.sin(x)) / (x * input), input == 0, 0)
+        return F.masked_fill(grad * (x * F.cos(x) - F.sin(x)) / (x * input), x * input == 0, 0)
 
     samples = domain(0.2, 2)
 
@@ -504,7 +508,8 @@ class sigmoid_backward:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3))
 
 
-@op("asinh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arcsinh", dtypes="float int half")
+@op("asinh(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="arcsinh", dtypes="float int half")
 class asinh:
     """The inverse hyperbolic sine.
 
@@ -518,7 +523,8 @@ class asinh:
     samples = domain(-2, 2)
 
 
-@op("acosh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arccosh", dtypes="float int half")
+@op("acosh(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="arccosh", dtypes="float int half")
 class acosh:
     """The inverse hyperbolic cosine; NaN below 1.
 
@@ -532,7 +538,8 @@ class acosh:
     samples = domain(1.5, 3)
 
 
-@op("atanh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arctanh", dtypes="float int half")
+@op("atanh(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="arctanh", dtypes="float int half")
 class atanh:
     """The inverse hyperbolic tangent; NaN outside [-1, 1].
 
@@ -577,7 +584,8 @@ class conj:
     samples = domain(-2, 2)
 
 
-@op("real_part(Tensor input) -> Tensor", family="view", quiet="all", method=False, namespace="_internal", out=False, node="ViewAsRealBackward0")
+@op("real_part(Tensor input) -> Tensor", family="view", quiet="all",
+    method=False, namespace="_internal", out=False, node="ViewAsRealBackward0")
 class real_part:
     """A view of the real parts of a complex tensor."""
 
@@ -586,7 +594,8 @@ class real_part:
     def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
 
 
-@op("imag_part(Tensor input) -> Tensor", family="view", quiet="all", method=False, namespace="_internal", out=False, node="ViewAsRealBackward0")
+@op("imag_part(Tensor input) -> Tensor", family="view", quiet="all",
+    method=False, namespace="_internal", out=False, node="ViewAsRealBackward0")
 class imag_part:
     """A view of the imaginary parts of a complex tensor."""
 

@@ -150,8 +150,8 @@ class neg:
 
     def check(input):
         if input._k.dtype.category == BOOL:
-            raise AutogradError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-                                "`~` or `logical_not()` operator instead.")
+            raise AutogradError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                                "use the `~` or `logical_not()` operator instead.")
 
     def vjp(F, grad): return -grad
     samples = domain(-2, 2)
@@ -199,6 +199,13 @@ class abs:
         yield (np.array([True]),), NotImplementedError, "\"abs_cpu\" not implemented for 'Bool'"
 
 
+def _sign(input: Any) -> Any:
+    """The sign; zero for NaN, unlike np.sign."""
+    if input.dtype.kind == "b":
+        return input.copy()
+    return (input > 0).astype(input.dtype) - (input < 0)
+
+
 @op("sign(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int bool half")
 class sign:
     """-1, 0 or 1 by the sign.
@@ -207,12 +214,13 @@ class sign:
     tensor([ 1., -1.,  0.])
     """
 
-    def numpy(input): return input.copy() if input.dtype.kind == "b" else np.sign(input)
+    numpy = _sign
     mindspore = "ops.Sign"
 
     def check(input):
         if input._k.dtype.category == COMPLEX:
-            raise UnsupportedDTypeError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+            raise UnsupportedDTypeError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
+                                        "instead.")
 
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = domain(-2, 2, kinks=(0,))
@@ -230,7 +238,7 @@ class sgn:
         if input.dtype.kind == "c":
             size = np.absolute(input)
             return np.where(size == 0, 0, input / np.where(size == 0, 1, size))
-        return input.copy() if input.dtype.kind == "b" else np.sign(input)
+        return _sign(input)
 
     mindspore = "ops.Sign"
     def vjp(F, grad): return F.zero_gradient(grad)
@@ -297,8 +305,8 @@ class addcdiv:
             raise AutogradError(
                 "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
                 "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2))."
-                "to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior "
-                "is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+                "to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
+                "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
 
     def vjp_input(F, grad): return grad
     def vjp_tensor1(F, grad, tensor2, value): return grad * (value / tensor2)
@@ -352,7 +360,8 @@ class lerp:
 
 def _check_zero(input: Any, other: Any) -> None:
     if max(category(input), category(other)) <= INTEGER and zero_divisor(other._data if isinstance(other, TensorRef) else other):
-        raise AutogradError("ZeroDivisionError", expected="non-zero integers to divide by", found="a zero", remedy="convert to floating point")
+        raise AutogradError("ZeroDivisionError", expected="non-zero integers to divide by", found="a zero",
+                            remedy="convert to floating point")
 
 
 def _no_zero_errors(rng: Any) -> Any:
@@ -518,7 +527,8 @@ class reciprocal:
 
 # -- powers ---------------------------------------------------------------------------------------------------------
 
-_POWERS = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}
+_POWERS = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
+           -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
 def _pow(input: Any, exponent: Any) -> Any:
@@ -527,10 +537,6 @@ def _pow(input: Any, exponent: Any) -> Any:
         quick = _POWERS.get(single)
         if quick is not None:
             return quick(input)
-        if single == 3:
-            return input * input * input
-        if single == -2:
-            return np.reciprocal(input * input)
     return np.power(input, exponent)
 
 
@@ -539,8 +545,8 @@ def _pow_rate(F: Any, grad: Any, input: Any, exponent: Any) -> Any:
     if isinstance(exponent, (int, float, complex)):
         if exponent == 0:
             return F.zero_gradient(grad)
-        return grad * (input * 2) if exponent == 2 else grad * (input ** (exponent - 1) * exponent)
-    return F.where(exponent == 0, F.zero_gradient(grad), grad * (exponent * input ** (exponent - 1)))
+        return grad * (input * 2) if exponent == 2 else grad * (F.pow(input, exponent - 1) * exponent)
+    return F.where(exponent == 0, F.zero_gradient(grad), grad * (exponent * F.pow(input, exponent - 1)))
 
 
 def _pow_growth(F: Any, grad: Any, input: Any, exponent: Any, result: Any) -> Any:

@@ -13,7 +13,6 @@ from ._record import op
 from ._samples import category, domain, pairs, scalar_like, takes
 from .pointwise import broadcast_shapes
 
-
 # -- rounding -------------------------------------------------------------------------------------------------------
 
 
@@ -112,7 +111,11 @@ class round:
     """
 
     numpy = _round
-    def mindspore(ms, input, decimals): return ms.ops.Rint()(input) if decimals == 0 else ms.ops.round(input, decimals=decimals)
+    def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals)  # which takes no digits but 0
+
+    def compose(F, input, decimals):
+        scale = 10.0 ** max(decimals, -decimals)
+        return F.round(input * scale) / scale if decimals > 0 else F.round(input / scale) * scale
 
     def check(input, decimals):
         takes("int float", "round_vml_cpu")(input=input)

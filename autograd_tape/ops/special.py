@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import elementwise as fused
 from ._record import op
-from ._samples import category, domain, pairs, takes
-from .pointwise import broadcast_shapes
+from ._samples import category, domain, pairs
 
 _2_SQRTPI = 2 / math.sqrt(math.pi)
 
@@ -119,7 +119,8 @@ def _lgamma(input: Any) -> Any:
             small = z < _SHIFT
             product = np.where(small, product * z, product)
             z = np.where(small, z + 1, z)
-        result = (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + np.polyval(_STIRLING[::-1], 1 / (z * z)) / z - np.log(product)
+        series = np.polyval(_STIRLING[::-1], 1 / (z * z)) / z
+        result = (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + series - np.log(product)
         # Near the zeros at 1 and 2 the terms cancel; the series of lgamma(1 + t) does not.
         for centre in (1, 2):
             t = y - centre
@@ -198,7 +199,7 @@ def _polygamma(n: int, input: Any) -> Any:
         y = np.where(flip, 1 - x, x)
         result = (-1.0) ** (n + 1) * math.factorial(n) * _hurwitz(n + 1, y)
         result = np.where(flip, (-1) ** n * result - _cotangent_derivative(n, x), result)
-        result = np.where((x <= 0) & (x == np.rint(x)), np.inf, result)
+        result = np.where((x <= 0) & (x == np.rint(x)), (-1) ** (n + 1) * np.inf, result)
     return result.astype(input.dtype)
 
 
@@ -217,7 +218,8 @@ class lgamma:
     samples = domain(0.5, 4)
 
 
-@op("digamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias=("special.digamma", "special.psi"),
+@op("digamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias=("special.digamma", "special.psi"),
     dtypes="float int half")
 class digamma:
     """The derivative of lgamma.
@@ -266,7 +268,7 @@ _ANGLES = (np.arange(64) + 0.5) * (math.pi / 64)
 
 
 def _bessel(order: int, input: Any, scaled: bool) -> Any:
-    """I_n(x) = 1/pi int_0^pi exp(x cos t) cos(n t) dt (Abramowitz and Stegun 9.6.19). The midpoint rule converges exponentially
+    """I_n(x), n = 0 or 1: 1/pi int_0^pi exp(x cos t) cos(n t) dt (Abramowitz and Stegun 9.6.19). The midpoint rule converges exponentially
     up to |x| = 200; beyond, Hankel's expansion (9.7.1) is exact to the last digits."""
     x = np.asarray(input, np.float64)
     size = np.abs(x)
@@ -274,7 +276,10 @@ def _bessel(order: int, input: Any, scaled: bool) -> Any:
     with np.errstate(all="ignore"):
         inner = np.minimum(size, 200)
         for t in _ANGLES:
-            mean = mean + np.exp(inner * (math.cos(t) - 1)) * math.cos(order * t)
+            c = math.cos(t)
+            wave = np.exp(inner * (c - 1))
+            # For order 1, t and pi - t taken together, so that nothing cancels near zero.
+            mean = mean + (wave if order == 0 else wave * np.expm1(inner * (-2 * c)) * (-0.5 * c))
         mean = mean / len(_ANGLES)
         outer, term, total = np.maximum(size, 30), 1.0, 1.0
         for k in range(1, 12):
@@ -288,7 +293,8 @@ def _bessel(order: int, input: Any, scaled: bool) -> Any:
     return np.where(np.isnan(x), x, result).astype(input.dtype)
 
 
-@op("i0(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.i0", dtypes="float int half")
+@op("i0(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="special.i0", dtypes="float int half")
 class i0:
     """The modified Bessel function of order 0.
 
@@ -302,7 +308,8 @@ class i0:
     samples = domain(-2, 2)
 
 
-@op("i1(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special", dtypes="float int half")
+@op("i1(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="special", dtypes="float int half")
 class i1:
     """The modified Bessel function of order 1.
 
@@ -312,11 +319,12 @@ class i1:
 
     def numpy(input): return _bessel(1, input, False)
     mindspore = "ops.BesselI1"
-    def vjp(F, grad, input, result): return grad * (F.i0(input) - result / input)
+    def vjp(F, grad, input, result): return grad * F.where(input == 0, 0.5, F.i0(input) - result / input)
     samples = domain(0.5, 2)
 
 
-@op("i0e(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special", dtypes="float int half")
+@op("i0e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="special", dtypes="float int half")
 class i0e:
     """i0(input) * exp(-|input|).
 
@@ -330,7 +338,8 @@ class i0e:
     samples = domain(-2, 2, kinks=(0,))
 
 
-@op("i1e(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special", dtypes="float int half")
+@op("i1e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="special", dtypes="float int half")
 class i1e:
     """i1(input) * exp(-|input|).
 
@@ -340,14 +349,15 @@ class i1e:
 
     def numpy(input): return _bessel(1, input, True)
     mindspore = "ops.BesselI1e"
-    def vjp(F, grad, input, result): return grad * (F.i0e(input) - result * (F.sgn(input) + 1 / input))
+    def vjp(F, grad, input, result): return grad * F.where(input == 0, 0.5, F.i0e(input) - result * (F.sgn(input) + 1 / input))
     samples = domain(0.5, 2)
 
 
 # -- logarithmic forms --------------------------------------------------------------------------------------------------
 
 
-@op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.logit",
+@op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
+    alias="special.logit",
     dtypes="float int half")
 class logit:
     """log(x / (1 - x)), of x brought into [eps, 1 - eps] where eps is given.
@@ -378,7 +388,7 @@ class logit:
 
 def _xlogy(input: Any, other: Any) -> Any:
     with np.errstate(all="ignore"):
-        return np.where(np.isnan(other), other, np.where(input == 0, np.asarray(input) * 0, input * np.log(other)))
+        return np.where(np.isnan(other), other, np.where(input == 0, 0, input * np.log(other)))
 
 
 @op("xlogy(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
@@ -416,12 +426,13 @@ class xlog1py:
 
     def numpy(input, other):
         with np.errstate(all="ignore"):
-            return np.where(np.isnan(other), other, np.where(input == 0, np.asarray(input) * 0, input * np.log1p(other)))
+            return np.where(np.isnan(other), other, np.where(input == 0, 0, input * np.log1p(other)))
 
     def compose(F, input, other): return F.where(input == 0, input * 0, input * F.log1p(other))
 
     def vjp_input(F, grad, input, other):
-        return F.masked_fill(grad * (math.log1p(other) if isinstance(other, (int, float)) else F.log1p(other)), (input == 0) & (other <= -1), 0)
+        return F.masked_fill(grad * (_log(F, 1 + other) if isinstance(other, (int, float)) else F.log1p(other)),
+            (input == 0) & (other <= -1), 0)
 
     def vjp_other(F, grad, input, other): return grad * (input / (other + 1))
     samples = pairs(0.5, 2, number=1.5)
@@ -448,7 +459,8 @@ class entr:
 # -- the representation of numbers ------------------------------------------------------------------------------------
 
 
-@op("nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", family="unary", result="same", inplace=True,
+@op("nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", family="unary", result="same",
+    quiet="all", inplace=True,
     dtypes="float int bool half")
 class nan_to_num:
     """NaN and infinities replaced, by default by zero and by the extremes of the dtype.
@@ -458,9 +470,14 @@ class nan_to_num:
     """
 
     def numpy(input, nan, posinf, neginf):
-        if input.dtype.kind not in "fc":
+        if input.dtype.kind in "biu":
             return input.copy()
-        return np.nan_to_num(input, True, nan or 0.0, posinf, neginf)
+        if input.dtype.kind != "c":
+            top = float(ml_dtypes.finfo(input.dtype).max)
+            result = np.where(np.isnan(input), nan or 0.0, input)
+            result = np.where(input == np.inf, top if posinf is None else posinf, result)
+            return np.where(input == -np.inf, -top if neginf is None else neginf, result).astype(input.dtype)
+        return np.nan_to_num(input, True, nan or 0.0, posinf, neginf)  # complex: part by part
 
     def compose(F, input, nan, posinf, neginf):
         if input.dtype.kind != "f":
@@ -496,7 +513,8 @@ class copysign:
         yield np.array([[1.5, -0.5, 2.0]]), -1.0
 
 
-@op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
+@op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    inplace=True,
     dtypes="float int half")
 class heaviside:
     """0 below zero, 1 above, `values` at zero.
@@ -524,7 +542,8 @@ class heaviside:
         yield (np.ones(2), np.ones(2, int)), RuntimeError, "heaviside is not yet implemented for tensors with different dtypes."
 
 
-@op("nextafter(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
+@op("nextafter(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    inplace=True,
     dtypes="float")
 class nextafter:
     """The next representable number after input in the direction of other.
@@ -534,11 +553,16 @@ class nextafter:
     """
 
     numpy = np.nextafter
-    mindspore = "ops.NextAfter"
+
+    def mindspore(ms, input, other):
+        size = np.broadcast_shapes(input.shape, other.shape)  # which MindSpore's kernel gets wrong itself
+        return ms.ops.NextAfter()(*[x if x.shape == size else ms.ops.broadcast_to(x, size) for x in (input, other)])
+
 
     def check(input, other):
         if max(category(input), category(other)) < FLOATING:
-            raise UnsupportedDTypeError(f"\"nextafter_cpu\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'", remedy="convert the tensors")
+            raise UnsupportedDTypeError(f"\"nextafter_cpu\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'",
+                remedy="convert the tensors")
 
     samples = pairs()
 
