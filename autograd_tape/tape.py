@@ -98,8 +98,113 @@ class TapeEntry:
         """The tensors saved for backward."""
         return tuple(s for s in self.saved or () if isinstance(s, TensorRef))
 
+    # The graph as torch's programs look at it (torchviz and others):
+
+    def name(self) -> str:
+        """The node's name."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """(node, output number) per differentiable input; a leaf is an `AccumulateGrad`, an input without gradient (None, 0)."""
+        return tuple((None, 0) if e is None else (e, 0) if e._tag == 0 else (e.entry, e.nr) if e._tag == 2 else (accumulate_node(e), 0)
+                     for e in self.edges)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dictionary for whoever wants to note something on the node."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def _sequence_nr(self) -> int:
+        return self.id
+
+    def _hooks(self) -> Any:
+        from .backward import Hooks
+
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def register_hook(self, fn: Callable[..., Any]) -> "RemovableHandle":
+        """`fn(grad_inputs, grad_outputs)` runs after the node; what it returns replaces the gradients of the inputs."""
+        return RemovableHandle.add(self._hooks().post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> "RemovableHandle":
+        """`fn(grad_outputs)` runs before the node; what it returns replaces the gradients of the outputs."""
+        return RemovableHandle.add(self._hooks().pre, fn)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+class AccumulateGrad(TapeEntry):
+    """A leaf as a graph node: where its gradient arrives. Made when somebody looks; entries hold the leaf itself."""
+
+    __slots__ = ("variable",)
+    edges = ()  # type: ignore[misc]
+    saved = ()  # type: ignore[misc]
+    meta = None
+    id = TapeId((1 << 63) - 1)  # type: ignore[misc]
+
+    def __init__(self, variable: TensorRef) -> None:
+        self.variable = variable
+
+    def _hooks(self) -> Any:
+        # The leaf keeps the hooks, since this node may come and go.
+        hooks = super()._hooks()
+        self.variable._info["node_hooks"] = hooks
+        return hooks
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Nothing lies behind a leaf."""
+        return ()
+
+    recorded = raw
+
+
+def accumulate_node(leaf: TensorRef) -> AccumulateGrad:
+    """The `AccumulateGrad` of a leaf; the same object as long as somebody holds it, or has hooked it."""
+    info = getattr(leaf, "_info", None)
+    if info is None:
+        leaf._info = info = {}
+    ref = info.get("accumulate_node")
+    node = None if ref is None else ref()
+    if node is None:
+        node = AccumulateGrad(leaf)
+        node.hooks = info.get("node_hooks")
+        info["accumulate_node"] = weakref.ref(node)
+    return node
+
+
+class RemovableHandle:
+    """What a `register_..._hook` returns; `remove()` takes the hook away."""
+
+    next_id = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        # Plain dicts take no weak references; those of entries and tensors live as long as their owner, which holds no handle.
+        self._table: Callable[[], Any] = weakref.ref(hooks_dict) if hasattr(hooks_dict, "__weakref__") else lambda: hooks_dict
+
+    @classmethod
+    def add(cls, table: dict[int, Any], hook: Callable[..., Any]) -> "RemovableHandle":
+        """Puts `hook` into a table of hooks."""
+        handle = cls(table)
+        table[handle.id] = hook
+        return handle
+
+    def remove(self) -> None:
+        """Takes the hook away; a second call does nothing."""
+        table = self._table()
+        if table is not None:
+            table.pop(self.id, None)
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
 
 
 class OutputEdge:
@@ -479,7 +584,8 @@ class DefaultTape(Tape):
     @property
     def entries(self) -> list[TapeEntry]:
         """The live entries, by id. A query for people: it walks all objects of the process."""
-        return sorted((o for o in gc.get_objects() if isinstance(o, TapeEntry)), key=lambda entry: entry.id)
+        # type(), for isinstance would ask a weak proxy for the class of its dead referent.
+        return sorted((o for o in gc.get_objects() if issubclass(type(o), TapeEntry)), key=lambda entry: entry.id)
 
     def get_entry(self, id: TapeId | int) -> TapeEntry:
         """The live entry with this id."""

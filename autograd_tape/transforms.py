@@ -368,6 +368,11 @@ class Trace:
         self.outputs: list[TensorRef] = [x for x in leaves(self.output) if isinstance(x, TensorRef)]
         self.graph: Graph = self.tape.to_graph([o for o in self.outputs if self.tape.get_entry_for_tensor(o) is not None])
         self.nodes: list[TapeEntry] = [self.tape.get_entry(node.id) for node in self.graph.nodes]
+        # What is needed to walk the graph again: the entries as first recorded, the tensors that come from outside and those made.
+        self._first = {entry.id: entry for entry in self.nodes}
+        self._made = [(id, ref) for entry in self.nodes for id, ref in zip(entry.value_ids[1], entry.refs[1])]
+        made = {id for id, _ in self._made}
+        self._sources = {id: ref for entry in self.nodes for id, ref in zip(entry.value_ids[0], entry.refs[0]) if id not in made}
 
     @staticmethod
     def _mark(x: Any) -> Any:
@@ -400,26 +405,17 @@ class Trace:
                 elif not (old is new or old == new):
                     raise ArgumentError("A trace cannot take another value for an argument that is no tensor", expected=repr(old),
                                         found=repr(new), remedy="trace the function again")
-        entries = {entry.id: entry for entry in self.nodes}
-        env = self._sources()
-        tape = Tape(retain_graph=True)
+        env, tape = dict(self._sources), Tape(retain_graph=True)
         with _Inside(), tape:
-            self.graph.run(env, lambda node, refs: self._again(tape, entries[node.id], node, refs))
-        latest = {id(ref): (ref, env[value]) for entry in self.nodes for value, ref in zip(entry.value_ids[1], entry.refs[1])}
+            self.graph.run(env, lambda node, refs: self._again(tape, self._first[node.id], node, refs))
         self.tape.clear()
-        for ref, new in latest.values():
+        for id, ref in self._made:  # a tensor changed in place comes several times, and keeps the last value
+            new = env[id]
             ref._data, ref._node, ref._v = new._data, new._node, new._v
-        self.tape = tape
-        self.graph = tape.to_graph([o for o in self.outputs if tape.get_entry_for_tensor(o) is not None])
-        self.nodes = [tape.get_entry(node.id) for node in self.graph.nodes]
+        self.tape, self.nodes = tape, tape.entries
         return tree_map(lambda x: x.numpy() if isinstance(x, TensorRef) else x, self.output)
 
     recompute = refresh_graph_values
-
-    def _sources(self) -> dict[int, TensorRef]:
-        """The tensors that no recorded operation made, by value id."""
-        made = {id for entry in self.nodes for id in entry.value_ids[1]}
-        return {id: ref for entry in self.nodes for id, ref in zip(entry.value_ids[0], entry.refs[0]) if id not in made}
 
     def _again(self, tape: Tape, entry: TapeEntry, node: Node, refs: Sequence[TensorRef]) -> Sequence[TensorRef]:
         from . import F
