@@ -192,9 +192,11 @@ def _extreme_along(ufunc: np.ufunc, name: str) -> Any:
             need_elements(name, input.shape, dim)
             shape = reduced_shape(input.shape, dim, keepdim)
             return np.empty(shape, input.dtype), np.empty(shape, np.int64)
-        # The comparison of ml_dtypes' halves does not order NaN, that of float32 does.
-        wide = input if input.dtype.char != "E" else input.astype(np.float32)
-        return finish(reduce(wide, dim, None, None, keepdim).astype(input.dtype, copy=False), input), finish(position(wide, dim, None, keepdims=keepdim), input)
+        if input.dtype.char == "E":  # ml_dtypes' comparison does not order NaN, that of float32 does
+            values, indices = kernel(input.astype(np.float32), dim, keepdim)
+            return values.astype(input.dtype), indices
+        values, indices = reduce(input, dim, None, None, keepdim), position(input, dim, None, keepdims=keepdim)
+        return (values, indices) if input.ndim == 1 else (finish(values, input), finish(indices, input))
 
     return kernel
 

@@ -50,7 +50,7 @@ class _BasicIndex:
     def vjp(F, grad, input_shape, index): return F.basic_index_backward(grad, input_shape, index)
 
 
-_VIEWS = {name: op(f"index_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
+_VIEWS = {name: op(f"basic_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
                    node=f"{name.capitalize()}Backward0", out=False)(_BasicIndex) for name in ("select", "slice", "unsqueeze", "alias")}
 
 
@@ -62,7 +62,7 @@ class basic_index_backward:
         result = np.zeros(shape, grad.dtype)
         result[index] = grad
         return result
-    def vjp(F, grad, index): return F.index_slice(grad, index)
+    def vjp(F, grad, index): return F.basic_slice(grad, index)
 
 
 def _view_name(items: Sequence[Any]) -> str:
@@ -365,13 +365,13 @@ def _step_error(step: int) -> AutogradError:
 
 def _view_at(F: Any, self: Any, basic: tuple[Any, ...]) -> Any:
     """The view at a basic index; the tensor itself where it changes nothing."""
-    return getattr(F, f"index_{_view_name(basic)}")(self, basic)
+    return getattr(F, f"basic_{_view_name(basic)}")(self, basic)
 
 
 def _get(F: Any, self: Any, index: Any) -> Any:
     basic, indices = _parse(F, self.shape, index)
     if indices is None:
-        return getattr(F, f"index_{_view_name(_as_tuple(index) if len(basic) == 1 else basic)}")(self, basic)
+        return getattr(F, f"basic_{_view_name(_as_tuple(index) if len(basic) == 1 else basic)}")(self, basic)
     if any([item is None or item.__class__ is int or item != _ALL for item in basic]):
         self = _view_at(F, self, basic)
     return F.index(self, indices)

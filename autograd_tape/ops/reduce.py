@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, norms, moments, and logical ones. (Largest, smallest and their kin: `extremes.py`.)"""
+"""Reductions: sums, means, products, moments, and logical ones. (Largest, smallest and their kin: `extremes.py`.)"""
 
 from __future__ import annotations
 
@@ -424,7 +424,7 @@ class std_mean:
         return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
 
 
-# -- norms and logarithms of sums ------------------------------------------------------------------------------------------
+# -- logarithms of sums ------------------------------------------------------------------------------------------
 
 
 def _logsumexp(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
@@ -459,82 +459,3 @@ class logsumexp:
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1
         yield rng.standard_normal((2, 3, 2)), (0, -1), True
-
-
-def _norm(input: np.ndarray, p: float, dim: Any, keepdim: bool) -> Any:
-    axes = normalize_dims(dim, input.ndim)
-    if abs(p) == inf:
-        if not input.size and (axes is None or any([input.shape[a] == 0 for a in axes])):
-            raise AutogradError("linalg.vector_norm cannot compute the inf norm on an empty tensor because the operation does not have an identity")
-        return finish((np.maximum if p > 0 else np.minimum).reduce(np.abs(input), axes, None, None, keepdim), input)
-    if p == 2:
-        square = input * input if input.dtype.kind != "c" else input.real ** 2 + input.imag ** 2
-        return finish(np.sqrt(_add(square, axes, None, None, keepdim)), input)
-    size = np.abs(input)
-    if p == 1:
-        return finish(_add(size, axes, None, None, keepdim), input)
-    if p == 0:
-        return finish(_add(size != 0, axes, size.dtype, None, keepdim), input)
-    return finish(_add(size ** size.dtype.type(p), axes, None, None, keepdim) ** size.dtype.type(1 / p), input)
-
-
-@op("norm_of(Tensor input, float p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", method=False,
-    namespace="_internal", node="LinalgVectorNormBackward0")
-class norm_of:
-    """The p-norm of all elements, or along dimensions."""
-
-    numpy = _norm
-    compose = on_host(_norm)
-    def shape(input, p, dim, keepdim): return reduced_shape(input, dim, keepdim)
-
-    def check(input, **rest):
-        if input.dtype.category < FLOATING:
-            raise AutogradError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-                                + SCALAR_TYPE_NAMES[input.dtype.name], remedy="convert it with .float()")
-
-    def vjp(F, grad, input, result, p, dim, keepdim):
-        shape = tuple(input.shape)
-        grad, norm = expand_reduced(F, grad, shape, dim, keepdim), expand_reduced(F, result, shape, dim, keepdim)
-        if p == 0:
-            return F.zeros_for(input, shape)
-        if p == 1:
-            return F.sgn(input) * grad
-        if p == 2:
-            return F.masked_fill(input / norm, F.eq(norm, 0), 0) * grad
-        if abs(p) == inf:
-            return F.sgn(input) * grad * F.tie_weights(F.abs(input), norm, dim)
-        size = F.abs(input)
-        if p < 1:
-            return F.masked_fill(F.sgn(input) * F.pow(size, p - 1), F.eq(input, 0), 0) * grad * F.pow(norm, 1 - p)
-        if p < 2:
-            return F.sgn(input) * F.pow(size, p - 1) * F.masked_fill(grad / F.pow(norm, p - 1), F.eq(norm, 0), 0)
-        return input * F.pow(size, p - 2) * F.masked_fill(grad / F.pow(norm, p - 1), F.eq(norm, 0), 0)
-
-    def samples(rng):
-        yield (rng.standard_normal((2, 3)),)
-        for p in (1.0, 3.0, 1.5, 0.5, inf, -inf):
-            yield rng.standard_normal((2, 3)), p, 1, True
-
-
-@op("norm(Tensor input, Any p='fro', int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor")
-class norm:
-    """The p-norm of all elements, or along dimensions; 'fro' is the 2-norm, 'nuc' the sum of the singular values of a matrix.
-
-    >>> torch.norm(torch.tensor([3., 4.])), torch.norm(torch.tensor([[3., -4.]]), p=1, dim=1)
-    (tensor(5.), tensor([7.]))
-    """
-
-    def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-        if p == "nuc":
-            return F.linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-        if isinstance(p, str) and p != "fro":
-            raise AutogradError(f"linalg.matrix_norm: Order {p} not supported.")
-        return F.norm_of(input, 2.0 if p == "fro" or p is None else float(p), dim, keepdim, dtype=dtype, out=out)
-
-    def samples(rng):
-        yield (rng.standard_normal((2, 3)),)
-        yield rng.standard_normal((2, 3)), 3, 0
-
-    def errors(rng):
-        yield (np.ones(3, np.int64),), RuntimeError, (
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")

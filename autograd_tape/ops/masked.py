@@ -1,0 +1,156 @@
+"""Masks: masked_select, masked_scatter; and where a tensor is not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import AutogradError
+from ._host import on_host
+from ._record import RECORDS, op
+
+
+def _check_mask(mask: Any, name: str) -> None:
+    if mask._k.dtype.name != "bool":
+        raise AutogradError("masked_select: expected BoolTensor for mask" if name == "masked_select" else
+                            f"{name} only supports boolean masks, but got mask with dtype {mask._k.dtype.name}", expected="a bool tensor", found=mask._k.dtype.name,
+                            remedy="compare it with something, or convert it with .bool()")
+
+
+def _both(input: Any, mask: Any, **rest: Any) -> None:
+    from ._general import broadcast_shape
+
+    broadcast_shape(tuple(mask.shape), tuple(input.shape))
+
+
+def _select(input: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    if input.shape != mask.shape:
+        input, mask = np.broadcast_arrays(input, mask)
+    return input[mask] if input.ndim else input.reshape(1)[mask.reshape(1)]
+
+
+@op("masked_select(Tensor input, Mask mask) -> Tensor", quiet="all")
+class masked_select:
+    """The elements where `mask` is true, in one dimension.
+
+    >>> torch.masked_select(torch.tensor([1., 2., 3.]), torch.tensor([True, False, True]))
+    tensor([1., 3.])
+    """
+
+    numpy = _select
+    def mindspore(ms, input, mask): return ms.ops.masked_select(input, mask)
+    compose = on_host(_select)
+    def check(input, mask): _check_mask(mask, "masked_select"); _both(input, mask)
+    def vjp(F, grad, input_shape, mask): return F.reduce_to_shape(F.masked_place(grad, mask, tuple(input_shape)), tuple(input_shape))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]])
+        yield rng.standard_normal((2, 3)), np.array([True, False, True])
+        yield rng.standard_normal((1, 3)), np.array([[True], [False]])
+
+    def errors(rng): yield (np.ones((3, 4)), np.ones(3, np.int64)), RuntimeError, "masked_select: expected BoolTensor for mask"
+
+
+def _place(values: np.ndarray, mask: np.ndarray, shape: Any) -> np.ndarray:
+    shape = np.broadcast_shapes(shape, mask.shape)
+    result = np.zeros(shape, values.dtype)
+    result[np.broadcast_to(mask, shape)] = values
+    return result
+
+
+@op("masked_place(Tensor values, Mask mask, int[] shape) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class masked_place:
+    """Zeros of the broadcast shape with `values` where `mask` is true."""
+
+    numpy = _place
+    compose = on_host(_place)
+    def vjp(F, grad, mask): return F.masked_select(grad, mask)
+
+
+def _scatter(input: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
+    shape = np.broadcast_shapes(input.shape, mask.shape)
+    result = np.array(np.broadcast_to(input, shape))
+    mask = np.broadcast_to(mask, shape)
+    n = np.count_nonzero(mask)
+    if source.size < n:
+        raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
+    result[mask] = source.reshape(-1)[:n]
+    return result
+
+
+@op("masked_scatter(Tensor input, Mask mask, Tensor source) -> Tensor", quiet="all", inplace=True, out=False)
+class masked_scatter:
+    """`input` with the elements of `source`, one after the other, where `mask` is true.
+
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1., 2.]))
+    tensor([1., 0., 2.])
+    """
+
+    numpy = _scatter
+    compose = on_host(_scatter)
+
+    def check(input, mask, source):
+        _check_mask(mask, "masked_scatter_")
+        if source._k.dtype is not input._k.dtype:
+            raise AutogradError("masked_scatter: expected self and source to have same dtypes but got "
+                                f"{input._k.dtype.name} and {source._k.dtype.name}")
+        _both(input, mask)
+
+    def vjp_input(F, grad, mask, input_shape): return F.reduce_to_shape(F.masked_fill(grad, mask, 0), tuple(input_shape))
+
+    def vjp_source(F, grad, mask, source_shape):
+        used = F.masked_select(grad, mask)
+        size = 1
+        for n in source_shape:
+            size *= n
+        if used.shape[0] < size:
+            used = F.cat([used, F.zeros_for(grad, (size - used.shape[0],))])
+        return F.reshape(used, tuple(source_shape))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]]), rng.standard_normal(4)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.ones((3, 4), bool), np.zeros(1)), RuntimeError, "Number of elements of source < number of ones in mask"
+
+
+# -- where it is not zero -------------------------------------------------------------------------------------------------------
+
+
+def _nonzero(input: np.ndarray) -> np.ndarray:
+    if not input.ndim:
+        return np.zeros((int(bool(input)), 0), np.int64)
+    # torch's memory runs along the positions of one dimension.
+    return np.array(np.nonzero(input), np.int64).reshape(input.ndim, -1).T
+
+
+@op("argwhere(Tensor input) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)
+class argwhere:
+    """The indices of all elements that are not zero, a row each.
+
+    >>> torch.argwhere(torch.tensor([[1, 0], [0, 2]]))
+    tensor([[0, 0],
+            [1, 1]])
+    """
+
+    numpy = _nonzero
+    compose = on_host(_nonzero)
+    def samples(rng): yield (rng.integers(0, 2, (2, 3)),)
+
+
+@op("nonzero(Tensor input, *, bool as_tuple=False) -> Tensor", dtypes="float int bool")
+class nonzero:
+    """The indices of all elements that are not zero: a row each, or with `as_tuple` a vector for each dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 0, 4]))
+    tensor([[1],
+            [3]])
+    """
+
+    def function(F, input, as_tuple=False, *, out=None):
+        if as_tuple:
+            at = F.argwhere(F.reshape(input, (1,)) if not input.ndim else input)
+            return F.list_type(RECORDS["broadcast_tensors"])(F.unbind(at, 1))
+        result = F.argwhere(input)
+        return result if out is None else F.copy_(out, result)

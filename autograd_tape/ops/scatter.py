@@ -1,0 +1,772 @@
+"""Elements gathered from, and scattered to, positions along a dimension: gather, scatter, index_select, index_add and their kin."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..dtypes import SCALAR_TYPE_NAMES
+from ..errors import AutogradError, IndexRangeError
+from ..tensor import TensorRef
+from ._dims import wrap_dim
+from ._host import on_host
+from ._record import op
+
+
+class _RangeError(AutogradError, IndexError):
+    """An index out of range, which torch reports as a RuntimeError here."""
+
+
+def _is_index(index: Any, name: str, dtypes: str = "int32/int64") -> None:
+    if index._k.dtype.name not in ("int32", "int64"):
+        raise AutogradError(f"{name}(): Expected dtype {dtypes} for index", expected="int64", found=index._k.dtype.name,
+                            remedy="convert the index with .long()")
+
+
+def _in_range(index: np.ndarray, n: int, d: int, error: type[AutogradError] = _RangeError) -> None:
+    if index.size and (index.min() < 0 or index.max() >= n):
+        bad = index[(index < 0) | (index >= n)].reshape(-1)[0]
+        raise error(f"index {bad} is out of bounds for dimension {d} with size {n}", expected=f"0 to {n - 1}", found=str(bad))
+
+
+def _positions(index: np.ndarray, d: int) -> tuple[Any, ...]:
+    """The NumPy index whose coordinate `d` is `index`, the others the element's own."""
+    grid = [np.arange(n).reshape((n,) + (1,) * (index.ndim - 1 - i)) for i, n in enumerate(index.shape)]
+    grid[d] = index
+    return tuple(grid)
+
+
+# -- gather and scatter ---------------------------------------------------------------------------------------------------
+
+
+def _check_rank(name: str, input: Any, index: Any, other: str = "input") -> None:
+    if max(input.ndim, 1) != max(index.ndim, 1) and index._data.size:
+        raise AutogradError(f"Index tensor must have the same number of dimensions as {other} tensor", expected=f"{input.ndim} dimensions",
+                            found=f"{index.ndim}")
+
+
+def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if not input.ndim or not index.ndim:
+        wrap_dim(dim, input.ndim)
+        flat = input.reshape(-1)
+        _in_range(index, flat.size, 0)
+        return flat[index]
+    d = wrap_dim(dim, input.ndim)
+    _in_range(index, input.shape[d], d)
+    return input[_positions(index, d)]
+
+
+@op("gather(Tensor input, int dim, Index index, *, bool sparse_grad=False) -> Tensor", quiet="all")
+class gather:
+    """The elements at `index` along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0.
+
+    >>> torch.gather(torch.tensor([[1., 2.], [3., 4.]]), 1, torch.tensor([[0], [1]]))
+    tensor([[1.],
+            [4.]])
+    """
+
+    def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
+    def mindspore(ms, input, dim, index, sparse_grad): return ms.ops.gather_elements(input, dim, index)
+    compose = on_host(numpy)
+    def shape(input, dim, index, sparse_grad): return index
+
+    def check(input, dim, index, sparse_grad):
+        _is_index(index, "gather")
+        _check_rank("gather", input, index)
+        d = wrap_dim(dim, input.ndim)
+        if any([n > m and i != d for i, (n, m) in enumerate(zip(index.shape, input.shape))]):
+            at = next(i for i, (n, m) in enumerate(zip(index.shape, input.shape)) if n > m and i != d)
+            raise AutogradError(f"Size does not match at dimension {at} expected index {list(index.shape)} to be no larger than self "
+                                f"{list(input.shape)} apart from dimension {d}")
+
+    def vjp(F, grad, input_shape, dim, index): return F.scatter_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, rng.integers(0, 4, (3, 2))
+        yield rng.standard_normal((3, 4)), 0, rng.integers(0, 3, (5, 2))
+        yield rng.standard_normal(()), 0, np.zeros((), np.int64)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros(1, np.int64)), RuntimeError, "Index tensor must have the same number of dimensions as input tensor"
+        yield (np.ones((3, 4)), 0, np.full((1, 1), 7)), RuntimeError, "index 7 is out of bounds for dimension 0 with size 3"
+        yield (np.ones((3, 4)), 0, np.zeros((1, 9), np.int64)), RuntimeError, (
+            "Size does not match at dimension 1 expected index [1, 9] to be no larger than self [3, 4] apart from dimension 0")
+
+
+def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: Any) -> tuple[np.ndarray, Any, Any]:
+    """(a copy of `input`, the NumPy index, the part of `src` that is used)."""
+    result = input.copy()
+    d = wrap_dim(dim, input.ndim)
+    target = result if input.ndim else result.reshape(1)
+    index = index.reshape(-1) if index.ndim < target.ndim else index
+    _in_range(index, target.shape[d], d)
+    part = src
+    if isinstance(src, np.ndarray) and src.ndim:
+        part = src[tuple([slice(0, n) for n in index.shape])]
+    return result, _positions(index, d), part
+
+
+def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: Any) -> np.ndarray:
+    result, at, part = _scatter_arguments(input, dim, index, src)
+    (result if result.ndim else result.reshape(1))[at] = part
+    return result
+
+
+def _check_scatter(name: str) -> Any:
+    def check(input: Any, dim: int, index: Any, src: Any = None, **rest: Any) -> None:
+        _is_index(index, name)
+        _check_rank(name, input, index, "self")
+        d = wrap_dim(dim, input.ndim)
+        if src is not None:
+            if src._k.dtype is not input._k.dtype:
+                raise AutogradError(f"{name}(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name, found=src.dtype.name)
+            _check_rank(name, src, index, "src")
+        if not index._data.size:
+            return
+        for i, n in enumerate(index.shape):
+            if i < input.ndim and (i != d and n > input.shape[i] or src is not None and n > src.shape[i]):
+                raise AutogradError(f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension {d}"
+                                    + (f" and to be no larger size than src {list(src.shape)}" if src is not None else ""))
+
+    return check
+
+
+def _zeroed(F: Any, grad: Any, dim: int, index: Any) -> Any:
+    return F.scatter_value(grad, dim, index, 0)
+
+
+@op("scatter_src(Tensor input, int dim, Index index, Tensor src) -> Tensor", quiet="all", method=False, namespace="_internal", inplace=True,
+    node="ScatterBackward0")
+class scatter_src:
+    """`input` with the elements of `src` put at `index` along a dimension."""
+
+    numpy = _scatter
+    compose = on_host(_scatter)
+    def shape(input, dim, index, src): return input
+    check = _check_scatter("scatter")
+    def vjp_input(F, grad, dim, index): return _zeroed(F, grad, dim, index)
+    def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
+        yield rng.standard_normal((3, 4)), 0, np.array([[0, 2, 1]]), rng.standard_normal((2, 3))
+
+
+def _to_source(F: Any, part: Any, shape: Sequence[int]) -> Any:
+    """The gradient of the part of `src` that was used, with zeros for the rest."""
+    if tuple(part.shape) == tuple(shape):
+        return part
+    if not shape or not part.shape:
+        return F.reshape(part, tuple(shape))
+    return F.basic_index_backward(part, tuple(shape), tuple([slice(0, n) for n in part.shape]))
+
+
+@op("scatter_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", method=False, namespace="_internal", inplace=True,
+    node="ScatterBackward1")
+class scatter_value:
+    """`input` with a number put at `index` along a dimension."""
+
+    numpy = _scatter
+    compose = on_host(_scatter)
+    def shape(input, dim, index, value): return input
+    def check(input, dim, index, value): _check_scatter("scatter")(input, dim, index)
+    def vjp(F, grad, dim, index): return _zeroed(F, grad, dim, index)
+    def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
+
+
+_SCATTER = "scatter(Tensor input, int dim, Index index, Any src, *, str? reduce=None) -> Tensor"
+
+
+def _scatter_any(F: Any, suffix: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None, out: Any) -> Any:
+    src = value if src is None else src
+    kwargs = {} if suffix else {"out": out}
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise AutogradError("reduce argument must be either add or multiply.")
+        if not isinstance(src, TensorRef):
+            src = F.expand(F.wrap(np.asarray(src, input._k.np)), index.shape)
+        result = F.scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
+        return F.copy_(input, result) if suffix else result
+    if isinstance(src, TensorRef):
+        return getattr(F, "scatter_src" + suffix)(input, dim, index, src, **kwargs)
+    return getattr(F, "scatter_value" + suffix)(input, dim, index, src, **kwargs)
+
+
+@op(_SCATTER)
+class scatter:
+    """`input` with elements of `src`, or a number, put at `index` along a dimension; or added or multiplied where `reduce` says so.
+
+    >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+
+    def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
+        return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.full((1, 1), 7), 1.0), RuntimeError, "index 7 is out of bounds for dimension 0 with size 3"
+        yield (np.ones((3, 4)), 0, np.zeros(1, np.int64), 1.0), RuntimeError, (
+            "Index tensor must have the same number of dimensions as self tensor")
+        yield (np.ones((3, 4)), 0, np.zeros((2, 9), np.int64), np.ones((3, 4))), RuntimeError, (
+            "Expected index [2, 9] to be no larger than self [3, 4] apart from dimension 0 and to be no larger size than src [3, 4]")
+
+
+@op(_SCATTER.replace("scatter(", "scatter_("), out=False)
+class scatter_:
+    """In-place version of `scatter`.
+
+    >>> torch.zeros(3).scatter_(0, torch.tensor([2]), 1.)
+    tensor([0., 0., 1.])
+    """
+
+    def function(F, input, dim, index, src=None, *, value=None, reduce=None):
+        return _scatter_any(F, "_", input, dim, index, src, value, reduce, None)
+
+
+def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    result, at, part = _scatter_arguments(input, dim, index, src)
+    target = result if result.ndim else result.reshape(1)
+    if target.flags.c_contiguous and target.size < 1 << 31:
+        # NumPy adds at repeated positions of one dimension much faster than of several.
+        step, flat = 1, np.zeros((), np.int64)
+        for i in range(target.ndim - 1, -1, -1):
+            flat = flat + at[i] * step
+            step *= target.shape[i]
+        np.add.at(target.reshape(-1), flat.reshape(-1), np.broadcast_to(part, flat.shape).reshape(-1))
+    else:
+        np.add.at(target, at, part)
+    return result
+
+
+@op("scatter_add(Tensor input, int dim, Index index, Tensor src) -> Tensor", quiet="all", inplace=True)
+class scatter_add:
+    """`input` with the elements of `src` added at `index` along a dimension.
+
+    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([2, 2]), torch.tensor([1., 2.]))
+    tensor([0., 0., 3.])
+    """
+
+    numpy = _scatter_add
+    def mindspore(ms, input, dim, index, src): return ms.ops.tensor_scatter_elements(input, index, src, dim, "add")
+    compose = on_host(_scatter_add)
+    def shape(input, dim, index, src): return input
+    check = _check_scatter("scatter_add")
+    def vjp_input(F, grad): return grad
+    def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 0], [1, 3]]), rng.standard_normal((2, 2))
+        yield rng.standard_normal((3, 4)), 0, np.array([[0, 2, 0], [0, 1, 0]]), rng.standard_normal((2, 4))
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros((4, 4), np.int64), np.ones((3, 4))), RuntimeError, (
+            "Expected index [4, 4] to be no larger than self [3, 4] apart from dimension 0 and to be no larger size than src [3, 4]")
+
+
+_REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+_NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def _neutral(reduce: str, dtype: np.dtype) -> Any:
+    if reduce in _NEUTRAL:
+        return _NEUTRAL[reduce]
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
+    return dtype.type(-np.inf if reduce == "amax" else np.inf)
+
+
+def _reduce_at(result: np.ndarray, at: Any, part: Any, reduce: str, include_self: bool) -> np.ndarray:
+    """`part` reduced into `result` at a NumPy index, in place."""
+    if not include_self:
+        result[at] = _neutral(reduce, result.dtype)
+    _REDUCERS[reduce].at(result, at, part)
+    if reduce == "mean":
+        counts = np.full(result.shape, int(include_self), np.int64)
+        np.add.at(counts, at, 1)
+        if not include_self:
+            counts[counts == 0] = 1
+        if result.dtype.kind in "iu":
+            np.floor_divide(result, counts.astype(result.dtype), out=result)
+        else:
+            np.divide(result, counts.astype(result.dtype), out=result)
+    return result
+
+
+def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    result, at, part = _scatter_arguments(input, dim, index, src)
+    if index.size:
+        _reduce_at(result if result.ndim else result.reshape(1), at, part, reduce, include_self)
+    return result
+
+
+def _check_reduce(reduce: str) -> None:
+    if reduce not in _REDUCERS:
+        raise AutogradError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}",
+                            expected="one of these", found=reduce)
+
+
+@op("scatter_reduce(Tensor input, int dim, Index index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", quiet="all", inplace=True)
+class scatter_reduce:
+    """`input` with the elements of `src` at `index` along a dimension reduced into it: sum, prod, mean, amax or amin.
+
+    >>> torch.scatter_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([3., 2.]), "amax")
+    tensor([3., 1.])
+    """
+
+    numpy = _scatter_reduce
+    compose = on_host(_scatter_reduce)
+    def shape(input, dim, index, src, reduce, include_self): return input
+
+    def check(input, dim, index, src, reduce, include_self):
+        _check_scatter("scatter_reduce")(input, dim, index, src)
+        _check_reduce(reduce)
+
+    def vjp(F, grad, input, src, result, dim, index, reduce, include_self):
+        return _reduce_vjp(F, grad, input, src, result, reduce, include_self,
+                           lambda x: F.gather(x, dim, index), lambda x, v: F.scatter_add(x, dim, index, v),
+                           lambda x: _zeroed(F, x, dim, index), lambda g: _to_source(F, g, src.shape),
+                           lambda x: _used(F, x, index))
+
+    def samples(rng):
+        index, src = np.array([[0, 0], [1, 3]]), rng.uniform(0.5, 2, (2, 2))
+        for reduce in ("sum", "mean", "prod", "amax", "amin"):
+            yield rng.uniform(0.5, 2, (3, 4)), 1, index, src, reduce
+        yield rng.uniform(0.5, 2, (3, 4)), 1, index, src, "mean", False
+        yield rng.uniform(0.5, 2, (3, 4)), 1, index, src, "prod", False
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros((1, 1), np.int64), np.ones((3, 4)), "foo"), RuntimeError, (
+            "reduce argument must be either sum, prod, mean, amax or amin, got foo")
+
+
+def _used(F: Any, src: Any, index: Any) -> Any:
+    """The part of `src` that an index as large or smaller uses."""
+    for d, n in enumerate(index.shape):
+        if src.shape[d] != n:
+            src = F.slice(src, d, 0, n)
+    return src
+
+
+def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool, gather: Any, add: Any, zeroed: Any,
+                restore: Any, used: Any) -> Any:
+    """Gradients of a reduction at indices: `gather` reads at them, `add` adds at them, `zeroed` clears them."""
+    shape = tuple(input.shape)
+    part = used(src)
+    if reduce == "sum":
+        g_input, g_src = grad, gather(grad)
+    elif reduce == "mean":
+        counts = add(F.ones_for(grad, shape) if include_self else F.zeros_for(grad, shape), F.ones_for(grad, tuple(part.shape)))
+        counts = F.masked_fill(counts, F.eq(counts, 0), 1)
+        g_input, g_src = grad / counts, gather(grad / counts)
+    elif reduce == "prod":
+        if not (bool(F.all(F.ne(input, 0))) and bool(F.all(F.ne(src, 0)))):
+            raise AutogradError("scatter_reduce(): the gradient of prod with zeros among its factors is not implemented",
+                                remedy="keep zeros out of the product, or use log-sums")
+        g_input, g_src = grad * result / input, gather(grad * result) / part
+    else:
+        # Equal extremes share the gradient.
+        same = F.cast_like(F.eq(part, gather(result)), grad)
+        kept = F.cast_like(F.eq(input, result), grad)
+        if not include_self:
+            kept = zeroed(kept)
+        counts = add(kept, same)
+        counts = F.masked_fill(counts, F.eq(counts, 0), 1)
+        g_input, g_src = grad * kept / counts, same * gather(grad / counts)
+    if not include_self:
+        g_input = zeroed(g_input)
+    return g_input, restore(g_src)
+
+
+@op("cast_like(Tensor input, Tensor like) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class cast_like:
+    """A mask as numbers of the dtype of `like`."""
+
+    def numpy(input, like): return input.astype(like.dtype)
+    compose = on_host(numpy)
+
+
+# -- index_* ----------------------------------------------------------------------------------------------------------------
+
+
+def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if index.ndim > 1:
+        raise IndexRangeError("index_select(): Index is supposed to be a vector")
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        if index.size != 1 or index.reshape(()) != 0:
+            raise IndexRangeError("index out of range in self")
+        return input.copy()
+    try:
+        d = wrap_dim(dim, input.ndim)
+        if index.size and index.min() < 0:
+            raise IndexError
+        return np.ascontiguousarray(input.take(index.reshape(-1), d))
+    except IndexRangeError:
+        raise
+    except IndexError:
+        raise IndexRangeError("index out of range in self") from None
+
+
+@op("index_select(Tensor input, int dim, Index index) -> Tensor", quiet="all")
+class index_select:
+    """The parts at positions of a dimension.
+
+    >>> torch.index_select(torch.tensor([[1., 2.], [3., 4.]]), 0, torch.tensor([1, 1]))
+    tensor([[3., 4.],
+            [3., 4.]])
+    """
+
+    numpy = _index_select
+    compose = on_host(_index_select)
+
+    def check(input, dim, index):
+        if index._k.dtype.name not in ("int32", "int64"):
+            raise AutogradError("index_select(): Expected dtype int32 or int64 for index", expected="int64", found=index._k.dtype.name)
+
+    def vjp(F, grad, input_shape, dim, index): return F.index_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2])
+        yield rng.standard_normal((3, 4)), -1, np.array([1])
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros((1, 1), np.int64)), IndexError, "index_select(): Index is supposed to be a vector"
+        yield (np.ones((3, 4)), 0, np.array([7])), IndexError, "index out of range in self"
+
+
+def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    result = input.copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    source = source if source.ndim else source.reshape(1)
+    _in_range(flat, target.shape[d], d)
+    from ..executors.kernels.embedding import index_add
+
+    index_add(target, d, flat, source)
+    return result
+
+
+def _check_index_op(name: str, error: type[AutogradError]) -> Any:
+    def check(input: Any, dim: int, index: Any, source: Any = None, **rest: Any) -> None:
+        d = wrap_dim(dim, input.ndim)
+        if index.ndim > 1:
+            raise IndexRangeError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                                  f"{SCALAR_TYPE_NAMES[index._k.dtype.name]} and size: {list(index.shape)}")
+        if source is None:
+            return
+        if source._k.dtype is not input._k.dtype:
+            raise AutogradError(f"{name}(): self ({SCALAR_TYPE_NAMES[input._k.dtype.name]}) and source "
+                                f"({SCALAR_TYPE_NAMES[source._k.dtype.name]}) must have the same scalar type")
+        n = source.shape[d] if source.ndim else 1
+        if index._data.size != n:
+            raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"
+                        + (f": ({n}), for dim: {d}" if error is AutogradError else f" ({n})"))
+        rest_in, rest_src = [x.shape[:d] + x.shape[d + 1:] for x in (input, source)]
+        if input.ndim and tuple(rest_in) != tuple(rest_src):
+            raise AutogradError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                                f"{list(input.shape)} source.shape = {list(source.shape)}")
+
+    return check
+
+
+@op("index_add_scaled(Tensor input, int dim, Index index, Tensor source) -> Tensor", quiet="all", method=False, namespace="_internal",
+    inplace=True, node="IndexAddBackward0")
+class index_add_scaled:
+    """`input` with the parts of `source` added at positions of a dimension."""
+
+    numpy = _index_add
+    compose = on_host(_index_add)
+    def shape(input, dim, index, source): return input
+    check = _check_index_op("index_add_", AutogradError)
+    def vjp_input(F, grad): return grad
+    def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
+        yield rng.standard_normal((3, 4)), 1, np.array([1]), rng.standard_normal((3, 1))
+
+
+@op("index_add(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor")
+class index_add:
+    """`input` with `alpha` times the parts of `source` added at positions of a dimension.
+
+    >>> torch.index_add(torch.zeros(3), 0, torch.tensor([2, 2]), torch.tensor([1., 2.]))
+    tensor([0., 0., 3.])
+    """
+
+    numpy = _index_add  # what gradients call on buffers, without alpha
+
+    def function(F, input, dim, index, source, *, alpha=1, out=None):
+        return F.index_add_scaled(input, dim, index, source if alpha == 1 else source * alpha, out=out)
+
+    compose = on_host(_index_add)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.array([0, 1]), np.ones((3, 4))), RuntimeError, (
+            "index_add_(): Number of indices (2) should be equal to source.size(dim): (3), for dim: 0")
+        yield (np.ones((3, 4)), 0, np.array([9]), np.ones((1, 4))), RuntimeError, "index 9 is out of bounds for dimension 0 with size 3"
+
+
+@op("index_add_(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor", out=False)
+class index_add_:
+    """In-place version of `index_add`.
+
+    >>> torch.zeros(3).index_add_(0, torch.tensor([2]), torch.tensor([1.]))
+    tensor([0., 0., 1.])
+    """
+
+    def function(F, input, dim, index, source, *, alpha=1):
+        return F.index_add_scaled_(input, dim, index, source if alpha == 1 else source * alpha)
+
+
+def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    result = input.copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    _in_range(flat, target.shape[d], d)
+    target[(slice(None),) * d + (flat,)] = source
+    return result
+
+
+@op("index_copy(Tensor input, int dim, Index index, Tensor source) -> Tensor", quiet="all", inplace=True)
+class index_copy:
+    """`input` with the parts of `source` put at positions of a dimension.
+
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+
+    numpy = _index_copy
+    compose = on_host(_index_copy)
+    def shape(input, dim, index, source): return input
+    check = _check_index_op("index_copy_", IndexRangeError)
+    def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
+    def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
+    def samples(rng): yield rng.standard_normal((3, 4)), 0, np.array([2, 0]), rng.standard_normal((2, 4))
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.array([0, 1]), np.ones((3, 4))), IndexError, (
+            "index_copy_(): Number of indices (2) should be equal to source.size(dim) (3)")
+
+
+def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    result = input.copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    n = target.shape[d]
+    if flat.size and (flat.min() < -n or flat.max() >= n):
+        bad = flat[(flat < -n) | (flat >= n)][0]
+        raise IndexRangeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
+    target[(slice(None),) * d + (flat,)] = value
+    return result
+
+
+@op("index_fill_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", inplace=True, method=False,
+    namespace="_internal", node="IndexFillBackward0", out=False)
+class index_fill_value:
+    """`input` with a number put at positions of a dimension."""
+
+    numpy = _index_fill
+    compose = on_host(_index_fill)
+    def shape(input, dim, index, value): return input
+    check = _check_index_op("index_fill_", IndexRangeError)
+    def vjp(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
+    def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0]), 1.5
+
+
+@op("index_fill_tensor(Tensor input, int dim, Index index, Tensor value) -> Tensor", quiet="all", inplace=True, method=False,
+    namespace="_internal", node="IndexFillBackward1", out=False)
+class index_fill_tensor:
+    """`input` with a 0-dim tensor's value put at positions of a dimension."""
+
+    numpy = _index_fill
+    compose = on_host(_index_fill)
+    def shape(input, dim, index, value): return input
+
+    def check(input, dim, index, value):
+        if value.ndim:
+            raise AutogradError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                                f"{value.ndim} dimension(s).")
+
+    def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
+    def vjp_value(F, grad, dim, index): return F.sum(F.index_select(grad, dim, F.unique_index(index)))
+    def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0, 2]), rng.standard_normal(())
+
+
+@op("unique_index(Index index) -> Tensor", result="int64", method=False, namespace="_internal", out=False)
+class unique_index:
+    """The positions of an index, each once."""
+
+    def numpy(index): return np.unique(index)
+    compose = on_host(numpy)
+
+
+@op("index_fill(Tensor input, int dim, Index index, Any value) -> Tensor", out=False)
+class index_fill:
+    """`input` with one value put at positions of a dimension.
+
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2]), 5)
+    tensor([0., 0., 5.])
+    """
+
+    def function(F, input, dim, index, value):
+        return (F.index_fill_tensor if isinstance(value, TensorRef) else F.index_fill_value)(input, dim, index, value)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.array([9]), 1.0), IndexError, "index 9 is out of bounds for dimension 0 with size 3"
+
+
+@op("index_fill_(Tensor input, int dim, Index index, Any value) -> Tensor", out=False)
+class index_fill_:
+    """In-place version of `index_fill`.
+
+    >>> torch.zeros(3).index_fill_(0, torch.tensor([2]), 5)
+    tensor([0., 0., 5.])
+    """
+
+    def function(F, input, dim, index, value):
+        return (F.index_fill_tensor_ if isinstance(value, TensorRef) else F.index_fill_value_)(input, dim, index, value)
+
+
+def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    result = input.copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    _in_range(flat, target.shape[d], d)
+    moved = np.moveaxis(target, d, 0)
+    _reduce_at(moved, flat, np.moveaxis(source if source.ndim else source.reshape(1), d, 0), reduce, include_self)
+    return result
+
+
+@op("index_reduce(Tensor input, int dim, Index index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", quiet="all", inplace=True)
+class index_reduce:
+    """`input` with the parts of `source` at positions of a dimension reduced into it: prod, mean, amax or amin.
+
+    >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([3., 2.]), "amax")
+    tensor([3., 1.])
+    """
+
+    numpy = _index_reduce
+    compose = on_host(_index_reduce)
+    def shape(input, dim, index, source, reduce, include_self): return input
+
+    def check(input, dim, index, source, reduce, include_self):
+        if reduce not in ("prod", "mean", "amax", "amin"):
+            raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+        _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
+
+    def vjp(F, grad, input, source, result, dim, index, reduce, include_self):
+        return _reduce_vjp(F, grad, input, source, result, reduce, include_self,
+                           lambda x: F.index_select(x, dim, index), lambda x, v: F.index_add(x, dim, index, v),
+                           lambda x: F.index_fill_value(x, dim, index, 0), lambda g: g, lambda x: x)
+
+    def samples(rng):
+        for reduce in ("mean", "prod", "amax", "amin"):
+            yield rng.uniform(0.5, 2, (3, 4)), 0, np.array([0, 2, 0]), rng.uniform(0.5, 2, (3, 4)), reduce
+        yield rng.uniform(0.5, 2, (3, 4)), 0, np.array([0, 2, 0]), rng.uniform(0.5, 2, (3, 4)), "mean", False
+
+
+# -- positions in the flattened tensor --------------------------------------------------------------------------------------------
+
+
+def _take(input: np.ndarray, index: np.ndarray) -> np.ndarray:
+    try:
+        return input.reshape(-1)[index]
+    except IndexError:
+        bad = index[(index < -input.size) | (index >= input.size)].reshape(-1)[0]
+        raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.") from None
+
+
+@op("take(Tensor input, Index index) -> Tensor", quiet="all")
+class take:
+    """The elements at positions of the flattened tensor.
+
+    >>> torch.take(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([0, 3]))
+    tensor([1., 4.])
+    """
+
+    numpy = _take
+    compose = on_host(_take)
+    def shape(input, index): return index
+    def vjp(F, grad, input_shape, index): return F.put(F.zeros_for(grad, tuple(input_shape)), index, grad, True)
+    def samples(rng): yield rng.standard_normal((3, 4)), np.array([[0, -1], [5, 0]])
+    def errors(rng): yield (np.ones((3, 4)), np.array([99])), IndexError, "out of range: tried to access index 99 on a tensor of 12 elements."
+
+
+def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
+    result = np.array(input, order="C")
+    flat, n = result.reshape(-1), result.size
+    if index.size and (index.min() < -n or index.max() >= n):
+        bad = index[(index < -n) | (index >= n)].reshape(-1)[0]
+        raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
+    if accumulate:
+        np.add.at(flat, index.reshape(-1), source.reshape(-1))
+    else:
+        flat[index.reshape(-1)] = source.reshape(-1)
+    return result
+
+
+@op("put(Tensor input, Index index, Tensor source, bool accumulate=False) -> Tensor", quiet="all", inplace=True, out=False)
+class put:
+    """`input` with the elements of `source` put, or added, at positions of the flattened tensor.
+
+    >>> torch.put(torch.zeros(3), torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+
+    numpy = _put
+    compose = on_host(_put)
+    def shape(input, index, source, accumulate): return input
+
+    def check(input, index, source, accumulate):
+        if source._data.size != index._data.size:
+            raise IndexRangeError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                                  f"{source._data.size}, index.numel() = {index._data.size}")
+
+    def vjp_input(F, grad, index, accumulate, source_shape):
+        return grad if accumulate else F.put(grad, index, F.zeros_for(grad, tuple(index.shape)), False)
+
+    def vjp_source(F, grad, index, source_shape): return F.reshape(F.take(grad, index), tuple(source_shape))
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), np.array([0, 5]), rng.standard_normal(2)
+        yield rng.standard_normal((3, 4)), np.array([0, 5, 0]), rng.standard_normal(3), True
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.array([0, 1]), np.ones(1)), IndexError, (
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = 1, index.numel() = 2")
+
+
+@op("take_along_dim(Tensor input, Index indices, int? dim=None) -> Tensor")
+class take_along_dim:
+    """The elements at `indices` along a dimension, the other dimensions broadcast; in the flattened tensor without one.
+
+    >>> torch.take_along_dim(torch.tensor([[3., 1.], [2., 4.]]), torch.tensor([[1], [0]]), 1)
+    tensor([[1.],
+            [2.]])
+    """
+
+    def function(F, input, indices, dim=None, *, out=None):
+        _is_index(indices, "torch.take_along_dim", "Long")
+        if dim is None:
+            return F.gather(F.reshape(input, (-1,)), 0, F.reshape(indices, (-1,)), out=out)
+        if input.ndim != indices.ndim:
+            raise AutogradError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                                f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+        from ._general import broadcast_shape
+
+        d = wrap_dim(dim, input.ndim)
+        i, j = [s[:d] + (1,) + s[d + 1:] for s in (tuple(input.shape), tuple(indices.shape))]
+        common = broadcast_shape(i, j)
+        sized = lambda x: common[:d] + (x.shape[d],) + common[d + 1:]  # noqa: E731
+        return F.gather(F.expand(input, sized(input)), d, F.expand(indices, sized(indices)), out=out)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.zeros(3, np.int64), 0), RuntimeError, (
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got 2 dimensions for input, and 1 "
+            "dimensions for indices")
