@@ -219,3 +219,8 @@ def test_modes(monkeypatch):
         monkeypatch.undo()
         _compile.use_numba(before)
     np.testing.assert_allclose(elementwise.gelu(x), composed, rtol=1e-11, atol=1e-15)
+
+
+@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to compile")
+def test_every_kernel_compiles():
+    assert _compile.compile_all("f") == len(_compile.Kernel.registry) > 30

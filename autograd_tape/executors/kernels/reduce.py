@@ -20,6 +20,8 @@ _compiled = LazyModule("reduce")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
 _SHARED = 1 << 18
 _BLOCK = 1 << 16
+#: Rows shorter than this have their extrema taken by NumPy.
+_SHORT = 64
 
 Axis = int | tuple[int, ...] | None
 
@@ -40,9 +42,9 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
     outer, n, inner = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
     table = x.reshape(outer, n, inner)
     kept = x.shape[:first] + (1,) * len(axes) + x.shape[last:] if keepdims else x.shape[:first] + x.shape[last:]
-    compiled = inner == 1 and ufunc is np.add and x.size >= state.fused and x.flags.aligned
-    if compiled and dtype == x.dtype and dtype.char in "fd":
-        return _sum_rows(table.reshape(outer, n)).reshape(kept)
+    fits = inner == 1 and (ufunc is np.add or n >= _SHORT) and dtype == x.dtype and dtype.char in "fd"
+    if fits and x.size >= state.fused and x.flags.aligned:
+        return _rows(ufunc, table.reshape(outer, n)).reshape(kept)
     y = np.empty((outer, inner), dtype)
     if outer >= 4:
 
@@ -66,16 +68,23 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
     return y.reshape(kept).astype(x.dtype, copy=False)
 
 
-def _sum_rows(rows: np.ndarray) -> np.ndarray:
-    """Sums of rows by compiled code; a few long rows are cut into blocks, which are rows again."""
+def _rows(ufunc: np.ufunc, rows: np.ndarray) -> np.ndarray:
+    """Row reductions by compiled code; a few long rows are cut into blocks, which are rows again."""
     outer, n = rows.shape
     if outer < 16 and n >= 2 * _BLOCK:
         blocks = n // _BLOCK
-        whole = _sum_rows(rows[:, : blocks * _BLOCK].reshape(outer * blocks, _BLOCK)).reshape(outer, blocks)
-        return whole.sum(1) + rows[:, blocks * _BLOCK :].sum(1)
+        parts = [_rows(ufunc, rows[:, : blocks * _BLOCK].reshape(outer * blocks, _BLOCK)).reshape(outer, blocks)]
+        if n % _BLOCK:
+            parts.append(ufunc.reduce(rows[:, blocks * _BLOCK :], 1, keepdims=True))
+        return ufunc.reduce(np.concatenate(parts, 1), 1)
     y = np.empty(outer, rows.dtype)
-    run = _compiled.sum_rows[rows.dtype.char]
-    pool.parallel_rows(outer, n, lambda start, stop: run(rows, y, start, stop))
+    char = rows.dtype.char
+    if ufunc is np.add:
+        run = _compiled.sum_rows[char]
+        pool.parallel_rows(outer, n, lambda start, stop: run(rows, y, start, stop))
+    else:
+        run, smallest = _compiled.extreme_rows[char], ufunc is np.minimum
+        pool.parallel_rows(outer, n, lambda start, stop: run(rows, y, smallest, start, stop))
     return y
 
 
