@@ -84,11 +84,14 @@ class _Namespace:
         return value
 
     def primitive(self, name: str, *args: Any) -> Any:
-        """The instance `ops.<name>(*args)`, made at its first use: making one costs more than calling it."""
+        """The instance `ops.<name>(*args)` (the name may be dotted), made at its first use: making one costs more than calling it."""
         key = (name, *args)
         found = self._made.get(key)
         if found is None:
-            found = self._made[key] = getattr(self.module.ops, name)(*args)
+            maker = self.module.ops
+            for part in name.split("."):
+                maker = getattr(maker, part)
+            found = self._made[key] = maker(*args)
         return found
 
 
@@ -119,11 +122,21 @@ class MindSporeExecutor(Executor):
         self.ms = _Namespace(module)
         self._kernels: dict[str, Callable[..., Any] | None] = {}
 
+    def status(self, rec: Record) -> str:
+        """"native", "composite", "host" or "missing", as the record's fields have it; strided views are native everywhere."""
+        return "native" if rec.family in STRIDED or rec.field("mindspore") is not None else super().status(rec)
+
     def kernel(self, rec: Record) -> Callable[..., Any] | None:
         """The kernel of an operation on NumPy arrays."""
-        if rec.name not in self._kernels:
-            self._kernels[rec.name] = self._make(rec)
-        return self._kernels[rec.name]
+        if rec.family in STRIDED:
+            return rec.field("numpy")
+        field = rec.field("mindspore")
+        if field is None:
+            return None
+        found = self._kernels.get(rec.name)
+        if found is None:
+            found = self._kernels[rec.name] = self._make(rec, self._named(rec, field) if isinstance(field, str) else field)
+        return found
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel or composition; half precision is computed in float32 and rounded, except where it pays."""
@@ -131,52 +144,48 @@ class MindSporeExecutor(Executor):
             return in_single(rec, kernel, values)
         return kernel(*values)
 
-    def _make(self, rec: Record) -> Callable[..., Any] | None:
-        if rec.family in STRIDED:
-            return rec.field("numpy")
-        field = rec.field("mindspore")
-        if field is None:
-            return None
-        native = self._named(rec, field) if isinstance(field, str) else field
+    def _make(self, rec: Record, native: Callable[..., Any]) -> Callable[..., Any]:
+        """`native` on NumPy arrays, with the composition or a wider dtype for what it declines."""
         ms, compose, host = self.ms, rec.field("compose"), rec.field("numpy")
         tensors = [p.is_tensor for p in rec.params if p.passed]
+        typed = [p.differentiable for p in rec.params if p.passed]
         refused: set[tuple[str, ...]] = set()  # dtypes that the kernel does not take
 
         def call(*values: Any) -> Any:
             if _pid != os.getpid():
                 load()  # says that a forked process cannot go on
             if not all([isinstance(v, np.ndarray) or v is None or isinstance(v, list) for v, t in zip(values, tensors) if t]):
-                values = _as_arrays(values, tensors)
+                values = _as_arrays(values, tensors, typed)
             arrays = list(_arrays(values))
             if any([is_half(a.dtype) and (a.dtype.char != "e" or rec.name not in HALF_PRODUCTS) for a in arrays]):
                 return in_single(rec, call, list(values))
             if any([a.size == 0 for a in arrays]):
                 return host(*values)  # nothing to compute, and MindSpore refuses empty tensors
             dtypes = tuple([a.dtype.char for a in arrays])
+            problem: Exception = TypeError(f"no kernel for {', '.join(sorted({str(a.dtype) for a in arrays}))}")
             if dtypes not in refused:
                 try:
                     with _lock:
-                        results = native(ms, *[self._to_device(v) for v in values])
-                        return self._to_host(results, arrays)
-                except TypeError as error:
-                    problem: Exception = error
-                    refused.add(dtypes)
-                except (ValueError, RuntimeError, NotImplementedError) as error:
+                        return self._to_host(native(ms, *[self._to_device(v) for v in values]), arrays)
+                except AutogradError:
+                    raise
+                except NotImplementedError as error:
+                    problem = error  # declined by the kernel in the record
+                except (TypeError, ValueError, RuntimeError) as error:
                     problem = error
-                host_error = _host_error(host, values)
-                if host_error is not None:
-                    raise host_error  # torch's words for what is wrong with the arguments
-            else:
-                problem = TypeError(f"no kernel for {', '.join(sorted({str(a.dtype) for a in arrays}))}")
+                    if isinstance(error, TypeError):
+                        refused.add(dtypes)
+                    worded = _host_error(host, values)
+                    if worded is not None:
+                        raise worded from None
             if compose is not None:
                 return compose(self.F, *values)
             wider = _wider(arrays)
-            if wider is not None:
-                narrow = arrays[0].dtype
-                results = call(*[_cast(v, wider) for v in values])
-                back = lambda r: r.astype(narrow) if r.dtype == wider else r  # noqa: E731
-                return tuple([back(r) for r in results]) if isinstance(results, tuple) else back(results)
-            raise _translated(rec, problem) from None
+            if wider is None:
+                raise _translated(rec, problem) from None
+            narrow, results = arrays[0].dtype, call(*[_cast(v, wider) for v in values])
+            back = lambda r: r.astype(narrow) if r.dtype == wider else r  # noqa: E731
+            return tuple([back(r) for r in results]) if isinstance(results, tuple) else back(results)
 
         return call
 
@@ -220,9 +229,9 @@ def _arrays(values: Any) -> Any:
             yield from (x for x in v if isinstance(x, np.ndarray))
 
 
-def _as_arrays(values: tuple[Any, ...], tensors: list[bool]) -> tuple[Any, ...]:
+def _as_arrays(values: tuple[Any, ...], tensors: list[bool], typed: list[bool]) -> tuple[Any, ...]:
     """Numbers in the places of tensors as arrays; Python's take the dtype of the others, as NumPy's operators have it."""
-    dtype = next((v.dtype for v, t in zip(values, tensors) if t and isinstance(v, (np.ndarray, np.generic))), None)
+    dtype = next((v.dtype for v, t in zip(values, typed) if t and isinstance(v, (np.ndarray, np.generic))), None)
     return tuple([np.asarray(v, v.dtype if isinstance(v, np.generic) else dtype) if t and isinstance(v, (int, float, complex, np.generic)) else v
                   for v, t in zip(values, tensors)])
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import BOOL
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import elementwise as fused
+from . import _mindspore as kernels
 from ._dims import wrap_dim
 from ._record import op
 from ._samples import category, domain, takes
@@ -38,7 +39,8 @@ class relu:
     """
 
     def numpy(input): return np.maximum(input, 0)
-    mindspore = "ops.ReLU"
+    mindspore = kernels.without_nan("ReLU")
+    def compose(F, input): return F.maximum(input, 0)
     check = _check_relu
     def vjp(F, grad, result): return F.threshold_backward(grad, result, 0)
     samples = domain(-2, 2, kinks=(0,))

@@ -11,6 +11,7 @@ from ..dtypes import COMPLEX
 from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
+from . import _mindspore as kernels
 from ._record import op
 from ._samples import domain, pairs, takes
 from .pointwise import broadcast_shapes
@@ -106,7 +107,10 @@ class expm1:
     """
 
     numpy = np.expm1
-    mindspore = "ops.Expm1"
+    def compose(F, input):  # Kahan's: the rounding of exp cancels
+        u = F.exp(input)
+        v, w = u - 1, F.log(u)
+        return F.where(F.logical_or(F.eq(w, 0), F.eq(v, 0)), input, F.where(F.logical_and(F.isfinite(u), v > -0.9), v * (input / w), v))
     def vjp(F, grad, result): return grad * (result + 1)
     samples = domain(-2, 2)
 
@@ -163,7 +167,10 @@ class log1p:
     """
 
     numpy = np.log1p
-    mindspore = "ops.Log1p"
+    def compose(F, input):  # Kahan's: the rounding of 1 + input cancels
+        u = input + 1
+        v = u - 1
+        return F.where(F.eq(v, 0), input, F.where(F.isfinite(u), F.log(u) * (input / v), F.log(u)))
     def vjp(F, grad, input): return grad / (input + 1)
     samples = domain(-0.5, 2)
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError, IndexRangeError
 from ..tensor import TensorRef
+from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import op
@@ -30,7 +31,10 @@ class tie_weights:
     """Where `input` equals `result`, one over the number of such places along `dim`; else zero. Extremes share gradients so."""
 
     numpy = _tie_weights
-    compose = on_host(_tie_weights)
+    def compose(F, input, result, dim):
+        equal = F.logical_or(F.eq(input, result), F.logical_and(F.ne(input, input), F.ne(result, result)))
+        weights = F.where(equal, F.ones_for(input, tuple(input.shape)), 0)
+        return weights / F.sum(weights, dim, True)
 
 
 def _shared(F: Any, grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
@@ -125,6 +129,7 @@ class amax:
     """
 
     numpy = _amax
+    mindspore = kernels.extreme("ReduceMax")
     compose = on_host(_amax)
     shape = reduced_shape
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
@@ -148,6 +153,7 @@ class amin:
     """
 
     numpy = _amin
+    mindspore = kernels.extreme("ReduceMin")
     compose = on_host(_amin)
     shape = reduced_shape
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
@@ -162,6 +168,7 @@ class max_all:
     """The largest element."""
 
     numpy = _max
+    mindspore = kernels.extreme("ReduceMax")
     compose = on_host(_max)
     def shape(input): return ()
     def vjp(F, grad, input, result): return _shared(F, grad, input, result, None, False)
@@ -173,6 +180,7 @@ class min_all:
     """The smallest element."""
 
     numpy = _min
+    mindspore = kernels.extreme("ReduceMin")
     compose = on_host(_min)
     def shape(input): return ()
     def vjp(F, grad, input, result): return _shared(F, grad, input, result, None, False)
@@ -210,6 +218,7 @@ class max_along:
     """The largest elements along a dimension, and where they are."""
 
     numpy = _max_along
+    mindspore = kernels.extreme_along("ArgMaxWithValue")
     compose = on_host(_max_along)
     def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
@@ -225,6 +234,7 @@ class min_along:
     """The smallest elements along a dimension, and where they are."""
 
     numpy = _min_along
+    mindspore = kernels.extreme_along("ArgMinWithValue")
     compose = on_host(_min_along)
     def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
@@ -324,7 +334,7 @@ class aminmax:
     """
 
     numpy = _aminmax
-    compose = on_host(_aminmax)
+    def compose(F, input, dim, keepdim): return F.amin(input, dim, keepdim), F.amax(input, dim, keepdim)
 
     def vjp(F, grad, input, min, max, dim, keepdim):
         parts = [_shared(F, g, input, r, dim, keepdim) for g, r in zip(grad, (min, max)) if g is not None]
@@ -370,6 +380,7 @@ class argmax:
     """
 
     numpy = _argmax
+    mindspore = kernels.position("ArgMaxWithValue")
     compose = on_host(_argmax)
     shape = reduced_shape
     check = _check_position("argmax")
@@ -389,6 +400,7 @@ class argmin:
     """
 
     numpy = _argmin
+    mindspore = kernels.position("ArgMinWithValue")
     compose = on_host(_argmin)
     shape = reduced_shape
     check = _check_position("argmin")

@@ -14,6 +14,7 @@ import numpy as np
 from ..dtypes import BOOL_KIND, CPU_KINDS, DType, FLOATING, INT64_KIND, INTEGER
 from ..errors import ArgumentError, AutogradError, IndexRangeError
 from ..tensor import LEAF, TensorRef
+from ._host import on_host
 from ._record import op
 
 _ndarray = np.ndarray
@@ -62,6 +63,7 @@ class basic_index_backward:
         result = np.zeros(shape, grad.dtype)
         result[index] = grad
         return result
+    compose = on_host(numpy)
     def vjp(F, grad, index): return F.basic_slice(grad, index)
 
 
@@ -154,6 +156,7 @@ class index:
     """The elements at index arrays; what `x[tensor]` records."""
 
     numpy = _gather
+    compose = on_host(numpy)
     def vjp(F, grad, input_shape, indices): return F.index_backward(grad, input_shape, indices)
 
     def samples(rng):
@@ -198,6 +201,7 @@ class index_backward:
     """Zeros of `shape` with `grad` added at index arrays."""
 
     numpy = _index_backward
+    compose = on_host(numpy)
     def vjp(F, grad, indices): return F.index(grad, indices)
 
 
@@ -225,6 +229,7 @@ class put_at:
     """`input` with `values` put at index arrays; what `x[tensor] = value` records."""
 
     numpy = _put
+    compose = on_host(numpy)
 
     def vjp_input(F, grad, indices, accumulate, values_shape):
         return grad if accumulate else F.put_at(grad, indices, F.zeros_for(grad, ()))

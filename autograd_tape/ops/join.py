@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import AutogradError
 from ._dims import wrap_dim
+from ._host import on_host
 from ._record import RECORDS, op
 
 
@@ -52,6 +53,7 @@ class cat:
     """
 
     numpy = _cat
+    compose = on_host(numpy)
 
     def check(tensors, dim):
         if not tensors:
@@ -97,6 +99,7 @@ class stack:
     """
 
     numpy = _stack
+    compose = on_host(numpy)
 
     def check(tensors, dim):
         if not tensors:
@@ -245,6 +248,7 @@ class block_diag_list:
     """The tensors as blocks on the diagonal of a matrix."""
 
     numpy = _block_diag
+    compose = on_host(numpy)
 
     def vjp(F, grad, tensors_shape):
         grads, row, column = [], 0, 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import AutogradError, IndexRangeError
 from ._dims import wrap_dim
+from ._host import on_host
 from ._record import RECORDS, op
 from ._strided import address, may_overlap, owner_of, positions, strided
 
@@ -140,6 +141,7 @@ class diagonal_backward:
     """Zeros with `grad` on a diagonal."""
 
     numpy = _diagonal_backward
+    compose = on_host(numpy)
     def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
 
 
@@ -198,6 +200,7 @@ class unfold_backward:
     """Windows added back to where they came from."""
 
     numpy = _unfold_backward
+    compose = on_host(numpy)
     def vjp(F, grad, dim, size, step): return F.unfold(grad, dim, size, step)
 
 
@@ -266,6 +269,7 @@ class restride:
     """`input` added into storage by one geometry (shape, strides, offset), and read from there by another."""
 
     numpy = _restride
+    compose = on_host(numpy)
     def vjp(F, grad, source, target): return F.restride(grad, target, source)
 
 

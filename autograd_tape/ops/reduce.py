@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError
+from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import op
@@ -56,7 +57,7 @@ class sum_:
     """
 
     numpy = _sum
-    def mindspore(ms, input, dim, keepdim): return ms.ops.sum(input, dim, keepdim)
+    mindspore = kernels.total("ReduceSum")
     compose = on_host(_sum)
     shape = reduced_shape
     def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad, input_shape, dim, keepdim)
@@ -110,7 +111,7 @@ class mean:
     """
 
     numpy = _mean
-    def mindspore(ms, input, dim, keepdim): return ms.ops.mean(input, dim, keepdim)
+    mindspore = kernels.total("ReduceMean")
     def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
     shape = reduced_shape
     def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean")
@@ -135,7 +136,7 @@ class nansum:
     """
 
     def numpy(input, dim, keepdim): return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
-    compose = on_host(numpy)
+    def compose(F, input, dim, keepdim): return F.sum(F.where(F.ne(input, input), 0, input), dim, keepdim)
     shape = reduced_shape
 
     def vjp(F, grad, input, input_shape, dim, keepdim):
@@ -195,7 +196,7 @@ class prod:
     """
 
     numpy = _prod
-    def mindspore(ms, input, dim, keepdim): return ms.ops.prod(input, dim, keepdim)
+    mindspore = kernels.total("ReduceProd")
     compose = on_host(_prod)
     shape = reduced_shape
 
@@ -248,6 +249,7 @@ class all_:
     """
 
     numpy = _all
+    mindspore = kernels.logical("ReduceAll")
     compose = on_host(_all)
 
     def samples(rng):
@@ -264,6 +266,7 @@ class any_:
     """
 
     numpy = _any
+    mindspore = kernels.logical("ReduceAny")
     compose = on_host(_any)
 
     def samples(rng):
@@ -284,7 +287,7 @@ class count_nonzero:
     """
 
     numpy = _count_nonzero
-    compose = on_host(_count_nonzero)
+    def compose(F, input, dim): return F.sum(F.ne(input, 0), dim)
     def samples(rng): yield rng.integers(0, 2, (2, 3)), 1
 
 
@@ -327,7 +330,9 @@ class var_of:
     """The variance, with the count less `correction` as divisor."""
 
     numpy = _var
-    compose = on_host(_var)
+    def compose(F, input, dim, correction, keepdim):
+        center = F.abs(input - F.mean(input, dim, True))
+        return F.sum(center * center, dim, keepdim) / center.dtype.type(max(count(input.shape, dim) - correction, 0))
     def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
     check = _check_moment
     def vjp(F, grad, input, dim, correction, keepdim): return _var_gradient(F, grad, input, dim, correction, keepdim)
@@ -343,7 +348,7 @@ class std_of:
     """The standard deviation, with the count less `correction` as divisor."""
 
     numpy = _std
-    compose = on_host(_std)
+    def compose(F, input, dim, correction, keepdim): return F.sqrt(F.var_of(input, dim, correction, keepdim))
     def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
     check = _check_moment
 
@@ -449,7 +454,10 @@ class logsumexp:
     """
 
     numpy = _logsumexp
-    compose = on_host(_logsumexp)
+    def compose(F, input, dim, keepdim):
+        top = F.amax(input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
+        top = F.where(F.isfinite(top), top, 0)
+        return F.reshape(F.log(F.sum(F.exp(input - top), dim, True)) + top, reduced_shape(input.shape, dim, keepdim))
     shape = reduced_shape
 
     def vjp(F, grad, input, result, dim, keepdim):

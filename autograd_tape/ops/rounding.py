@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import COMPLEX, scalar_dtype
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
+from . import _mindspore as kernels
 from ._record import op
 from ._samples import category, domain, pairs, scalar_like, takes
 from .pointwise import broadcast_shapes
@@ -34,6 +35,7 @@ class ceil:
 
     numpy = _rounding(np.ceil)
     mindspore = "ops.Ceil"
+    def compose(F, input): return F.clone(input)  # the integers, which the kernel refuses
     check = takes("int float", "ceil_vml_cpu")
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
@@ -52,6 +54,7 @@ class floor:
 
     numpy = _rounding(np.floor)
     mindspore = "ops.Floor"
+    def compose(F, input): return F.clone(input)  # the integers, which the kernel refuses
     check = takes("int float", "floor_vml_cpu")
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
@@ -67,6 +70,7 @@ class trunc:
 
     numpy = _rounding(np.trunc)
     mindspore = "ops.Trunc"
+    def compose(F, input): return F.clone(input)  # the integers, which the kernel refuses
     check = takes("int float", "trunc_vml_cpu")
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
@@ -273,7 +277,8 @@ class maximum:
     """
 
     numpy = np.maximum
-    mindspore = "ops.Maximum"
+    mindspore = kernels.without_nan("Maximum")
+    def compose(F, input, other): return F.where(F.logical_or(F.ge(input, other), F.ne(input, input)), input, other)
     check = _no_complex("maximum")
     def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
     def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
@@ -294,7 +299,8 @@ class minimum:
     """
 
     numpy = np.minimum
-    mindspore = "ops.Minimum"
+    mindspore = kernels.without_nan("Minimum")
+    def compose(F, input, other): return F.where(F.logical_or(F.le(input, other), F.ne(input, input)), input, other)
     check = _no_complex("minimum")
     def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
     def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)

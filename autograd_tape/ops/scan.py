@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import AutogradError
+from . import _mindspore as kernels
 from ._dims import wrap_dim
 from ._host import on_host
 from ._record import op
@@ -40,7 +41,7 @@ class cumsum:
     """
 
     numpy = _cumsum
-    def mindspore(ms, input, dim): return ms.ops.cumsum(input, dim)
+    mindspore = kernels.running("CumSum")
     compose = on_host(_cumsum)
     def shape(input, dim): return input
     def vjp(F, grad, dim): return _reversed_cumsum(F, grad, dim)
@@ -67,7 +68,7 @@ class cumprod:
     """
 
     numpy = _cumprod
-    def mindspore(ms, input, dim): return ms.ops.cumprod(input, dim)
+    mindspore = kernels.running("CumProd")
     compose = on_host(_cumprod)
     def shape(input, dim): return input
 
@@ -164,6 +165,7 @@ class logcumsumexp:
     """
 
     numpy = _logcumsumexp
+    def mindspore(ms, input, dim): return ms.primitive("CumulativeLogsumexp")(input, ms.Tensor(wrap_dim(dim, input.ndim)))
     compose = on_host(_logcumsumexp)
     def shape(input, dim): return input
 

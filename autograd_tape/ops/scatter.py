@@ -67,7 +67,6 @@ class gather:
     """
 
     def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
-    def mindspore(ms, input, dim, index, sparse_grad): return ms.ops.gather_elements(input, dim, index)
     compose = on_host(numpy)
     def shape(input, dim, index, sparse_grad): return index
 
@@ -252,7 +251,6 @@ class scatter_add:
     """
 
     numpy = _scatter_add
-    def mindspore(ms, input, dim, index, src): return ms.ops.tensor_scatter_elements(input, index, src, dim, "add")
     compose = on_host(_scatter_add)
     def shape(input, dim, index, src): return input
     check = _check_scatter("scatter_add")

@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import DType
 from ..errors import ArgumentError, AutogradError
 from ._dims import wrap_dim
+from ._host import on_host
 from ._record import RECORDS, op
 from ._strided import contiguous_strides, copy_like, empty_strided, strided, view_strides
 
@@ -17,6 +18,8 @@ _ndarray = np.ndarray
 
 def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
     shape, strides = input.shape, input.strides
+    if not shape and (not size or min(size) >= 0):
+        return _ndarray(size, input.dtype, input if input.__class__ is _ndarray else np.asarray(input), 0, (0,) * len(size))
     lead = len(size) - len(shape)
     if lead < 0:
         raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
@@ -584,6 +587,7 @@ class clone:
     """
 
     numpy = _clone
+    compose = on_host(numpy)
     def vjp(F, grad): return grad
 
     def samples(rng):
@@ -618,6 +622,7 @@ class ones_for:
     """Ones of a shape, of the dtype of a tensor."""
 
     def numpy(like, shape): return np.ones(shape, like.dtype)
+    compose = on_host(numpy)
 
 
 @op("zeros_for(Tensor like, int[] shape) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
@@ -625,6 +630,7 @@ class zeros_for:
     """Zeros of a shape, of the dtype of a tensor."""
 
     def numpy(like, shape): return np.zeros(shape, like.dtype)
+    compose = on_host(numpy)
 
 
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)
@@ -632,6 +638,7 @@ class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
     def numpy(input, dtype): return input.astype(dtype.np)
+    compose = on_host(numpy)
     def vjp(F, grad, input): return F.cast(grad, dtype_of(input)) if hasattr(input, "_k") else grad.astype(input.dtype)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
+from . import _mindspore as kernels
 from ._dims import wrap_dim
 from ._host import on_host
 from ._record import op
@@ -60,7 +61,7 @@ class sort_along:
     """The elements in order along a dimension, and where they were."""
 
     numpy = _sort
-    def mindspore(ms, input, dim, descending, stable): return ms.ops.sort(input, dim, descending)
+    mindspore = kernels.sort
     compose = on_host(_sort)
     def shape(input, dim, descending, stable): return input, input
     def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
@@ -145,7 +146,6 @@ class topk:
     """
 
     numpy = _topk
-    def mindspore(ms, input, k, dim, largest, sorted): return ms.ops.topk(input, k, dim, largest, sorted)
     compose = on_host(_topk)
     def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
 

@@ -11,6 +11,8 @@ import numpy as np
 from ..dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import elementwise as fused
+from . import _mindspore as kernels
+from ._host import on_host
 from ._record import op
 from ._samples import category, domain, pairs
 
@@ -229,7 +231,8 @@ class digamma:
     """
 
     numpy = _digamma
-    mindspore = "ops.Digamma"
+    mindspore = kernels.in_single("Digamma")
+    compose = on_host(_digamma)
     def vjp(F, grad, input): return grad * F.polygamma(1, input)
     samples = domain(0.5, 4)
 

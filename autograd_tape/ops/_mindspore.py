@@ -1,0 +1,175 @@
+"""MindSpore kernels that are more than one primitive on the tensors: reductions, products, convolutions, and primitives that are right
+for some operands only.
+
+A kernel gets `ms` (see `executors.mindspore`) and MindSpore tensors. It declines what it would get wrong by raising
+NotImplementedError, and the record's composition computes that call. (Measured on MindSpore 2.10, CPU: comparisons take NaN for
+small, so maximum, relu and the extremes lose it; float32 softmax is wrong in every row once one element is not finite; log_softmax
+computes float64 in single precision.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from ._dims import normalize_dims, wrap_dim
+
+
+def _has_nan(tensor: Any) -> bool:
+    array = tensor.asnumpy()
+    return array.dtype.kind in "fc" and bool(np.isnan(array).any())
+
+
+def need_finite(tensor: Any) -> None:
+    """Declines operands with infinities or NaN."""
+    if not np.isfinite(tensor.asnumpy()).all():
+        raise NotImplementedError("no kernel for infinities and NaN")
+
+
+def need_single(tensor: Any) -> None:
+    """Declines float64, which some kernels take but compute in single precision."""
+    if tensor.itemsize > 4:
+        raise NotImplementedError("no kernel in double precision")
+
+
+def without_nan(name: str) -> Callable[..., Any]:
+    """The primitive on tensors alone, for operands without NaN."""
+    def kernel(ms: Any, *tensors: Any) -> Any:
+        if any([_has_nan(t) for t in tensors]):
+            raise NotImplementedError("no kernel for NaN")
+        return ms.primitive(name)(*tensors)
+
+    return kernel
+
+
+def in_single(name: str) -> Callable[..., Any]:
+    """The primitive on one tensor, except in float64."""
+    def kernel(ms: Any, input: Any) -> Any:
+        need_single(input)
+        return ms.primitive(name)(input)
+
+    return kernel
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    return normalize_dims(dim, ndim) or ()
+
+
+def _summable(ms: Any, input: Any) -> Any:
+    """torch adds and multiplies integers in int64."""
+    return ms.primitive("Cast")(input, ms.int64) if input.dtype not in (ms.int64, ms.float32, ms.float64, ms.complex64, ms.complex128) else input
+
+
+def total(name: str) -> Callable[..., Any]:
+    """A sum or product over `dim`: ops.ReduceSum, ReduceProd, ReduceMean."""
+    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return ms.primitive(name, keepdim)(_summable(ms, input), _dims(dim, input.ndim))
+
+    return kernel
+
+
+def running(name: str) -> Callable[..., Any]:
+    """A running sum or product along `dim`: ops.CumSum, CumProd."""
+    def kernel(ms: Any, input: Any, dim: int) -> Any:
+        if not input.ndim:
+            raise NotImplementedError("no kernel for 0-dim tensors")
+        return ms.primitive(name)(_summable(ms, input), wrap_dim(dim, input.ndim))
+
+    return kernel
+
+
+def logical(name: str) -> Callable[..., Any]:
+    """ops.ReduceAll or ReduceAny; an empty tuple of dimensions reduces nothing, and uint8 stays uint8, as in torch."""
+    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        truth = ms.primitive("Cast")(input, ms.bool_)
+        if dim != ():
+            truth = ms.primitive(name, keepdim)(truth, _dims(dim, input.ndim))
+        return ms.primitive("Cast")(truth, ms.uint8) if input.dtype == ms.uint8 else truth
+
+    return kernel
+
+
+def extreme(name: str) -> Callable[..., Any]:
+    """The largest or smallest element over `dim`: ops.ReduceMax, ReduceMin."""
+    def kernel(ms: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if _has_nan(input):
+            raise NotImplementedError("no kernel for NaN")
+        return ms.primitive(name, keepdim)(input, _dims(dim, input.ndim))
+
+    return kernel
+
+
+def extreme_along(name: str) -> Callable[..., Any]:
+    """(values, indices) along `dim`: ops.ArgMaxWithValue, ArgMinWithValue."""
+    def kernel(ms: Any, input: Any, dim: int, keepdim: bool = False) -> Any:
+        if not input.ndim or _has_nan(input):
+            raise NotImplementedError("no kernel for 0-dim tensors and NaN")
+        index, value = ms.primitive(name, wrap_dim(dim, input.ndim), keepdim)(input)
+        return value, ms.primitive("Cast")(index, ms.int64)
+
+    return kernel
+
+
+def position(name: str) -> Callable[..., Any]:
+    """Where the largest or smallest element is: ops.ArgMaxWithValue, ArgMinWithValue, over all elements where `dim` is None."""
+    def kernel(ms: Any, input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        if not input.ndim or _has_nan(input):
+            raise NotImplementedError("no kernel for 0-dim tensors and NaN")
+        if dim is not None:
+            return ms.primitive("Cast")(ms.primitive(name, wrap_dim(dim, input.ndim), keepdim)(input)[0], ms.int64)
+        index = ms.primitive("Cast")(ms.primitive(name, 0, False)(ms.primitive("Reshape")(input, (-1,)))[0], ms.int64)
+        return ms.primitive("Reshape")(index, (1,) * input.ndim) if keepdim else index
+
+    return kernel
+
+
+def along(name: str, single: bool = False) -> Callable[..., Any]:
+    """Softmax or LogSoftmax along `dim` of finite tensors."""
+    def kernel(ms: Any, input: Any, dim: int) -> Any:
+        if not input.ndim:
+            raise NotImplementedError("no kernel for 0-dim tensors")
+        need_finite(input)
+        if single:
+            need_single(input)
+        return ms.primitive(name, wrap_dim(dim, input.ndim))(input)
+
+    return kernel
+
+
+def conv2d(ms: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """ops.Conv2D, for float32 images."""
+    p = _image_only(ms, input, padding)
+    shape = weight.shape
+    y = ms.primitive("Conv2D", shape[0], tuple(shape[2:]), 1, "pad", p, tuple(stride), tuple(dilation), groups)(input, weight)
+    return y if bias is None else ms.primitive("BiasAdd")(y, bias)
+
+
+def conv2d_input(ms: Any, grad: Any, weight: Any, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """Conv2DBackpropInput, for float32 images."""
+    p = _image_only(ms, grad, padding)
+    shape = weight.shape
+    made = ms.primitive("operations.nn_ops.Conv2DBackpropInput", shape[0], tuple(shape[2:]), "pad", p, None, 1, tuple(stride), tuple(dilation), groups)
+    return made(grad, weight, tuple(size))
+
+
+def conv2d_weight(ms: Any, input: Any, grad: Any, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """Conv2DBackpropFilter, for float32 images."""
+    p = _image_only(ms, grad, padding)
+    size = tuple(size)
+    made = ms.primitive("operations._grad_ops.Conv2DBackpropFilter", size[0], size[2:], "pad", p, (0, 0, 0, 0), 1, tuple(stride), tuple(dilation), groups)
+    return made(grad, input, size)
+
+
+def _image_only(ms: Any, tensor: Any, padding: Sequence[int]) -> tuple[int, ...]:
+    if tensor.ndim != 4 or tensor.dtype != ms.float32:
+        raise NotImplementedError("the kernel takes float32 images")
+    return (padding[0], padding[0], padding[1], padding[1])
+
+
+def sort(ms: Any, input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """ops.Sort, which is stable."""
+    if not input.ndim or _has_nan(input):
+        raise NotImplementedError("no kernel for 0-dim tensors and NaN")
+    values, indices = ms.primitive("Sort", wrap_dim(dim, input.ndim), descending)(input)
+    return values, ms.primitive("Cast")(indices, ms.int64)
