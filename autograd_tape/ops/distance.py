@@ -1,0 +1,282 @@
+"""Norms of vectors and matrices, and the distances and similarities made from them."""
+
+from __future__ import annotations
+
+from math import inf, prod
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
+from ..errors import AutogradError, ShapeMismatchError
+from ._dims import wrap_dim
+from ._general import broadcast_shape
+from ._losses import buffer, constant
+from ._record import Sample, op
+
+
+# -- norms ------------------------------------------------------------------------------------------------------------
+
+
+def _check_floating(name: str, x: Any, dtype: Any = None) -> None:
+    d = x.dtype if dtype is None else dtype
+    if d.category < FLOATING:
+        raise AutogradError(f"{name}: Expected a floating point or complex tensor as input. Got {SCALAR_TYPE_NAMES[d.name]}",
+                            remedy="convert it with .float()")
+
+
+@op("linalg_vector_norm(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    namespace="_internal", alias="linalg.vector_norm", method=False, out=False)
+class linalg_vector_norm:
+    """(sum |x|^ord)^(1/ord) over all elements or along dimensions; inf, -inf and 0 are the largest, the smallest, and the number of
+    elements that are not 0.
+
+    >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+    def function(F, x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+        return F.norm_of(x, float(ord), dim, keepdim, dtype=dtype, out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, 1, True
+        yield rng.standard_normal((2, 3, 2)), 3, (0, 2)
+
+
+@op("matrix_singular_values(Tensor input) -> Tensor", namespace="_internal", alias="linalg.svdvals", method=False, out=False)
+class matrix_singular_values:
+    """The singular values of matrices, in descending order.
+
+    >>> torch.linalg.svdvals(torch.tensor([[0., 2.], [1., 0.]]))
+    tensor([2., 1.])
+    """
+
+    def function(F, A): return F.linalg_svd(A, False)[1]
+    def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
+
+
+def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) -> Any:
+    if len(dim) != 2:
+        raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
+    rows, columns = wrap_dim(dim[0], A.ndim), wrap_dim(dim[1], A.ndim)
+    if rows == columns:
+        raise AutogradError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return F.linalg_vector_norm(A, 2, (rows, columns), keepdim)
+    if ord in ("nuc", 2, -2):
+        values = F.matrix_singular_values(F.movedim(A, (rows, columns), (-2, -1)))
+        result = F.sum(values, -1) if ord == "nuc" else F.amax(values, -1) if ord == 2 else F.amin(values, -1)
+        return F.reshape(result, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)])) if keepdim else result
+    if ord in (1, -1):
+        rows, columns = columns, rows
+    elif ord not in (inf, -inf):
+        raise AutogradError(f"linalg.matrix_norm: Order {ord} not supported.")
+    sums = F.sum(F.abs(A), columns, keepdim)
+    rows -= 0 if keepdim or rows < columns else 1
+    return (F.amax if ord > 0 else F.amin)(sums, rows, keepdim)
+
+
+@op("linalg_matrix_norm(Tensor A, Any ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    namespace="_internal", alias="linalg.matrix_norm", method=False, out=False)
+class linalg_matrix_norm:
+    """The norm of matrices: 'fro', 'nuc', the largest (inf, 1, 2) or smallest (-inf, -1, -2) sum of rows, sum of columns, singular value.
+
+    >>> torch.linalg.matrix_norm(torch.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
+    """
+
+    def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+        _check_floating("linalg.matrix_norm", A, dtype)
+        if A.ndim < 2:
+            raise AutogradError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        return _matrix_norm(F, A if dtype is None else F.cast(A, dtype), ord, dim, keepdim)
+
+    def samples(rng):
+        for order in ("fro", "nuc", inf, -inf, 1, -1, 2, -2):
+            yield rng.standard_normal((2, 3, 3)), order
+
+
+@op("linalg_norm(Tensor A, Any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", namespace="_internal",
+    alias="linalg.norm", method=False, out=False)
+class linalg_norm:
+    """The norm of a vector or a matrix, whichever `ord` and `dim` ask for.
+
+    >>> torch.linalg.norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+    def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
+        _check_floating("linalg.norm", A, dtype)
+        A = A if dtype is None else F.cast(A, dtype)
+        dims = (dim,) if isinstance(dim, int) else dim
+        if dims is not None and len(dims) not in (1, 2):
+            raise AutogradError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+        if ord is None:
+            return F.linalg_vector_norm(A, 2, dims, keepdim)
+        if dims is None:
+            if A.ndim not in (1, 2):
+                raise AutogradError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+            dims = (0,) if A.ndim == 1 else (0, 1)
+        return F.linalg_vector_norm(A, ord, dims, keepdim) if len(dims) == 1 else _matrix_norm(F, A, ord, dims, keepdim)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal(3), 3
+
+
+# -- distances --------------------------------------------------------------------------------------------------------
+
+
+def at_least(F: Any, x: Any, low: float) -> Any:
+    """max(x, low) whose gradient passes everywhere, as where torch clamps without recording it."""
+    data = buffer(x)
+    if data.size and data.min() >= low:
+        return x
+    return x + constant(F, x, np.maximum(data, data.dtype.type(low)) - data)
+
+
+@op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", namespace="", method=False, out=False,
+    alias="nn.functional.cosine_similarity")
+class cosine_similarity:
+    """sum(x1 * x2) / (|x1| |x2|) along `dim`; norms count as at least `eps`.
+
+    >>> torch.cosine_similarity(torch.tensor([[1., 0.]]), torch.tensor([[1., 1.]]))
+    tensor([0.7071])
+    """
+
+    def function(F, x1, x2, dim=1, eps=1e-8):
+        common = result_dtype([(x1._k.dtype, x1.ndim), (x2._k.dtype, x2.ndim)])
+        if common.category < FLOATING:
+            raise AutogradError(f"expected common dtype to be floating point, yet common dtype is {SCALAR_TYPE_NAMES[common.name]}")
+        shape = broadcast_shape(tuple(x1.shape), tuple(x2.shape))
+        wrap_dim(dim, len(shape))
+        a, b = [x if tuple(x.shape) == shape else F.expand(x, shape) for x in (x1, x2)]
+        a, b = [x if x._k.dtype is common else F.cast(x, common) for x in (a, b)]
+        unit_a = a / at_least(F, F.linalg_vector_norm(a, 2, dim, True), eps)
+        unit_b = b / at_least(F, F.linalg_vector_norm(b, 2, dim, True), eps)
+        return F.sum(unit_a * unit_b, dim)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.standard_normal((2, 3)), rng.standard_normal((1, 3)), 0
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 3)), 5), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 5)"
+
+
+@op("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-6, bool keepdim=False) -> Tensor", namespace="", method=False,
+    out=False, alias="nn.functional.pairwise_distance")
+class pairwise_distance:
+    """|x1 - x2 + eps| of order `p` over the last dimension.
+
+    >>> torch.pairwise_distance(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]))
+    tensor([5.0000])
+    """
+
+    def function(F, x1, x2, p=2.0, eps=1e-6, keepdim=False):
+        return F.linalg_vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3), 1.0
+
+
+@op("euclidean_distance(Tensor x1, Tensor x2) -> Tensor", namespace="_internal", method=False, out=False, node="EuclideanDistBackward0")
+class euclidean_distance:
+    """The distances of all pairs of rows (..., n, d) and (..., m, d), by one matrix product: |a|^2 + |b|^2 - 2 a b."""
+
+    def numpy(x1, x2):
+        squares = (x1 * x1).sum(-1, keepdims=True) + (x2 * x2).sum(-1, keepdims=True).swapaxes(-2, -1)
+        squares -= 2 * np.matmul(x1, x2.swapaxes(-2, -1))
+        np.maximum(squares, 0, squares)
+        return np.sqrt(squares, squares)
+    def compose(F, x1, x2):
+        squares = F.sum(x1 * x1, -1, True) + F.transpose(F.sum(x2 * x2, -1, True), -2, -1)
+        return F.sqrt(F.clamp_min(squares - 2 * F.matmul(x1, F.transpose(x2, -2, -1)), 0))
+    def vjp_x1(F, grad, x1, x2, result):
+        ratio = F.masked_fill(grad / result, result == 0, 0)
+        return F.reduce_to_shape(x1 * F.sum(ratio, -1, True) - F.matmul(ratio, x2), tuple(x1.shape))
+    def vjp_x2(F, grad, x1, x2, result):
+        ratio = F.transpose(F.masked_fill(grad / result, result == 0, 0), -2, -1)
+        return F.reduce_to_shape(x2 * F.sum(ratio, -1, True) - F.matmul(ratio, x1), tuple(x2.shape))
+    def samples(rng): yield rng.standard_normal((2, 3, 2)), rng.standard_normal((4, 2))
+
+
+@op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False)
+class cdist:
+    """The distances of order `p` of all pairs of rows: x1 (..., n, d), x2 (..., m, d), result (..., n, m).
+
+    >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
+    """
+
+    def function(F, x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+        modes = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
+        if compute_mode not in modes:
+            raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+        for name, x in (("X1", x1), ("X2", x2)):
+            if x.ndim < 2:
+                raise AutogradError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+        if x1.shape[-1] != x2.shape[-1]:
+            raise ShapeMismatchError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+        for name, x in (("X1", x1), ("X2", x2)):
+            if x.dtype.category < FLOATING:
+                raise AutogradError(f"cdist only supports floating-point dtypes, {name} got: {SCALAR_TYPE_NAMES[x.dtype.name]}")
+        if p < 0:
+            raise AutogradError("cdist only supports non-negative p values")
+        broadcast_shape(tuple(x1.shape)[:-2], tuple(x2.shape)[:-2])
+        if p == 2 and max(x1.shape[-2], x2.shape[-2]) > modes[compute_mode]:
+            return F.euclidean_distance(x1, x2)
+        a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
+        b = F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
+        return F.linalg_vector_norm(a - b, p, -1)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((4, 3))
+        yield r((2, 2, 3)), r((4, 3)), 1.0
+        yield r((2, 3)), r((4, 3)), 2.0, "use_mm_for_euclid_dist"
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 5"
+
+
+@op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="nn.functional.pdist")
+class pdist:
+    """The distances of order `p` of all pairs of different rows of a matrix, the upper triangle of `cdist(input, input)`.
+
+    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+
+    def function(F, input, p=2.0):
+        if input.ndim != 2:
+            raise AutogradError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+        if p < 0:
+            raise AutogradError("pdist only supports non-negative p values")
+        first, second = np.triu_indices(input.shape[0], 1)
+        rows = [F.index_select(input, 0, F.wrap(i.astype(np.int64))) for i in (first, second)]
+        return F.linalg_vector_norm(rows[0] - rows[1], p, -1)
+
+    def samples(rng): yield (rng.standard_normal((4, 3)),)
+
+
+@op("normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor", namespace="nn.functional", method=False, out=False)
+class normalize:
+    """input / max(|input|_p, eps) along `dim`.
+
+    >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
+
+    def function(F, input, p=2.0, dim=1, eps=1e-12, out=None):
+        if isinstance(dim, int):
+            wrap_dim(dim, input.ndim)
+        result = input / F.clamp_min(F.linalg_vector_norm(input, p, dim, True), eps)
+        return result if out is None else F.write_out(None, out, [result])
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1.0, 0

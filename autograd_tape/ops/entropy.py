@@ -1,0 +1,492 @@
+"""Losses of predicted probabilities: cross entropy, negative log likelihood, binary cross entropy, Kullback-Leibler divergence."""
+
+from __future__ import annotations
+
+import warnings
+from math import prod
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ..errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
+from ..executors.kernels import softmax as fused
+from ..executors.kernels._compile import state
+from ._losses import buffer, constant, reduced, reduction_name, size_text
+from ._record import Sample, op
+
+_exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
+_arange = np.arange
+
+
+# -- class indices as targets -----------------------------------------------------------------------------------------
+
+
+def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
+    """Raises torch's errors for `input` (C,), (N, C) or (N, C, d1, ...) and class indices `target`."""
+    if target.dtype.name not in ("int64", "uint8"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {SCALAR_TYPE_NAMES[target.dtype.name]}",
+                            remedy="convert the target with .long()")
+    a, b = tuple(input.shape), tuple(target.shape)
+    if len(a) < 1:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    classes = a[0] if len(a) == 1 else a[1]
+    if len(a) > 1 and a[0] != (b[0] if b else 1):
+        raise ValueError(f"Expected input batch_size ({a[0]}) to match target batch_size ({b[0] if b else 1}).")
+    if len(a) <= 2 and len(b) > 1:
+        raise ShapeMismatchError("0D or 1D target tensor expected, multi-target not supported")
+    if len(a) == 4:
+        if len(b) != 3:
+            raise ShapeMismatchError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(b)}")
+        if b != (a[0], *a[2:]):
+            raise ShapeMismatchError(f"size mismatch (got input: {list(a)} , target: {list(b)}")
+    elif len(a) > 2 and b != (a[0], *a[2:]):
+        raise ShapeMismatchError(f"Expected target size {[a[0], *a[2:]]}, got {list(b)}")
+    if len(a) == 1 and b not in ((), (1,)):
+        raise ShapeMismatchError(f"size mismatch (got input: {list(a)}, target: {list(b)})")
+    if weight is not None:
+        if tuple(weight.shape) != (classes,):
+            raise ShapeMismatchError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
+                                     f"of shape: {list(weight.shape)}")
+        if weight.dtype is not input.dtype:
+            raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[input.dtype.name]} but found "
+                                f"{SCALAR_TYPE_NAMES[weight.dtype.name]}")
+
+
+def _check_floating(kernel: str, input: Any) -> None:
+    if input.dtype.category < FLOATING:
+        raise MissingKernelError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
+
+
+def _checked_target(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
+    """Where `target` counts; IndexRangeError for a class that does not exist."""
+    kept = target != ignore_index
+    bad = kept & ((target < 0) | (target >= classes))
+    if bad.any():
+        raise IndexRangeError(f"Target {int(target[bad].flat[0])} is out of bounds.", expected=f"0 to {classes - 1}",
+                              found=str(int(target[bad].flat[0])), remedy="correct the target, or mark it with ignore_index")
+    return kept
+
+
+def _coefficients(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, weight: np.ndarray | None, ignore_index: int,
+                  smoothing: float) -> np.ndarray:
+    """What each log-probability is multiplied by in the sum of all losses, without the sign."""
+    axis = 0 if len(shape) == 1 else 1
+    classes = shape[axis]
+    kept = target != ignore_index
+    if len(shape) == 1:
+        target, kept = target.reshape(()), kept.reshape(())
+    q = np.zeros(shape, dtype)
+    safe = np.expand_dims(np.where(kept, target, 0), axis)
+    hit = np.asarray(kept, dtype) if weight is None else np.where(kept, weight[np.where(kept, target, 0)], 0).astype(dtype)
+    np.put_along_axis(q, safe, np.expand_dims(hit * dtype.type(1 - smoothing), axis), axis)
+    if smoothing:
+        spread = np.full(classes, smoothing / classes, dtype) if weight is None else weight * dtype.type(smoothing / classes)
+        q += np.expand_dims(kept, axis) * spread.reshape([classes if d == axis else 1 for d in range(len(shape))])
+    return q
+
+
+def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
+              reduction: str) -> tuple[Any, Any]:
+    if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
+        raise ValueError(reduction)
+    axis = 0 if input.ndim == 1 else 1
+    if input.ndim == 0 or target.ndim > max(input.ndim - 1, 1) or target.ndim == input.ndim - 1 and target.shape != input.shape[:1] + input.shape[2:] and input.ndim > 1:
+        raise ValueError("shapes do not match")
+    index = target.reshape(()) if input.ndim == 1 else target
+    kept = _checked_target(index, input.shape[axis], ignore_index)
+    safe = np.where(kept, index, 0)
+    if input.shape[axis]:
+        loss = -np.take_along_axis(input, np.expand_dims(safe, axis), axis).squeeze(axis)
+    else:
+        loss = np.zeros(index.shape, input.dtype)
+    counts = kept.astype(input.dtype) if weight is None else np.where(kept, weight[safe], input.dtype.type(0))
+    loss = np.where(kept, loss * counts, input.dtype.type(0))
+    if reduction == "none":
+        return loss.reshape(target.shape), np.ones((), input.dtype)
+    if reduction == "sum":
+        return loss.sum(), np.ones((), input.dtype)
+    total = np.asarray(counts.sum(), input.dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(loss.sum() / total, input.dtype), total
+
+
+def _spread_over_classes(F: Any, grad: Any, shape: Sequence[int]) -> Any:
+    """The cotangent of one loss per target with a dimension for the classes."""
+    if not len(grad.shape) or len(shape) == 1:
+        return F.reshape(grad, ()) if len(grad.shape) else grad
+    return F.reshape(grad, (shape[0], 1, *shape[2:]))
+
+
+@op("nll_loss_grad(Tensor grad, Index target, Tensor? weight, int[] size, int ignore_index, Tensor denominator) -> Tensor",
+    namespace="_internal", method=False, out=False)
+class nll_loss_grad:
+    """The gradient of `nll_loss`, which does not depend on its input."""
+
+    def numpy(grad, target, weight, size, ignore_index, denominator):
+        with np.errstate(all="ignore"):
+            g = np.asarray(grad / denominator)
+        q = _coefficients(size, g.dtype, target, weight, ignore_index, 0.0)
+        q *= -(g.reshape(()) if g.ndim == 0 or len(size) == 1 else g.reshape(size[0], 1, *size[2:]))
+        return q
+
+    def compose(F, grad, target, weight, size, ignore_index, denominator):
+        q = _coefficients(tuple(size), buffer(grad).dtype, buffer(target), buffer(weight), ignore_index, 0.0)
+        return constant(F, grad, -q) * _spread_over_classes(F, grad / denominator, tuple(size))
+    function = compose
+
+
+def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any) -> Any:
+    reduction = reduction_name(reduction, size_average, reduce)
+    if size_average is not None or reduce is not None:
+        return "nll_loss", (input, target, weight, None, ignore_index, None, reduction)
+    return None
+
+
+@op("nll_loss(Tensor input, Index target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
+    "str reduction='mean') -> (Tensor result, Saved denominator)", namespace="nn.functional", method=False, out=False)
+class nll_loss:
+    """The negative log likelihood of class indices `target` (N, d1, ...) under log-probabilities `input` (N, C, d1, ...).
+
+    `weight` is one factor per class; targets equal to `ignore_index` do not count.
+
+    >>> torch.nn.functional.nll_loss(torch.tensor([[-1., -2.]]), torch.tensor([1]))
+    tensor(2.)
+    """
+
+    numpy = _nll_loss
+    redirect = _nll_redirect
+    def check(input, target, weight, size_average, ignore_index, reduce, reduction):
+        _check_classes("nll_loss", input, target, weight)
+        _check_floating("nll_loss_out_frame", input)
+    def vjp_input(F, grad, target, weight, input_shape, ignore_index, denominator):
+        return F.nll_loss_grad(grad, target, weight, tuple(input_shape), ignore_index, denominator)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((3, 4)), np.array([1, 0, 3])
+        yield r(4), np.array(2)
+        yield Sample((r((3, 4)), np.array([1, -100, 3]), rng.uniform(0.5, 1, 4)), {"reduction": "none"})
+        yield Sample((r((2, 4, 3)), rng.integers(0, 4, (2, 3)), rng.uniform(0.5, 1, 4)))
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.array([0, 5])), IndexError, "Target 5 is out of bounds."
+        yield (np.ones((2, 3)), np.zeros(3, int)), ValueError, "Expected input batch_size (2) to match target batch_size (3)."
+
+
+def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
+                   reduction: str, label_smoothing: float) -> tuple[Any, Any, Any, Any, Any]:
+    if (input.ndim == 2 and target.ndim == 1 and input.size < state.fused and weight is None and reduction == "mean" and not label_smoothing
+            and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and _min(target) >= 0):
+        n = input.shape[0]
+        log_p = input - _max(input, 1, None, None, True)
+        log_p -= _log(_sum(_exp(log_p), 1, None, None, True))
+        if ignore_index < 0 or not (target == ignore_index).any():
+            return _sum(log_p[_arange(n), target]) / -input.dtype.type(n), log_p, None, None, None
+    if size_average is not None or reduce is not None or target.shape != input.shape[:1] * (input.ndim > 1) + input.shape[2:] and not (
+            input.ndim == 1 and target.size == 1):
+        raise ValueError("arguments for the general path")
+    if weight is not None and weight.shape != (input.shape[-1 if input.ndim == 1 else 1],):
+        raise ValueError("arguments for the general path")
+    return_, top, log_total, denominator = fused.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    return return_, None, top, log_total, denominator
+
+
+def _cross_entropy_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarray, log_p: np.ndarray | None, top: Any, log_total: Any,
+                            denominator: Any, weight: np.ndarray | None, ignore_index: int, smoothing: float) -> np.ndarray:
+    if log_p is None:
+        return fused.cross_entropy_backward(grad, input, target, top, log_total, denominator, weight, ignore_index, smoothing)
+    n = input.shape[0]
+    p = _exp(log_p)
+    p[_arange(n), target] -= 1
+    p *= grad / n
+    return p
+
+
+@op("cross_entropy_backward(Tensor grad, Tensor input, Index target, Tensor? log_p, Tensor? top, Tensor? log_total, Tensor? denominator, "
+    "Tensor? weight, int ignore_index, float label_smoothing) -> Tensor", namespace="_internal", method=False, out=False)
+class cross_entropy_backward:
+    """The gradient of `cross_entropy`: per row, softmax times the sum of the coefficients less the coefficients."""
+
+    numpy = _cross_entropy_backward
+    def compose(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
+        axis, shape = 0 if input.ndim == 1 else 1, tuple(input.shape)
+        q = _coefficients(shape, buffer(input).dtype, buffer(target), buffer(weight), ignore_index, label_smoothing)
+        g = grad / (denominator if denominator is not None else shape[0])
+        p = F.softmax(input, axis) * constant(F, grad, q.sum(axis, keepdims=True)) - constant(F, grad, q)
+        return p * _spread_over_classes(F, g, shape)
+    function = compose
+
+
+def _cross_entropy_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any,
+                            label_smoothing: Any) -> Any:
+    name = reduction_name(reduction, size_average, reduce)
+    dtype = getattr(target, "dtype", None)
+    if tuple(input.shape) == tuple(target.shape) and input.shape:
+        return "cross_entropy_of_probabilities", (input, target, weight, ignore_index, name, label_smoothing)
+    if size_average is not None or reduce is not None:
+        return "cross_entropy", (input, target, weight, None, ignore_index, None, name, label_smoothing)
+    return None
+
+
+@op("cross_entropy(Tensor input, Index target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
+    "str reduction='mean', float label_smoothing=0.0) -> (Tensor result, Saved log_p, Saved top, Saved log_total, Saved denominator)",
+    namespace="nn.functional", method=False, out=False, node="NllLossBackward0")
+class cross_entropy:
+    """The cross entropy of logits `input` (N, C, d1, ...) and `target`, class indices (N, d1, ...) or probabilities like `input`.
+
+    >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
+    tensor(0.6931)
+    """
+
+    numpy = _cross_entropy
+    redirect = _cross_entropy_redirect
+    def check(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        if not 0 <= label_smoothing <= 1:
+            raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        _check_floating("log_softmax_lastdim_kernel_impl", input)
+        if input.ndim == 0:
+            raise ValueError("Expected 1 or more dimensions (got 0)")
+        _check_classes("cross_entropy", input, target, weight)
+    def vjp_input(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
+        return F.cross_entropy_backward(grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((3, 4)), np.array([1, 0, 3])
+        yield r(4), np.array(2)
+        yield Sample((r((3, 4)), np.array([1, -100, 3]), rng.uniform(0.5, 1, 4)), {"label_smoothing": 0.1})
+        yield Sample((r((2, 4, 3)), rng.integers(0, 4, (2, 3))), {"reduction": "none"})
+        yield Sample((r((2, 3)), rng.uniform(0.1, 0.5, (2, 3)), rng.uniform(0.5, 1, 3)), {"label_smoothing": 0.2})
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.array([0, 5])), IndexError, "Target 5 is out of bounds."
+        yield (np.ones((2, 3)), np.zeros(3, int)), ValueError, "Expected input batch_size (2) to match target batch_size (3)."
+        yield (np.ones((2, 3)), np.zeros((2, 1), int)), RuntimeError, "0D or 1D target tensor expected, multi-target not supported"
+        yield (np.ones((2, 3)), np.zeros(2, int), np.ones(4)), RuntimeError, (
+            "weight tensor should be defined either for all 3 classes or no classes but got weight tensor of shape: [4]")
+
+
+@op("cross_entropy_of_probabilities(Tensor input, Tensor target, Tensor? weight, int ignore_index, str reduction, float label_smoothing) "
+    "-> Tensor", namespace="_internal", method=False, out=False)
+class cross_entropy_of_probabilities:
+    """Cross entropy where `target` gives the probability of each class."""
+
+    def function(F, input, target, weight, ignore_index, reduction, label_smoothing):
+        if not target.dtype.is_floating_point:
+            raise AutogradError("Expected floating point type for target with class probabilities, got "
+                                f"{SCALAR_TYPE_NAMES[target.dtype.name]}")
+        if ignore_index >= 0:
+            raise AutogradError("ignore_index is not supported for floating point target")
+        if not 0 <= label_smoothing <= 1:
+            raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        shape = tuple(input.shape)
+        axis = 0 if len(shape) == 1 else 1
+        classes = shape[axis]
+        if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
+            raise ShapeMismatchError(f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+                                     f"weight tensor of shape: {list(weight.shape)}")
+        if label_smoothing > 0:
+            target = target * (1 - label_smoothing) + label_smoothing / classes
+        terms = F.log_softmax(input, axis) * target
+        if weight is not None:
+            terms = terms * F.reshape(weight, (1,) * axis + (classes,) + (1,) * (len(shape) - axis - 1))
+        if reduction == "none":
+            return -F.sum(terms, axis)
+        total = -F.sum(terms)
+        return total / (prod(shape) / classes) if reduction == "mean" else total
+
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.5, (2, 3)), None, -100, "mean", 0.0
+
+
+# -- two classes ------------------------------------------------------------------------------------------------------
+
+
+@op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, broadcasts=True,
+    node="BinaryCrossEntropyBackward0")
+class bce:
+    """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100."""
+
+    def numpy(input, target):
+        if input.size and not (input.min() >= 0 and input.max() <= 1):
+            raise AutogradError("all elements of input should be between 0 and 1", remedy="apply sigmoid, or use the loss with logits")
+        with np.errstate(divide="ignore"):
+            return (target - 1) * np.maximum(np.log1p(-input), -100) - target * np.maximum(np.log(input), -100)
+    def compose(F, input, target):
+        return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
+    def vjp_input(F, grad, input, target): return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12)
+    def vjp_target(F, grad, input): return grad * (F.clamp_min(F.log1p(-input), -100.0) - F.clamp_min(F.log(input), -100.0))
+    def samples(rng): yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
+    def errors(rng): yield (np.array([2.0]), np.array([1.0])), RuntimeError, "all elements of input should be between 0 and 1"
+
+
+@op("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class binary_cross_entropy:
+    """-(target * log(input) + (1 - target) * log(1 - input)) for probabilities `input`.
+
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.]))
+    tensor(0.6931)
+    """
+
+    def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if tuple(input.shape) != tuple(target.shape):
+            raise ValueError(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}) is "
+                             "deprecated. Please ensure they have the same size.")
+        _check_floating("binary_cross_entropy", input)
+        if target.dtype is not input.dtype:
+            names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (target, input)]
+            raise AutogradError(f"Found dtype {names[0]} but expected {names[1]}")
+        loss = F.bce(input, target)
+        if weight is not None:
+            shape = tuple(loss.shape)
+            loss = loss * weight
+            if tuple(loss.shape) != shape:
+                raise ShapeMismatchError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(loss.shape)}")
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
+        yield Sample((rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.5, 1, 3)), {"reduction": "none"})
+
+
+@op("bce_with_logits(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
+    result="same", broadcasts=True, node="BinaryCrossEntropyWithLogitsBackward0")
+class bce_with_logits:
+    """log(1 + exp(input)) - target * input, computed without overflow."""
+
+    def numpy(input, target):
+        loss = np.maximum(input, 0) - input * target
+        loss += np.log1p(np.exp(-np.abs(input)))
+        return loss
+    def compose(F, input, target): return F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input)))
+    def vjp_input(F, grad, input, target): return grad * (F.sigmoid(input) - target)
+    def vjp_target(F, grad, input): return -(grad * input)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3))
+
+
+@op("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean', Tensor? pos_weight=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class binary_cross_entropy_with_logits:
+    """Binary cross entropy of sigmoid(input); `pos_weight` multiplies the loss of positive targets.
+
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.]), torch.tensor([1.]))
+    tensor(0.6931)
+    """
+
+    def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if tuple(input.shape) != tuple(target.shape):
+            raise ValueError(f"Target size ({size_text(target)}) must be the same as input size ({size_text(input)})")
+        if target.dtype.category < FLOATING:
+            names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, target)]
+            raise AutogradError(f"result type {names[0]} can't be cast to the desired output type {names[1]}", remedy="use a float target")
+        if pos_weight is None:
+            loss = F.bce_with_logits(input, target)
+        else:
+            log_weight = (pos_weight - 1) * target + 1
+            loss = (1 - target) * input - log_weight * F.logsigmoid(input)
+        if weight is not None:
+            loss = loss * weight
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), rng.uniform(0, 1, (2, 3))
+        yield Sample((r((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0.5, 1, 3)), {"pos_weight": rng.uniform(0.5, 2, 3), "reduction": "sum"})
+
+
+# -- distributions ----------------------------------------------------------------------------------------------------
+
+
+@op("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class kl_div:
+    """target * (log(target) - input): the divergence of `target` from the distribution with log-probabilities `input`.
+
+    >>> torch.nn.functional.kl_div(torch.tensor([-1.]), torch.tensor([1.]), reduction="sum")
+    tensor(1.)
+    """
+
+    def function(F, input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+        if reduction == "batchmean" and size_average is None and reduce is None:
+            kept = "sum"
+        else:
+            if reduction == "mean" and size_average is None and reduce is None:
+                warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+                              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                              "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=4)
+            kept = reduction_name(reduction, size_average, reduce)
+        if log_target:
+            loss = F.exp(target) * (target - input)
+        else:
+            loss = F.xlogy(target, target) - target * input
+        loss = reduced(F, loss, kept)
+        return loss / input.shape[0] if reduction == "batchmean" and input.ndim else loss
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield Sample((r((2, 3)), rng.uniform(0.1, 0.9, (2, 3))), {"reduction": "batchmean"})
+        yield Sample((r((2, 3)), r((2, 3))), {"log_target": True, "reduction": "sum"})
+
+
+@op("poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-8, "
+    "bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class poisson_nll_loss:
+    """The negative log likelihood of counts `target` under Poisson distributions of rate exp(input), or `input`.
+
+    >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.]), torch.tensor([2.]))
+    tensor(1.)
+    """
+
+    def function(F, input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        loss = F.exp(input) - target * input if log_input else input - target * F.log(input + eps)
+        if full:
+            stirling = target * F.log(target) - target + 0.5 * F.log(target * (2 * np.pi))
+            loss = loss + F.masked_fill(stirling, target <= 1, 0)
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.uniform(2, 5, (2, 3))
+        yield Sample((rng.uniform(0.5, 2, (2, 3)), rng.uniform(2, 5, (2, 3))), {"log_input": False, "full": True})
+
+
+@op("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-6, str reduction='mean') -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class gaussian_nll_loss:
+    """The negative log likelihood of `target` under normal distributions of mean `input` and variance `var`.
+
+    >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([1.]))
+    tensor(2.)
+    """
+
+    def function(F, input, target, var, full=False, eps=1e-6, reduction="mean"):
+        if isinstance(var, float):
+            if var < 0:
+                raise ValueError("var has negative entry/entries")
+            var = F.full_like(input, var)
+        elif bool(F.any(var < 0)):
+            raise ValueError("var has negative entry/entries")
+        a, b = tuple(input.shape), tuple(var.shape)
+        if a != b:
+            if a[:-1] == b:
+                var = F.reshape(var, (*b, 1))
+            elif not (len(a) == len(b) and sum(x != y for x, y in zip(a, b)) == 1 and any(x != y and y == 1 for x, y in zip(a, b))):
+                raise ValueError("var is of incorrect size")
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(reduction + " is not valid")
+        # The bound keeps the value from exploding but lets the gradient through, as in torch.
+        low = F.wrap(np.maximum(var._data, var._data.dtype.type(eps)) - var._data)
+        var = var + low
+        difference = input - target
+        loss = 0.5 * (F.log(var) + difference * difference / var)
+        if full:
+            loss = loss + 0.5 * float(np.log(2 * np.pi))
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((2, 3)), rng.uniform(0.5, 2, (2, 3))
+        yield Sample((r((2, 3)), r((2, 3)), rng.uniform(0.5, 2, 2)), {"full": True, "reduction": "sum"})

@@ -1,0 +1,640 @@
+"""Pooling: maxima, means and powers of windows, and of evenly spread cells (adaptive).
+
+Means are linear, so each pooling and its transpose are each other's gradients; so are picking maxima by their indices and
+adding at these indices.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from ..executors.kernels import pooling as fused
+from ._record import Sample, op
+
+Ints = Sequence[int]
+
+
+# -- maxima -----------------------------------------------------------------------------------------------------------
+
+
+def _taps(n: int, out: int, offset: int, stride: int, padding: int) -> tuple[slice, slice]:
+    """The outputs whose window has its position `offset` inside an axis of length `n`, and the inputs they see there."""
+    shift = offset - padding
+    low = min(out, max(0, -(shift // stride)))
+    high = max(low, min(out, -((shift - n) // stride)))
+    first = low * stride + shift
+    return slice(low, high), slice(first, first + (high - low - 1) * stride + 1, stride) if high > low else slice(0, 0)
+
+
+def _output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[int, ...]:
+    return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
+
+
+def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
+    n = len(kernel)
+    if n == 1:
+        return fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
+    if n == 2:
+        return fused.max_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+    lead, size = input.shape[:-n], input.shape[-n:]
+    out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
+    y = np.full((*lead, *out), -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min, input.dtype)
+    index = np.zeros(y.shape, np.int64)
+    positions = np.arange(prod(size)).reshape(size)
+    untouched = np.ones(y.shape, bool)
+    for offset in product(*[range(k) for k in kernel]):
+        taps = [_taps(m, o, i * d, s, p) for m, o, i, d, s, p in zip(size, out, offset, dilation, stride, padding)]
+        where, source = (..., *[t[0] for t in taps]), tuple([t[1] for t in taps])
+        values, best = input[(..., *source)], y[where]
+        better = (values > best) | (values != values) | untouched[where]
+        np.copyto(best, values, where=better)
+        np.copyto(index[where], positions[source], where=better)
+        untouched[where] = False
+    return y, index
+
+
+@op("max_pool_nd(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, "
+    "Index indices)", namespace="_internal", method=False, out=False, node="MaxPool2DWithIndicesBackward0")
+class max_pool_nd:
+    """The maxima of windows over the last dimensions, and where they are: flat indices within these dimensions."""
+
+    numpy = _max_pool
+    def shape(input, kernel_size, stride, padding, dilation, ceil_mode):
+        n = len(kernel_size)
+        out = (*input[:-n], *_output_size(input[-n:], kernel_size, stride, padding, dilation, ceil_mode))
+        return out, out
+    def vjp_input(F, grad, indices, input_shape, kernel_size):
+        return F.spread_picked(grad, indices, tuple(input_shape), len(kernel_size))
+
+    def samples(rng):
+        yield rng.permutation(24).reshape(2, 12) * 0.1, (3,), (2,), (1,), (1,), False
+        yield rng.permutation(60).reshape(1, 2, 5, 6) * 0.1, (2, 3), (2, 1), (1, 1), (1, 2), True
+        yield rng.permutation(64).reshape(1, 4, 4, 4) * 0.1, (2, 2, 2), (1, 2, 1), (0, 1, 0), (1, 1, 2), False
+
+
+@op("spread_picked(Tensor grad, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class spread_picked:
+    """Zeros of shape `size` with `grad` added at flat indices into its last `n` dimensions."""
+
+    def numpy(grad, indices, size, n):
+        size = tuple(size)
+        flat = (*size[:len(size) - n], 1, prod(size[len(size) - n:]))
+        return fused.max_pool2d_backward(grad, indices, flat).reshape(size)
+    def vjp_grad(F, grad, indices, n): return F.picked(grad, indices, n)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
+
+
+@op("picked(Tensor input, Index indices, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class picked:
+    """Elements of `input` at flat indices into its last `n` dimensions."""
+
+    def numpy(input, indices, n):
+        lead = input.shape[:input.ndim - n]
+        flat = np.take_along_axis(input.reshape(*lead, -1), indices.reshape(*lead, -1), -1)
+        return flat.reshape(indices.shape)
+    def vjp_input(F, grad, indices, input_shape, n): return F.spread_picked(grad, indices, tuple(input_shape), n)
+    def samples(rng): yield rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
+
+
+@op("max_unpool_nd(Tensor input, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class max_unpool_nd:
+    """Zeros of shape `size` with `input` put at flat indices into its last `n` dimensions."""
+
+    def numpy(input, indices, size, n):
+        lead = tuple(size)[:len(size) - n]
+        y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
+        np.put_along_axis(y, indices.reshape(*lead, -1), input.reshape(*lead, -1), -1)
+        return y.reshape(tuple(size))
+    def vjp_input(F, grad, indices, n): return F.picked(grad, indices, n)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 1], [1, 2, 3]]), (2, 5), 1
+
+
+# -- means ------------------------------------------------------------------------------------------------------------
+
+
+def _lengths(n: int, out: int, k: int, s: int, p: int, include: bool) -> np.ndarray:
+    """How many elements each window along one axis counts."""
+    begin = np.arange(out) * s - p
+    end = np.minimum(begin + k, n + p)
+    return end - begin if include else np.minimum(end, n) - np.maximum(begin, 0)
+
+
+def _divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include: bool, divisor: int | None) -> np.ndarray:
+    if divisor:
+        return np.full(tuple(out), divisor)
+    total = np.ones((), int)
+    for n, m, k, s, p in zip(size, out, kernel, stride, padding):
+        total = total[..., None] * _lengths(n, m, k, s, p, include)
+    return total
+
+
+def _axis_windows(x: np.ndarray, axis: int, size: int, k: int, s: int, p: int, transpose: bool) -> np.ndarray:
+    """Sums of windows along one axis (`size`: how many), or their transpose (`size`: the length of the axis)."""
+    x = np.moveaxis(x, axis, -1)
+    y = np.zeros((*x.shape[:-1], size), x.dtype)
+    n, out = (size, x.shape[-1]) if transpose else (x.shape[-1], size)
+    for offset in range(k):
+        where, source = _taps(n, out, offset, s, p)
+        if transpose:
+            y[..., source] += x[..., where]
+        else:
+            y[..., where] += x[..., source]
+    return np.moveaxis(y, -1, axis)
+
+
+def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool, divisor: int | None) -> np.ndarray:
+    n = len(kernel)
+    if n == 1 and not divisor:
+        return fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include)
+    if n == 2:
+        return fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor)
+    size = input.shape[-n:]
+    out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
+    y = input
+    for i in range(n):
+        y = _axis_windows(y, i - n, out[i], kernel[i], stride[i], padding[i], False)
+    return np.ascontiguousarray(y / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype))
+
+
+def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
+                   divisor: int | None) -> np.ndarray:
+    n, size = len(kernel), tuple(size)
+    if n == 2:
+        return fused.avg_pool2d_backward(grad, size, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
+    y = grad / _divisors(size[-n:], grad.shape[-n:], kernel, stride, padding, include, divisor).astype(grad.dtype)
+    for i in range(n):
+        y = _axis_windows(y, i - n, size[i - n], kernel[i], stride[i], padding[i], True)
+    return np.ascontiguousarray(y)
+
+
+_AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+
+
+@op(f"avg_pool_nd(Tensor input, {_AVG}) -> Tensor", namespace="_internal", method=False, out=False, node="AvgPool2DBackward0")
+class avg_pool_nd:
+    """The means of windows over the last dimensions."""
+
+    numpy = _avg_pool
+    def vjp_input(F, grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+        return F.avg_pool_nd_grad(grad, tuple(input_shape), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 7)), (3,), (2,), (1,), True, False, None
+        yield rng.standard_normal((1, 2, 5, 6)), (2, 3), (2, 2), (1, 1), True, True, None
+        yield rng.standard_normal((1, 4, 4, 4)), (2, 2, 2), (1, 2, 1), (0, 1, 0), False, True, 3
+
+
+@op(f"avg_pool_nd_grad(Tensor grad, int[] size, {_AVG}) -> Tensor", namespace="_internal", method=False, out=False)
+class avg_pool_nd_grad:
+    """The transpose of `avg_pool_nd`: each window's share spread over it."""
+
+    numpy = _avg_pool_grad
+    def vjp_grad(F, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+        return F.avg_pool_nd(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    def samples(rng): yield rng.standard_normal((2, 4)), (2, 7), (3,), (2,), (1,), True, False, None
+
+
+def _cells(n: int, m: int) -> list[slice]:
+    return [slice(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+
+
+def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
+    n = len(size)
+    if n == 2:
+        return fused.adaptive_avg_pool2d(input, tuple(size))
+    if n == 1:
+        return fused.adaptive_avg_pool2d(input[..., None, :], (1, size[0]))[..., 0, :]
+    y = input
+    for i, m in enumerate(size):
+        y = np.moveaxis(y, i - n, -1)
+        means = [y[..., cell].mean(-1) for cell in _cells(y.shape[-1], m)]
+        y = np.moveaxis(np.stack(means, -1) if means else np.empty((*y.shape[:-1], 0), y.dtype), -1, i - n)
+    return np.ascontiguousarray(y)
+
+
+def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
+    size = tuple(size)
+    if n == 2:
+        return fused.adaptive_avg_pool2d_backward(grad, size)
+    y = grad
+    for i in range(n):
+        y = np.moveaxis(y, i - n, -1)
+        spread = np.zeros((*y.shape[:-1], size[i - n]), y.dtype)
+        for j, cell in enumerate(_cells(size[i - n], y.shape[-1])):
+            spread[..., cell] += y[..., j:j + 1] / y.dtype.type(cell.stop - cell.start)
+        y = np.moveaxis(spread, -1, i - n)
+    return np.ascontiguousarray(y)
+
+
+@op("adaptive_avg_pool_nd(Tensor input, int[] size) -> Tensor", namespace="_internal", method=False, out=False,
+    node="AdaptiveAvgPool2DBackward0")
+class adaptive_avg_pool_nd:
+    """The means of `size` evenly spread cells of the last dimensions."""
+
+    numpy = _adaptive_avg
+    def shape(input, size): return (*input[:len(input) - len(size)], *size)
+    def vjp_input(F, grad, input_shape, size): return F.adaptive_avg_pool_nd_grad(grad, tuple(input_shape), len(size))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 7)), (3,)
+        yield rng.standard_normal((2, 5, 6)), (2, 4)
+        yield rng.standard_normal((2, 3, 4, 5)), (2, 2, 3)
+
+
+@op("adaptive_avg_pool_nd_grad(Tensor grad, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class adaptive_avg_pool_nd_grad:
+    """The transpose of `adaptive_avg_pool_nd` for an input of shape `size`."""
+
+    numpy = _adaptive_avg_grad
+    def shape(grad, size, n): return tuple(size)
+    def vjp_grad(F, grad, grad_shape, n): return F.adaptive_avg_pool_nd(grad, tuple(grad_shape)[len(grad_shape) - n:])
+    def samples(rng): yield rng.standard_normal((2, 3)), (2, 7), 1
+
+
+def _adaptive_max(input: np.ndarray, size: Ints) -> tuple[np.ndarray, np.ndarray]:
+    n = len(size)
+    if n == 2:
+        return fused.adaptive_max_pool2d(input, tuple(size))
+    lead, whole = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
+    y, index = np.empty((*lead, *size), input.dtype), np.empty((*lead, *size), np.int64)
+    positions = np.arange(prod(whole)).reshape(whole)
+    for where in product(*[list(enumerate(_cells(m, k))) for m, k in zip(whole, size)]):
+        at, cell = (..., *[i for i, _ in where]), tuple([c for _, c in where])
+        flat = input[(..., *cell)].reshape(*lead, -1)
+        best = flat.argmax(-1)
+        y[at] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+        index[at] = positions[cell].reshape(-1)[best]
+    return y, index
+
+
+@op("adaptive_max_pool_nd(Tensor input, int[] size) -> (Tensor values, Index indices)", namespace="_internal", method=False, out=False,
+    node="AdaptiveMaxPool2DBackward0")
+class adaptive_max_pool_nd:
+    """The maxima of `size` evenly spread cells of the last dimensions, and their flat indices."""
+
+    numpy = _adaptive_max
+    def shape(input, size): return ((*input[:len(input) - len(size)], *size),) * 2
+    def vjp_input(F, grad, indices, input_shape, size): return F.spread_picked(grad, indices, tuple(input_shape), len(size))
+
+    def samples(rng):
+        yield rng.permutation(14).reshape(2, 7) * 0.1, (3,)
+        yield rng.permutation(60).reshape(2, 5, 6) * 0.1, (2, 4)
+
+
+# -- pooling as torch spells it ---------------------------------------------------------------------------------------
+
+_WORDS = {1: "an int", 2: "two ints", 3: "three ints"}
+
+
+def _sizes(value: Any, n: int, function: str, name: str) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,) * n
+    value = tuple([int(v) for v in value])
+    if len(value) == 1:
+        return value * n
+    if len(value) != n:
+        kind = {2: "a tuple of two ints", 3: "a tuple of three ints"}.get(n, "one int")
+        if n == 1:
+            raise AutogradError(f"{function}() argument '{name}' should contain one int (got {len(value)})")
+        raise AutogradError(f"{function}: {name} must either be a single int, or {kind}")
+    return value
+
+
+def _stride(value: Any, kernel: tuple[int, ...], n: int, function: str) -> tuple[int, ...]:
+    return kernel if value is None or isinstance(value, (tuple, list)) and not len(value) else _sizes(value, n, function, "stride")
+
+
+def _check_rank(input: Any, n: int, function: str) -> None:
+    if input.ndim in (n + 1, n + 2):
+        return
+    if n == 1:
+        if function == "max_pool1d":
+            raise ShapeMismatchError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                                     f"{list(input.shape)}")
+        raise ShapeMismatchError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
+                                 f"arguments for {function})")
+    if n == 2 and function == "avg_pool2d" and input.ndim < 3:
+        from ..errors import IndexRangeError
+
+        raise IndexRangeError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got -3)")
+    raise ShapeMismatchError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+
+
+def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+                  dilation: tuple[int, ...], ceil_mode: bool) -> None:
+    size = tuple(input.shape)[input.ndim - n:]
+    if function == "max_pool1d":
+        for value, what, low in ((kernel[0], "kernel_size", 1), (stride[0], "stride", 1), (padding[0], "padding", 0), (dilation[0], "dilation", 1)):
+            if value < low:
+                raise AutogradError(f"max_pool1d() {what} must be {'greater than zero' if low else 'non-negative'}, but got {value}")
+        if 2 * padding[0] > kernel[0]:
+            raise AutogradError(f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} and "
+                                f"kernel_size={kernel[0]}")
+    if min(stride) < 1:
+        raise AutogradError("stride should not be zero")
+    if min(kernel) < 1:
+        raise AutogradError("kernel size should be greater than zero, but got " + " ".join(
+            [f"k{a}: {k}" for a, k in zip("THW"[3 - n:], kernel)]))
+    if min(dilation) < 1:
+        raise AutogradError("dilation should be greater than zero, but got " + " ".join(
+            [f"dilation{a}: {d}" for a, d in zip("THW"[3 - n:], dilation)]))
+    for k, p, d in zip(kernel, padding, dilation):
+        if p < 0:
+            raise AutogradError(f"pad must be non-negative, but got pad: {p}")
+        if 2 * p > d * (k - 1) + 1:
+            raise AutogradError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+    out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
+    if min(out) < 1:
+        if function == "max_pool1d":
+            raise ShapeMismatchError(f"max_pool1d() Invalid computed output size: {out[0]}")
+        channels = input.shape[input.ndim - n - 1]
+        lead = (1,) if n == 1 else ()
+        shown = ["x".join(map(str, (channels, *lead, *s))) for s in (size, out)]
+        raise ShapeMismatchError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
+
+
+def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    name = f"max_pool{n}d"
+    kernel = _sizes(kernel_size, n, name, "kernel_size")
+    stride = _stride(stride, kernel, n, name)
+    padding, dilation = _sizes(padding, n, name, "padding"), _sizes(dilation, n, name, "dilation")
+    _check_rank(input, n, name)
+    _check_window(input, n, name, kernel, stride, padding, dilation, ceil_mode)
+    if n == 1 and input.dtype.category < FLOATING:
+        raise MissingKernelError(f"\"max_pool1d_impl\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
+    return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
+
+
+def _pooled_avg(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+                divisor_override: int | None) -> Any:
+    name = f"avg_pool{n}d"
+    kernel = _sizes(kernel_size, n, name, "kernel_size")
+    stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
+    _check_rank(input, n, name)
+    if divisor_override == 0:
+        raise AutogradError("divisor must be not zero")
+    _check_window(input, n, name, kernel, stride, padding, (1,) * n, ceil_mode)
+    return F.avg_pool_nd(input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+_MAX = "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False"
+
+
+def _permuted(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Samples without ties, where a maximum would have no gradient."""
+    return rng.permutation(prod(shape)).reshape(shape) * 0.1
+
+
+def _max_record(n: int, sample: tuple[int, ...]) -> None:
+    """`max_pool{n}d`, with its two-output and its nn.functional forms."""
+    letters = ["L", "H, W", "D, H, W"][n - 1]
+    example = "torch.arange(4.).reshape(" + ", ".join(["1"] * (n + 1)) + ", 4), (" + "1, " * (n - 1) + "2" + ("," if n == 1 else "") + ")"
+    shown = "tensor(" + "[" * (n + 2) + "1., 3." + "]" * (n + 2) + ")"
+
+    def doc(text: str, call: str) -> str:
+        return f"{text}\n\n>>> {call}({example})\n{shown}"
+
+    def values(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+        return _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+    def both(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return (result[0], result[1]) if return_indices else result[0]
+
+    def always(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return result[0], result[1]
+
+    def samples(rng):
+        yield _permuted(rng, *sample), 2
+        yield Sample((_permuted(rng, *sample), 3), {"stride": 2, "padding": 1, "ceil_mode": True})
+
+    def errors(rng):
+        yield (np.ones(4 if n == 1 else (2,) * n), 2), RuntimeError, (
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:[4]" if n == 1 else
+            f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+
+    text = f"The maxima of windows of (N, C, {letters}); NaN wins."
+    op(f"max_pool{n}d{_MAX}) -> Tensor", method=False, out=False)(
+        type(f"max_pool{n}d", (), {"__doc__": doc(text, f"torch.max_pool{n}d"), "__module__": __name__, "function": values,
+                                   "samples": samples, "errors": errors}))
+    op(f"nn_functional_max_pool{n}d{_MAX}, bool return_indices=False) -> Tensor", namespace="_internal", alias=f"nn.functional.max_pool{n}d",
+       method=False, out=False)(
+        type(f"nn_functional_max_pool{n}d", (), {
+            "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
+            "__module__": __name__, "function": both, "samples": samples}))
+    op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
+       alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
+        type(f"max_pool{n}d_with_indices", (), {
+            "__doc__": doc(f"The maxima of windows of (N, C, {letters}) and their flat indices within the last dimensions.",
+                           f"torch.nn.functional.max_pool{n}d_with_indices").replace(shown, f"({shown}, tensor({'[' * (n + 2)}1, 3{']' * (n + 2)}))"),
+            "__module__": __name__, "function": always, "samples": samples}))
+
+
+for _n, _sample in ((1, (2, 2, 7)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 4, 5))):
+    _max_record(_n, _sample)
+
+
+@op("avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> "
+    "Tensor", method=False, out=False, alias="nn.functional.avg_pool1d")
+class avg_pool1d:
+    """The means of windows of (N, C, L).
+
+    >>> torch.nn.functional.avg_pool1d(torch.arange(4.).reshape(1, 1, 4), 2)
+    tensor([[[0.5000, 2.5000]]])
+    """
+
+    def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        return _pooled_avg(F, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 2, 7)), 2
+        yield rng.standard_normal((2, 7)), 3, 2, 1, True, False
+
+
+_AVG_ARGS = ("(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, "
+             "int? divisor_override=None) -> Tensor")
+
+
+@op("avg_pool2d" + _AVG_ARGS, namespace="nn.functional", method=False, out=False)
+class avg_pool2d:
+    """The means of windows of (N, C, H, W).
+
+    >>> torch.nn.functional.avg_pool2d(torch.arange(4.).reshape(1, 1, 2, 2), 2)
+    tensor([[[[1.5000]]]])
+    """
+
+    def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        return _pooled_avg(F, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def samples(rng):
+        yield rng.standard_normal((1, 2, 5, 6)), 2
+        yield rng.standard_normal((2, 5, 6)), 3, 2, 1, True, False
+        yield rng.standard_normal((2, 5, 6)), 3, 2, 1, False, True, 5
+
+    def errors(rng):
+        yield (np.ones((1, 1, 2, 2)), 3), RuntimeError, "Given input size: (1x2x2). Calculated output size: (1x0x0). Output size is too small"
+
+
+@op("avg_pool3d" + _AVG_ARGS, namespace="nn.functional", method=False, out=False)
+class avg_pool3d:
+    """The means of windows of (N, C, D, H, W).
+
+    >>> torch.nn.functional.avg_pool3d(torch.ones(1, 1, 2, 2, 2), 2)
+    tensor([[[[[1.]]]]])
+    """
+
+    def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        return _pooled_avg(F, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def samples(rng):
+        yield rng.standard_normal((1, 2, 3, 4, 5)), 2
+        yield rng.standard_normal((1, 3, 4, 5)), 2, 1, 1, True, False
+
+
+def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple[int, ...]:
+    if n == 1 or not isinstance(output_size, (tuple, list)):
+        value = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+        if n == 1 and len(value) != 1:
+            raise AutogradError(f"{function}() argument 'output_size' should contain one int (got {len(value)})")
+        output_size = tuple(value) * n
+    if len(output_size) != n:
+        raise AutogradError(f"{function}: output_size must be {n}")
+    if n == 1:
+        _check_rank(input, 1, function)
+    elif input.ndim not in (n + 1, n + 2):
+        colon = ":" if "max" in function else ""
+        raise ShapeMismatchError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
+    size = tuple([have if want is None else int(want) for have, want in zip(tuple(input.shape)[input.ndim - n:], output_size)])
+    if min(size) < 0:
+        shown = (1, *size) if n == 1 else size
+        raise AutogradError(f"{function.replace('1d', '2d')}: elements of output_size must be greater than or equal to 0 but received "
+                            f"{{{', '.join(map(str, shown))}}}")
+    return size
+
+
+def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
+    """`adaptive_avg_pool{n}d` and `adaptive_max_pool{n}d`."""
+    letters = ["L", "H, W", "D, H, W"][n - 1]
+    example = "torch.arange(4.).reshape(" + ", ".join(["1"] * (n + 1)) + ", 4), " + ("2" if n == 1 else "(" + "1, " * (n - 1) + "2)")
+    opened, closed = "tensor(" + "[" * (n + 2), "]" * (n + 2) + ")"
+    avg, largest = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
+
+    def mean(F, input, output_size):
+        return F.adaptive_avg_pool_nd(input, _adaptive_size(input, output_size, n, avg))
+
+    def maximum(F, input, output_size, return_indices=False):
+        result = F.adaptive_max_pool_nd(input, _adaptive_size(input, output_size, n, largest))
+        return (result[0], result[1]) if return_indices else result[0]
+
+    def both(F, input, output_size):
+        result = F.adaptive_max_pool_nd(input, _adaptive_size(input, output_size, n, largest))
+        return result[0], result[1]
+
+    def samples(rng):
+        yield _permuted(rng, *sample), size
+        yield _permuted(rng, *sample), 2 if n == 1 else (None, *size[1:])
+
+    where = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
+    op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
+        type(avg, (), {"__module__": __name__, "function": mean, "samples": samples,
+                       "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"
+                                  f"{opened}0.5000, 2.5000{closed}"}))
+    op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False, out=False)(
+        type(largest, (), {"__module__": __name__, "function": maximum, "samples": samples,
+                           "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
+                                      f"({example})\n{opened}1., 3.{closed}"}))
+    op(f"{largest}_with_indices(Tensor input, int[] output_size) -> (Tensor values, Index indices)", namespace="_internal", method=False,
+       out=False, alias=f"nn.functional.{largest}_with_indices" if n > 1 else (f"nn.functional.{largest}_with_indices", "_adaptive_max_pool1d"))(
+        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "samples": samples,
+                                             "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}) and their flat indices."}))
+
+
+for _n, _sample, _size in ((1, (2, 2, 7), 3), (2, (1, 2, 5, 6), (2, 4)), (3, (1, 1, 3, 4, 5), (2, 2, 3))):
+    _adaptive_records(_n, _sample, _size)
+
+
+# -- powers, and back from maxima -------------------------------------------------------------------------------------
+
+
+def _lp_pool(F: Any, n: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+    kernel = _sizes(kernel_size, n, f"lp_pool{n}d", "kernel_size")
+    x = F.pow(input, norm_type)
+    mean = _pooled_avg(F, n, x, kernel, stride, 0, ceil_mode, True, None)
+    return F.pow(F.sign(mean) * F.relu(F.abs(mean)) * prod(kernel), 1.0 / norm_type)
+
+
+def _lp_record(n: int, sample: tuple[int, ...]) -> None:
+    def function(F, input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        return _lp_pool(F, n, input, norm_type, kernel_size, stride, ceil_mode)
+
+    def samples(rng): yield rng.uniform(0.5, 2, sample), 2.0, 2
+
+    shape = ", ".join(["1"] * (n + 1))
+    op(f"lp_pool{n}d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
+       namespace="nn.functional", method=False, out=False)(
+        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__":
+             f"The sums of powers of windows, and the root of that: (sum x^p)^(1/p).\n\n>>> torch.nn.functional.lp_pool{n}d("
+             f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, ({'1, ' * (n - 1)}2{',' if n == 1 else ''}))\n"
+             f"tensor({'[' * (n + 2)}5.{']' * (n + 2)})"}))
+
+
+for _n, _sample in ((1, (2, 2, 6)), (2, (1, 2, 4, 5)), (3, (1, 1, 4, 4, 4))):
+    _lp_record(_n, _sample)
+
+
+def _unpool(F: Any, n: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
+    name = f"max_unpool{n}d"
+    kernel = _sizes(kernel_size, n, name, "kernel_size")
+    stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
+    shape = tuple(input.shape)
+    lead, spatial = shape[:len(shape) - n], shape[len(shape) - n:]
+    usual = tuple([(m - 1) * s - 2 * p + k for m, k, s, p in zip(spatial, kernel, stride, padding)])
+    if output_size is None:
+        size = usual
+    else:
+        size = tuple(output_size)[len(output_size) - n:] if len(output_size) == n + 2 else tuple(output_size)
+        if len(size) != n:
+            raise ValueError(f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of '{len(output_size)}'")
+        for d, (got, middle, s) in enumerate(zip(size, usual, stride)):
+            if not middle - s < got < middle + s:
+                raise ValueError(f"invalid output_size \"{list(size)}\" (dim {d} must be between {middle - s} and {middle + s})")
+    if tuple(indices.shape) != shape:
+        raise ShapeMismatchError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor with "
+                                 f"shape: {list(indices.shape)}")
+    index = indices._data
+    if index.size and (index.min() < 0 or index.max() >= prod(size)):
+        bad = int(index.min()) if index.min() < 0 else int(index.max())
+        raise AutogradError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}")
+    return F.max_unpool_nd(input, indices, (*lead, *size), n)
+
+
+def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
+    def function(F, input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        return _unpool(F, n, input, indices, kernel_size, stride, padding, output_size)
+
+    def samples(rng):
+        spatial = sample[len(sample) - n:]
+        full = prod([2 * m for m in spatial])
+        index = np.stack([rng.permutation(full)[:prod(spatial)] for _ in range(prod(sample[:len(sample) - n]))]).reshape(sample)
+        yield rng.standard_normal(sample), index, 2
+
+    shape = ", ".join(["1"] * (n + 2))
+    zeros = "0., " * (2**n - 1) if n == 1 else None
+    doc = "Zeros with `input` put where max pooling found it."
+    if zeros is not None:
+        doc += (f"\n\n>>> torch.nn.functional.max_unpool{n}d(torch.ones({shape}), torch.ones({shape}, dtype=torch.int64), 2)\n"
+                "tensor([[[0., 1.]]])")
+    op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor",
+       namespace="nn.functional", method=False, out=False)(
+        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__": doc}))
+
+
+for _n, _sample in ((1, (2, 2, 3)), (2, (1, 2, 2, 3)), (3, (1, 1, 2, 2, 2))):
+    _unpool_record(_n, _sample)

@@ -1,0 +1,286 @@
+"""Resampling of images: nearest, linear, cubic, Lanczos and area interpolation.
+
+Every kind is separable: along one dimension after the other, output i is a weighted sum of a few inputs. A table of their
+indices and weights is all that tells the kinds apart.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from ..errors import AutogradError
+from ._record import Sample, op
+
+_SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
+_CORNERS = ("linear", "bilinear", "bicubic", "trilinear")
+
+
+# -- weighted sums along one dimension --------------------------------------------------------------------------------
+
+
+def _resample(input: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
+    shape = [1] * input.ndim
+    shape[dim] = len(index)
+    total = None
+    for tap in range(index.shape[1]):
+        part = np.take(input, index[:, tap], dim)
+        if weight is not None:
+            part *= weight[:, tap].astype(input.dtype).reshape(shape)
+        total = part if total is None else np.add(total, part, total)
+    return total
+
+
+def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
+    matrix = np.zeros((len(index), length), grad.dtype)
+    for tap in range(index.shape[1]):
+        np.add.at(matrix, (np.arange(len(index)), index[:, tap]), 1 if weight is None else weight[:, tap])
+    return np.moveaxis(np.moveaxis(grad, dim, -1).dot(matrix), -1, dim)
+
+
+@op("resample(Tensor input, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False,
+    node="UpsampleBackward0")
+class resample:
+    """Along `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
+
+    def numpy(input, dim, index, weight, length): return np.ascontiguousarray(_resample(input, dim, index, weight, length))
+    def vjp_input(F, grad, dim, index, weight, length): return F.resample_grad(grad, dim, index, weight, length)
+    def samples(rng): yield rng.standard_normal((2, 3, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7], [1, 0], [2, 1]]), 3
+
+
+@op("resample_grad(Tensor grad, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False)
+class resample_grad:
+    """The transpose of `resample`."""
+
+    def numpy(grad, dim, index, weight, length): return np.ascontiguousarray(_resample_grad(grad, dim, index, weight, length))
+    def vjp_grad(F, grad, dim, index, weight, length): return F.resample(grad, dim, index, weight, length)
+    def samples(rng): yield rng.standard_normal((2, 4, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7], [1, 0], [2, 1]]), 3
+
+
+class Table:
+    """An array that is an argument but no tensor."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return self.array[key]
+
+
+def _table(rows: list[list[int]]) -> Table:
+    return Table(np.array(rows, np.int64))
+
+
+def _weights(rows: list[list[float]]) -> Table:
+    return Table(np.array(rows, np.float64))
+
+
+# -- where the taps lie -----------------------------------------------------------------------------------------------
+
+
+def _cubic(t: np.ndarray) -> np.ndarray:
+    """Keys' kernel at distance `t` (IEEE Trans. ASSP 29, 1981) with a = -0.75."""
+    a, t = -0.75, np.abs(t)
+    near, far = ((a + 2) * t - (a + 3)) * t * t + 1, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0))
+
+
+def _antialiased_cubic(t: np.ndarray) -> np.ndarray:
+    a, t = -0.5, np.abs(t)
+    near, far = ((a + 2) * t - (a + 3)) * t * t + 1, (((t - 5) * t + 8) * t - 4) * a
+    return np.where(t < 1, near, np.where(t < 2, far, 0))
+
+
+def _triangle(t: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - np.abs(t), 0)
+
+
+def _lanczos(t: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(t) < 3, np.sinc(t) * np.sinc(t / 3), 0)
+
+
+_FILTERS = {"bilinear": (_triangle, 1), "bicubic": (_antialiased_cubic, 2), "lanczos": (_lanczos, 3)}
+
+
+@lru_cache(maxsize=256)
+def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, antialias: bool) -> tuple[Table, Table | None]:
+    """(indices, weights) of the taps of `m` outputs among `n` inputs; `scale` is output per input where the caller gave it."""
+    if mode in ("nearest", "nearest-exact"):
+        step = np.float32(1 / scale if scale else n / m)
+        at = np.arange(m, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
+        return Table(np.minimum(np.floor(at * step).astype(np.int64), n - 1)[:, None]), None
+    if align_corners:
+        step = (n - 1) / (m - 1) if m > 1 else 0.0
+        centre = np.arange(m) * step
+    else:
+        step = 1 / scale if scale else n / m
+        centre = (np.arange(m) + 0.5) * step - 0.5
+    if antialias:
+        function, reach = _FILTERS[mode]
+        width = max(step, 1.0)
+        support = reach * width
+        middle = centre + 0.5
+        low = np.maximum((middle - support + 0.5).astype(np.int64), 0)
+        high = np.minimum((middle + support + 0.5).astype(np.int64), n)
+        index = low[:, None] + np.arange(max(int((high - low).max()), 1))
+        weight = np.where(index < high[:, None], function((index - middle[:, None] + 0.5) / width), 0)
+        weight /= weight.sum(1, keepdims=True)
+        return Table(np.minimum(index, n - 1)), Table(weight)
+    if mode == "bicubic":
+        first = np.floor(centre).astype(np.int64)
+        index = first[:, None] + np.arange(-1, 3)
+        return Table(np.clip(index, 0, n - 1)), Table(_cubic(centre[:, None] - index))
+    centre = np.maximum(centre, 0)
+    first = np.minimum(np.floor(centre).astype(np.int64), n - 1)
+    share = np.minimum(np.maximum(centre - first, 0), 1)
+    return Table(np.stack([first, np.minimum(first + 1, n - 1)], 1)), Table(np.stack([1 - share, share], 1))
+
+
+def _interpolate(F: Any, input: Any, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool, antialias: bool) -> Any:
+    if min(size) <= 0 or min(tuple(input.shape)[2:]) <= 0:
+        names = {1: "W", 2: "HW", 3: "DHW"}[len(size)]
+        have, want = [", ".join([f"{a}: {v}" for a, v in zip(names, s)]) for s in (tuple(input.shape)[2:], size)]
+        raise AutogradError(f"Input and output sizes should be greater than 0, but got input ({have}) output ({want})")
+    for i in reversed(range(len(size))):
+        n = input.shape[2 + i]
+        if n == size[i] and (scales[i] is None or scales[i] == 1) and not antialias:
+            continue
+        index, weight = _taps(mode, n, size[i], align_corners, scales[i], antialias)
+        input = F.resample(input, 2 + i, index, weight, n)
+    return input
+
+
+@op("interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
+    "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", namespace="nn.functional", method=False, out=False)
+class interpolate:
+    """Images (N, C, ...) resized to `size` or by `scale_factor`.
+
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+        if mode in ("nearest", "area", "nearest-exact", "lanczos"):
+            if align_corners is not None:
+                raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+        elif align_corners is None:
+            align_corners = False
+        dim = input.ndim - 2
+        shape = tuple(input.shape)
+        if size is not None and scale_factor is not None:
+            raise ValueError("only one of size or scale_factor should be defined")
+        scales: tuple[float | None, ...] = (None,) * dim
+        if size is not None:
+            if isinstance(size, (list, tuple)):
+                if len(size) != dim:
+                    raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
+                                     f"of {list(shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+                                     "format and output size in (o1, o2, ...,oK) format.")
+                output = tuple([int(n) for n in size])
+            else:
+                output = (int(size),) * dim
+            if recompute_scale_factor:
+                raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        elif scale_factor is not None:
+            if isinstance(scale_factor, (list, tuple)):
+                if len(scale_factor) != dim:
+                    raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+                                     f"dimensions of {list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in "
+                                     "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.")
+                scales = tuple([float(s) for s in scale_factor])
+            else:
+                scales = (float(scale_factor),) * dim
+            output = tuple([floor(n * s) for n, s in zip(shape[2:], scales)])
+            if recompute_scale_factor or mode == "area":
+                scales = (None,) * dim
+        else:
+            raise ValueError("either size or scale_factor should be defined")
+        if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
+            raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        if input.ndim in (3, 4, 5):
+            if mode in ("nearest", "nearest-exact"):
+                return _interpolate(F, input, output, scales, mode, False, False)
+            if mode == "area":
+                return F.function(f"adaptive_avg_pool{dim}d")(input, output[0] if dim == 1 else output)
+            if mode == "lanczos" and dim == 2 and not antialias:
+                raise ValueError("lanczos mode requires antialias=True")
+            if mode in _SPATIAL:
+                if _SPATIAL[mode] != dim:
+                    raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_SPATIAL[mode] + 2}D input")
+                return _interpolate(F, input, output, scales, mode, bool(align_corners), antialias)
+        raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported "
+                                  f"(got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+                                  f"nearest-exact (got {mode})")
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield Sample((r((1, 2, 5)),), {"size": 8})
+        yield Sample((r((1, 2, 3, 4)),), {"scale_factor": 1.7, "mode": "bilinear"})
+        yield Sample((r((1, 2, 3, 4)),), {"size": (5, 3), "mode": "bilinear", "align_corners": True})
+        yield Sample((r((1, 1, 4, 5)),), {"size": (7, 3), "mode": "bicubic"})
+        yield Sample((r((1, 1, 2, 3, 2)),), {"size": (3, 2, 4), "mode": "trilinear"})
+        yield Sample((r((1, 1, 6, 5)),), {"size": (3, 2), "mode": "bilinear", "antialias": True})
+        yield Sample((r((1, 1, 6, 5)),), {"size": (4, 2), "mode": "area"})
+
+    def errors(rng):
+        yield (np.ones((2, 3, 5, 5)),), ValueError, "either size or scale_factor should be defined"
+        yield (np.ones((2, 3, 5)), 3, None, "bilinear"), NotImplementedError, "Got 3D input, but bilinear mode needs 4D input"
+
+
+@op("upsample(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class upsample:
+    """The former name of `interpolate`.
+
+    >>> torch.nn.functional.upsample(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+        warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        return F.interpolate(input, size, scale_factor, mode, align_corners)
+
+    def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"scale_factor": 2, "mode": "bilinear"})
+
+
+@op("upsample_nearest(Tensor input, Any size=None, Any scale_factor=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class upsample_nearest:
+    """The former name of nearest `interpolate`.
+
+    >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None):
+        warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        return F.interpolate(input, size, scale_factor, "nearest")
+
+    def samples(rng): yield Sample((rng.standard_normal((1, 2, 3)),), {"scale_factor": 2})
+
+
+@op("upsample_bilinear(Tensor input, Any size=None, Any scale_factor=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class upsample_bilinear:
+    """The former name of bilinear `interpolate` with aligned corners.
+
+    >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1., 2.]]]]), size=(1, 3))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None):
+        warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        return F.interpolate(input, size, scale_factor, "bilinear", True)
+
+    def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"size": (4, 6)})

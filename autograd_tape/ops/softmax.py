@@ -1,0 +1,194 @@
+"""Softmax and its logarithm. Big tensors go to the fused kernels; small ones take the fewest NumPy calls."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ..errors import MissingKernelError
+from ..executors.kernels import softmax as fused
+from ..executors.kernels._compile import state
+from . import _mindspore as kernels
+from ._dims import wrap_dim
+from ._record import op
+
+_exp, _log, _max, _sum = np.exp, np.log, np.maximum.reduce, np.add.reduce
+
+
+def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size >= state.fused or not input.size or not input.ndim:
+        return fused.softmax(input, wrap_dim(dim, input.ndim))
+    y = input - _max(input, dim, None, None, True)
+    _exp(y, y)
+    y /= _sum(y, dim, None, None, True)
+    return y
+
+
+def _log_softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size >= state.fused or not input.size or not input.ndim:
+        return fused.log_softmax(input, wrap_dim(dim, input.ndim))
+    y = input - _max(input, dim, None, None, True)
+    y -= _log(_sum(_exp(y), dim, None, None, True))
+    return y
+
+
+def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
+    if grad.size >= state.fused or not grad.size or not grad.ndim:
+        return fused.softmax_backward(grad, output, dim)
+    dx = grad * output
+    dx -= output * _sum(dx, dim, None, None, True)
+    return dx
+
+
+def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
+    if grad.size >= state.fused or not grad.size or not grad.ndim:
+        return fused.log_softmax_backward(grad, output, dim)
+    dx = _exp(output)
+    dx *= _sum(grad, dim, None, None, True)
+    return np.subtract(grad, dx, dx)
+
+
+def _check(kernel: str) -> Any:
+    def check(input: Any, dim: int, dtype: Any) -> None:
+        wrap_dim(dim, input.ndim)
+        d = input.dtype if dtype is None else dtype
+        if d.category < FLOATING:
+            last = "lastdim_" if wrap_dim(dim, input.ndim) == max(input.ndim - 1, 0) else ""
+            raise MissingKernelError(f"\"{kernel}_{last}kernel_impl\" not implemented for '{SCALAR_TYPE_NAMES[d.name]}'")
+
+    return check
+
+
+def _samples(rng: np.random.Generator) -> Any:
+    yield rng.standard_normal((2, 3)), 1
+    yield rng.standard_normal((2, 3, 4)), -2
+    yield rng.standard_normal(3), 0
+
+
+@op("softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor", alias="special.softmax")
+class softmax:
+    """exp(input) / sum(exp(input)) along `dim`, computed after subtracting the maximum.
+
+    >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+
+    numpy = _softmax
+    mindspore = kernels.along("Softmax")
+    def compose(F, input, dim):
+        e = F.exp(input - F.amax(input, dim, True))
+        return e / F.sum(e, dim, True)
+    check = _check("softmax")
+    def shape(input, dim): return input
+    def vjp(F, grad, result, dim): return F.softmax_backward(grad, result, dim)
+    samples = _samples
+
+    def errors(rng):
+        yield (np.ones(2), 3), IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got 3)"
+        yield (np.array([1, 2]), 0), NotImplementedError, "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'"
+
+
+@op("log_softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor", alias="special.log_softmax")
+class log_softmax:
+    """input - log(sum(exp(input))) along `dim`, computed after subtracting the maximum.
+
+    >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+
+    numpy = _log_softmax
+    mindspore = kernels.along("LogSoftmax", single=True)
+    def compose(F, input, dim):
+        y = input - F.amax(input, dim, True)
+        return y - F.log(F.sum(F.exp(y), dim, True))
+    check = _check("log_softmax")
+    def shape(input, dim): return input
+    def vjp(F, grad, result, dim): return F.log_softmax_backward(grad, result, dim)
+    samples = _samples
+
+    def errors(rng):
+        yield (np.array([1, 2]), 0), NotImplementedError, "\"log_softmax_lastdim_kernel_impl\" not implemented for 'Long'"
+
+
+# The gradients are one kernel each on buffers; as operations on tensors they are compositions, so that their own gradients follow.
+
+
+@op("softmax_backward(Tensor grad, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False)
+class softmax_backward:
+    """output * (grad - sum(grad * output)) along `dim`."""
+
+    numpy = _softmax_backward
+    def compose(F, grad, output, dim): return output * (grad - F.sum(grad * output, dim, True))
+    function = compose
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1
+
+
+@op("log_softmax_backward(Tensor grad, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False)
+class log_softmax_backward:
+    """grad - exp(output) * sum(grad) along `dim`."""
+
+    numpy = _log_softmax_backward
+    def compose(F, grad, output, dim): return grad - F.exp(output) * F.sum(grad, dim, True)
+    function = compose
+    def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1
+
+
+def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that torch's deprecated default picks."""
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                  stacklevel=stacklevel + 2)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@op("nn_functional_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor", namespace="_internal",
+    alias="nn.functional.softmax", method=False, out=False)
+class nn_functional_softmax:
+    """exp(input) / sum(exp(input)) along `dim`.
+
+    >>> torch.nn.functional.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+
+    def function(F, input, dim=None, _stacklevel=3, dtype=None):
+        if dim is None:
+            dim = _implicit_dim("softmax", input.ndim, _stacklevel)
+        return F.softmax(input, dim) if dtype is None else F.softmax(input, dim, dtype)
+
+    samples = _samples
+
+
+@op("nn_functional_log_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor", namespace="_internal",
+    alias="nn.functional.log_softmax", method=False, out=False)
+class nn_functional_log_softmax:
+    """The logarithm of softmax along `dim`.
+
+    >>> torch.nn.functional.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+
+    def function(F, input, dim=None, _stacklevel=3, dtype=None):
+        if dim is None:
+            dim = _implicit_dim("log_softmax", input.ndim, _stacklevel)
+        return F.log_softmax(input, dim) if dtype is None else F.log_softmax(input, dim, dtype)
+
+    samples = _samples
+
+
+@op("softmin(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor", namespace="nn.functional", method=False,
+    out=False)
+class softmin:
+    """The softmax of -input.
+
+    >>> torch.nn.functional.softmin(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+
+    def function(F, input, dim=None, _stacklevel=3, dtype=None):
+        if dim is None:
+            dim = _implicit_dim("softmin", input.ndim, _stacklevel)
+        return F.softmax(-input, dim) if dtype is None else F.softmax(-input, dim, dtype)
+
+    samples = _samples
