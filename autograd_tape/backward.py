@@ -59,6 +59,7 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
         "compute its gradient, with torch.autograd.set_detect_anomaly(True).")
 
 
+_NOTHING: dict[str, Any] = {}
 HOOKED = False
 """Whether any entry ever had hooks; until then backward passes do not look for them."""
 
@@ -106,6 +107,8 @@ class Engine:
         heap: list[int] = []                # the ids in `pending`, negated
         leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
         add, arrive = self._add, self._arrive
+        # With hooks about, a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks.
+        waiting = self._leaf_uses(roots, needed) if hooked and not capturing else None
         for edge, grad in roots:
             if edge is not None:
                 arrive(edge, grad, pending, heap, leaves, needed)
@@ -116,9 +119,9 @@ class Engine:
             if capturing and self._capture_entry(entry, grad) and entry not in needed:  # type: ignore[operator]
                 continue
             grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
-            grad = None
             if hooked and entry.hooks is not None and entry.hooks.post:
-                grads = self._after(entry, grads)
+                grads = self._after(entry, grads, grad)
+            grad = None
             if not retain and entry.saved:
                 entry.saved = None
             edges = entry.edges
@@ -133,6 +136,8 @@ class Engine:
                 grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
                 i += 1
                 if g is None or edge is None:
+                    if waiting and edge is not None and edge.__class__ in leaf_classes:
+                        self._leaf_done(edge, waiting, leaves)
                     continue
                 if not capturing:
                     if edge.__class__ in leaf_classes:
@@ -141,6 +146,9 @@ class Engine:
                             leaves[edge] = [g, False]
                         else:
                             add(slot, g, 0, 1)
+                        if waiting is not None:
+                            g = slot = None
+                            self._leaf_done(edge, waiting, leaves)
                         continue
                     if edge.__class__ is not OutputEdge:
                         nr = edge.id
@@ -154,6 +162,34 @@ class Engine:
                 arrive(edge, g, pending, heap, leaves, needed)
         g = grads = slot = None
         self._finish(leaves)
+
+    def _leaf_uses(self, roots: Sequence[tuple[Any, Any]], needed: Any) -> dict[Any, int]:
+        """How many contributions each leaf behind `roots` will get."""
+        uses: dict[Any, int] = {}
+        seen: set[TapeEntry] = set()
+        stack = [edge for edge, _ in roots if edge is not None]
+        for edge in stack:
+            if edge._tag == 1:
+                uses[edge] = uses.get(edge, 0) + 1
+        stack = [e.entry if e._tag == 2 else e for e in stack if e._tag != 1]
+        while stack:
+            entry = stack.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            for edge in entry.edges:
+                if edge is not None:
+                    if edge._tag == 1:
+                        uses[edge] = uses.get(edge, 0) + 1
+                    else:
+                        stack.append(edge.entry if edge._tag == 2 else edge)
+        return uses
+
+    def _leaf_done(self, leaf: Any, waiting: dict[Any, int], leaves: dict[Any, list[Any]]) -> None:
+        """Counts a contribution; finishes the leaf with the last one."""
+        waiting[leaf] -= 1
+        if not waiting[leaf] and leaf in leaves:
+            self._finish({leaf: leaves.pop(leaf)})
 
     def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
         """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
@@ -220,9 +256,9 @@ class Engine:
         out = [self._buffer(g) for g in grads]
         return out if isinstance(grad, list) else out[0]
 
-    def _after(self, entry: TapeEntry, grads: Sequence[Any]) -> Sequence[Any]:
+    def _after(self, entry: TapeEntry, grads: Sequence[Any], grad: Any) -> Sequence[Any]:
         inputs = tuple(self._tensor(g) for g in grads)
-        outputs: tuple[Any, ...] = ()
+        outputs = tuple(self._tensor(g) for g in (grad if isinstance(grad, list) else [grad]))
         for hook in list(entry.hooks.post.values()):
             result = hook(inputs, outputs)
             if result is not None:
@@ -283,15 +319,22 @@ class Engine:
                 if getattr(leaf, "_info", None) is not None:
                     g = self._leaf_hooks(leaf, g)
                 accumulate(leaf, g, owned)
+                node = (getattr(leaf, "_info", None) or _NOTHING).get("node_hooks")
+                if node is not None:
+                    for hook in list(node.post.values()):
+                        hook((), (self._tensor(g),))
 
     def _leaf_hooks(self, leaf: Any, g: Any) -> Any:
-        info = getattr(leaf, "_info", None)
-        hooks = info.get("hooks") if info else None
-        if hooks:
-            for hook in list(hooks.values()):
-                result = hook(self._tensor(g))
-                if result is not None:
-                    g = self._buffer(result)
+        info = getattr(leaf, "_info", None) or {}
+        for hook in list((info.get("hooks") or {}).values()):
+            result = hook(self._tensor(g))
+            if result is not None:
+                g = self._buffer(result)
+        node = info.get("node_hooks")
+        for hook in list(node.pre.values()) if node is not None else ():
+            result = hook((self._tensor(g),))
+            if result is not None:
+                g = self._buffer(result[0] if isinstance(result, (tuple, list)) else result)
         return g
 
 

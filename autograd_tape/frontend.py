@@ -38,9 +38,13 @@ class Frontend:
     """Functions by name (`frontend.mul`), compiled at first use for one tensor class."""
 
     module = "autograd_tape.F"
+    default_device: Any = None
+    latest: "Frontend"
+    """The front end made last: whose tensors a node shows what it saved in."""
 
     def __init__(self, tensor_class: type[TensorRef], name: str) -> None:
         self.Tensor, self.name = tensor_class, name
+        Frontend.latest = self
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
         self.namespace = base_namespace()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import itertools
 import threading
+import weakref
 from contextvars import ContextVar
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NewType, Sequence

@@ -422,8 +422,49 @@ def node_class(rec: Record) -> type[TapeEntry]:
         methods[name] = execute(backward_source(rec, recorded), name, f"<{rec.name}: backward, {name}>", namespace)
     outputs = [t for t, _ in rec.returns if t == "Tensor"]
     _node_classes[rec.name] = cls = type(rec.node_name, (TapeEntry,), {
-        "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods})
+        "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods,
+        **_saved_properties(rec)})
     return cls
+
+
+def _saved_properties(rec: Record) -> dict[str, Any]:
+    """`_saved_self`, `_saved_other`, ...: what the node saved, by torch's names. The first input is `self` there."""
+    params = {p.name: p for p in rec.params}
+    found: dict[str, Any] = {}
+    at = 0
+    for name in rec.saved_names:
+        p = params.get(name)
+        kind = "tensor" if p is not None and p.is_tensor and p.type != "Tensor[]" else "list" if p is not None and p.type == "Tensor[]" else \
+            "plain" if p is not None or name in rec.saved_returns or name.endswith("_shape") and name[:-6] in params else "output"
+        shown = "self" if p is not None and p is rec.params[0] else "self_sym_sizes" if name.endswith("_shape") and p is None else name
+        found[f"_saved_{shown}"] = property(_saved_getter(at, kind, [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0))
+        at += 2 if kind == "tensor" else 1
+    return found
+
+
+def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        from ..backward import freed, stale, unpack
+
+        saved = self.saved
+        if saved is None:
+            raise freed(self).as_builtin()
+        if saved.__class__ is not tuple:
+            saved = unpack(self)
+        item = saved[at]
+        if kind == "list":
+            return item[0]
+        if kind == "output":
+            from ..frontend import Frontend
+
+            if item[1][0] != item[2]:
+                raise stale(self, item[0], item[2], item[1][0]).as_builtin()
+            return Frontend.latest.saved_output(self, nr, item)
+        if kind == "tensor" and hasattr(item, "_v") and item._v is not None and item._v[0] != (saved[at + 1] or 0):
+            raise stale(self, item, saved[at + 1]).as_builtin()
+        return item
+
+    return get
 
 
 def source(name: str) -> str:

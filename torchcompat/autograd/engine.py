@@ -61,7 +61,7 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             if g.shape != data.shape:
                 g = np.broadcast_to(g, data.shape)
         # Nobody else holds the buffer if all references are: the caller's variable, the argument here, and the call itself.
-        if (g.base is None and g.flags.writeable and (owned or _getrefcount(g) <= 4) and obeys_contract(g.strides, data)):
+        if (g.base is None and g.flags.writeable and (owned or _getrefcount(g) <= 3) and obeys_contract(g.strides, data)):
             leaf._grad = _wrap_like(g, leaf)
         else:
             strides = data.strides if is_dense(data.shape, data.strides, data.itemsize) else None

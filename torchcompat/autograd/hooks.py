@@ -2,49 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from typing import Any, Callable
 
 from autograd_tape.backward import Hooks
-from autograd_tape.tape import TapeEntry
+from autograd_tape.tape import RemovableHandle
 from autograd_tape.tensor import LEAF
 
-_ids = itertools.count()
-
-
-class RemovableHandle:
-    """What a `register_..._hook` returns; `remove()` takes the hook away."""
-
-    def __init__(self, table: dict[int, Any]) -> None:
-        self.id = next(_ids)
-        self._table = weakref.ref(table) if not isinstance(table, dict) else lambda: table
-
-    def remove(self) -> None:
-        """Takes the hook away; a second call does nothing."""
-        table = self._table()
-        if table is not None:
-            table.pop(self.id, None)
-
-    def __enter__(self) -> "RemovableHandle":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
-
-
-def add(table: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds `hook` to a table of hooks."""
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
-    return handle
-
-
-def hooks_of(entry: TapeEntry) -> Hooks:
-    """The hooks of an entry, made on first need."""
-    if entry.hooks is None:
-        entry.hooks = Hooks()
-    return entry.hooks
+add = RemovableHandle.add
 
 
 def info_of(tensor: Any) -> dict[str, Any]:
@@ -61,9 +26,10 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHa
     if node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if node is LEAF:
+        Hooks()  # from now on backward passes look for hooks
         return add(info_of(tensor).setdefault("hooks", {}), hook)
     nr = node.nr if node._tag == 2 else 0
-    return add(hooks_of(tensor.creator).tensor_pre.setdefault(nr, {}), hook)
+    return add(tensor.creator._hooks().tensor_pre.setdefault(nr, {}), hook)
 
 
 def register_post_accumulate_hook(tensor: Any, hook: Callable[[Any], None]) -> RemovableHandle:
@@ -72,6 +38,7 @@ def register_post_accumulate_hook(tensor: Any, hook: Callable[[Any], None]) -> R
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if tensor._node is not LEAF:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    Hooks()
     return add(info_of(tensor).setdefault("post_accumulate", {}), hook)
 
 
@@ -91,4 +58,4 @@ def retain_grad(tensor: Any) -> None:
             have = getattr(target, "_grad", None)
             target._grad = gradient.clone() if have is None and gradient._node is None else gradient if have is None else have + gradient
 
-    hooks_of(tensor.creator).retain[node.nr if node._tag == 2 else 0] = keep
+    tensor.creator._hooks().retain[node.nr if node._tag == 2 else 0] = keep
