@@ -568,3 +568,40 @@ def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
         value = np.asarray(value).astype(input.dtype)
     return np.where(mask, value, input)
+
+
+@op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True,
+    out=False,
+    dtypes="float int bool half")
+class masked_fill:
+    """input with `value`, a number or 0-dim tensor, where the mask is true.
+
+    >>> torch.masked_fill(torch.tensor([1., 2.]), torch.tensor([True, False]), -1.)
+    tensor([-1.,  2.])
+    """
+
+    numpy = _masked_fill
+    def compose(F, input, mask, value): return F.where(mask, value, input)
+    def meta(input, mask, value): return _where_meta(mask, input, input)
+
+    def check(input, mask, value):
+        if mask._k.dtype.category != BOOL:
+            raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {C_TYPE_NAMES[mask._k.dtype.name]}",
+                                remedy="compare it with something")
+        if isinstance(value, TensorRef) and value.ndim:
+            raise AutogradError(_value_text(value), remedy="use where")
+        if isinstance(value, complex) and category(input) < COMPLEX:
+            raise AutogradError(f"value cannot be converted to type {C_TYPE_NAMES[input._k.dtype.name]} without overflow")
+
+    def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
+    def vjp_value(F, grad, mask): return F.where(mask, grad, 0)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.random((2, 3)) > 0.5, 1.5
+        yield rng.standard_normal((2, 3)), np.array([True, False, True]), rng.standard_normal(())
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32), 1), RuntimeError, (
+            "masked_fill_ only supports boolean masks, but got mask with dtype float")
+        yield (np.ones(2), np.array([True, False]), np.ones(1)), RuntimeError, (
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 dimension(s).")
