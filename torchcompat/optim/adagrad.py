@@ -1,0 +1,61 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torchcompat as torch
+
+from .optimizer import RuleOptimizer, check, check_implementation, check_lr
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(RuleOptimizer):
+    """Gradients divided by the root of the sum of all their squares (Duchi et al., 2011).
+
+    Args:
+        params: see Optimizer.
+        lr: learning rate, divided by 1 + steps * lr_decay.
+        lr_decay: see above.
+        weight_decay: times the parameter, added to the gradient.
+        initial_accumulator_value: what the sum starts with.
+        eps: added to the root.
+        foreach, fused: accepted; there is one implementation.
+        maximize: go up instead of down.
+        differentiable: let gradients flow through the step.
+    """
+
+    def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
+                 eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+                 fused: bool | None = None) -> None:
+        check_lr(lr)
+        check(lr_decay >= 0.0, f"Invalid lr_decay value: {lr_decay}")
+        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check(initial_accumulator_value >= 0.0, f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
+        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach, "maximize": maximize, "differentiable": differentiable, "fused": fused})
+        check_implementation(fused, foreach, differentiable)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state_of(p, group)
+
+    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+        """The sum at its start."""
+        start = self.defaults["initial_accumulator_value"]
+        return {"sum": torch.full_like(p, complex(start, start) if p.is_complex() else start, requires_grad=False)}
+
+    def share_memory(self) -> None:
+        """Puts the sums into memory that processes share."""
+        for state in self.state.values():
+            state["sum"].share_memory_()
+
+    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Updates one parameter in place."""
+        if group["weight_decay"]:
+            grad = grad.add(p, alpha=group["weight_decay"])
+        lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        total = state["sum"].addcmul_(grad, grad, value=1)
+        p.addcdiv_(grad, total.sqrt() + group["eps"], value=-lr)

@@ -1,0 +1,49 @@
+"""Resilient propagation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torchcompat as torch
+
+from .optimizer import RuleOptimizer, _to_scalar, check, check_lr
+
+__all__ = ["Rprop"]
+
+
+class Rprop(RuleOptimizer):
+    """Steps of an own size for each element, which grows while the gradient keeps its sign (Riedmiller and Braun, 1993).
+
+    Args:
+        params: see Optimizer.
+        lr: the step sizes at the start.
+        etas: what a step size is multiplied with where the sign changed, and where it did not.
+        step_sizes: the smallest and the largest one.
+        foreach, capturable: accepted; there is one implementation.
+        maximize: go up instead of down.
+        differentiable: let gradients flow through the step.
+    """
+
+    def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2), step_sizes: tuple[float, float] = (1e-6, 50), *,
+                 capturable: bool = False, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
+        check_lr(lr)
+        check(0.0 < etas[0] < 1.0 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+            "capturable": capturable})
+
+    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+        """The gradient before, zero, and the step sizes."""
+        lr = _to_scalar(group["lr"])
+        return {"prev": torch.zeros_like(p, requires_grad=False),
+                "step_size": torch.full_like(p, complex(lr, lr) if p.is_complex() else lr, requires_grad=False)}
+
+    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Updates one parameter in place."""
+        (shrink, grow), before = group["etas"], state["prev"]
+        agreement = grad.mul(before.clone())
+        factor = torch.where(agreement > 0, grow, torch.where(agreement < 0, shrink, 1.0)).to(p.dtype)
+        size = state["step_size"].mul_(factor).clamp_(*group["step_sizes"])
+        grad = torch.where(agreement < 0, torch.zeros_like(grad), grad)  # where the sign changed, wait a step
+        p.addcmul_(grad.sign(), size, value=-1)
+        before.copy_(grad)

@@ -1,0 +1,17 @@
+"""torch.utils.data: datasets, samplers, and the loader that makes batches of them."""
+
+from __future__ import annotations
+
+from . import collate
+from .collate import default_collate, default_convert
+from .dataloader import DataLoader, _DatasetKind
+from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
+from .distributed import DistributedSampler
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+from .worker import get_worker_info
+
+__all__ = [
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset", "RandomSampler",
+    "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "collate",
+    "default_collate", "default_convert", "get_worker_info", "random_split",
+]

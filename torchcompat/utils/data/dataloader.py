@@ -1,0 +1,250 @@
+"""DataLoader: batches of a dataset, fetched here or in worker processes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from functools import partial
+from typing import Any, Callable, Generic, Iterable, Iterator, TypeVar
+
+import torchcompat as torch
+
+from .collate import default_collate, default_convert
+from .dataset import IterableDataset
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = ["DataLoader", "default_collate", "default_convert"]
+
+T = TypeVar("T", covariant=True)
+
+
+class _DatasetKind:
+    """Whether samples come by number or one after the other."""
+
+    Map, Iterable = 0, 1
+
+
+class _InfiniteConstantSampler(Sampler[None]):
+    """None for ever: what an iterable dataset is asked with."""
+
+    def __iter__(self) -> Iterator[None]:
+        return itertools.repeat(None)
+
+
+def _fetch_map(dataset: Any, batched: bool, collate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def fetch(indices: Any) -> Any:
+        if not batched:
+            return collate(dataset[indices])
+        if callable(getattr(dataset, "__getitems__", None)):
+            return collate(dataset.__getitems__(indices))
+        return collate([dataset[i] for i in indices])
+
+    return fetch
+
+
+def _fetch_iterable(dataset: Any, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> Callable[[Any], Any]:
+    samples = iter(dataset)
+
+    def fetch(indices: Any) -> Any:
+        if not batched:
+            return collate(next(samples))
+        batch = list(itertools.islice(samples, len(indices)))
+        if not batch or drop_last and len(batch) < len(indices):
+            raise StopIteration
+        return collate(batch)
+
+    return fetch
+
+
+class DataLoader(Generic[T]):
+    """Batches of a dataset.
+
+    Args:
+        dataset: samples by number (Dataset) or one after the other (IterableDataset).
+        batch_size: samples in a batch; None for single samples.
+        shuffle: take samples in random order, a new one each time.
+        sampler: the order of the samples, in place of `shuffle`.
+        batch_sampler: lists of samples, in place of all of these.
+        num_workers: processes that fetch batches; 0 to fetch them here. Batches come in the same order in any case.
+        collate_fn: makes a batch of a list of samples.
+        pin_memory: accepted; no device here reads page-locked memory.
+        drop_last: leave out a last batch that is not full.
+        timeout: seconds to wait for a worker's batch; 0 for no limit.
+        worker_init_fn: called in each worker with its number.
+        multiprocessing_context: a context of `multiprocessing`, or the name of a start method.
+        generator: where shuffling and the workers' seeds come from.
+        prefetch_factor: batches that each worker fetches ahead; 2 where None.
+        persistent_workers: accepted; workers are started anew for each pass.
+        in_order: False yields batches as they become ready.
+
+    >>> data = torch.utils.data.TensorDataset(torch.arange(5))
+    >>> [batch.tolist() for (batch,) in DataLoader(data, batch_size=2)]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    _initialized = False
+
+    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Iterable[Any] | None = None,
+                 batch_sampler: Iterable[Any] | None = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
+                 pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
+                 multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
+                 persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True) -> None:
+        self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+        self.dataset, self.num_workers, self.timeout, self.worker_init_fn = dataset, num_workers, timeout, worker_init_fn
+        self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
+        self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
+        self.multiprocessing_context, self.persistent_workers = multiprocessing_context, persistent_workers
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        if self._dataset_kind == _DatasetKind.Iterable:
+            for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+                if value is not None:
+                    raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+            batch_size = None
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if sampler is None:
+            if self._dataset_kind == _DatasetKind.Iterable:
+                sampler = _InfiniteConstantSampler()
+            else:
+                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
+        self.generator = generator
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self._initialized = True
+
+    @staticmethod
+    def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool, context: Any) -> None:
+        if num_workers < 0:
+            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        if timeout < 0:
+            raise ValueError("timeout option should be non-negative")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                             "multiprocessing, otherwise set prefetch_factor to None.")
+        if prefetch_factor is not None and prefetch_factor < 0:
+            raise ValueError("prefetch_factor option should be non-negative")
+        if persistent and num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+        if context is not None and num_workers == 0:
+            raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                             f"num_workers={num_workers}")
+        if isinstance(context, str):
+            import multiprocessing
+
+            methods = multiprocessing.get_all_start_methods()
+            if context not in methods:
+                raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
+                                 f"multiprocessing_context={context!r}")
+
+    def __setattr__(self, attr: str, val: Any) -> None:
+        if self._initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"):
+            raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(attr, val)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __len__(self) -> int:
+        if self._dataset_kind == _DatasetKind.Map:
+            return len(self._index_sampler)
+        n = len(self.dataset)
+        if self.batch_size is None:
+            return n
+        return n // self.batch_size if self.drop_last else math.ceil(n / self.batch_size)
+
+    def _make_fetch(self) -> Callable[[], Callable[[Any], Any]]:
+        if self._dataset_kind == _DatasetKind.Map:
+            return partial(_fetch_map, self.dataset, self._auto_collation, self.collate_fn)
+        return partial(_fetch_iterable, self.dataset, self._auto_collation, self.collate_fn, self.drop_last)
+
+    def __iter__(self) -> Iterator[Any]:
+        # Drawn whether or not there are workers, as torch does, so that the numbers that follow are the same.
+        base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=self.generator).item())
+        expected = None
+        if self._dataset_kind == _DatasetKind.Iterable and hasattr(self.dataset, "__len__"):
+            expected = len(self)
+        return _Iterator(self, base_seed, expected)
+
+
+class _Iterator:
+    """One pass over the data."""
+
+    def __init__(self, loader: DataLoader[Any], base_seed: int, expected: int | None) -> None:
+        self.loader, self.expected, self.yielded = loader, expected, 0
+        self.indices = iter(loader._index_sampler)
+        self.batches = self._with_workers(base_seed) if loader.num_workers else self._here()
+
+    def __iter__(self) -> "_Iterator":
+        return self
+
+    def __next__(self) -> Any:
+        batch = next(self.batches)
+        self.yielded += 1
+        if self.expected is not None and self.yielded == self.expected + 1:
+            warnings.warn(f"Length of IterableDataset {self.loader.dataset} was reported to be {self.expected}(when accessing "
+                          f"len(dataloader)), but {self.yielded} samples have been fetched. ", stacklevel=2)
+        return batch
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def _here(self) -> Iterator[Any]:
+        fetch = self.loader._make_fetch()()
+        for indices in self.indices:
+            try:
+                batch = fetch(indices)
+            except StopIteration:
+                return
+            yield batch
+
+    def _with_workers(self, base_seed: int) -> Iterator[Any]:
+        from .worker import Failure, Finished, Pool
+
+        loader = self.loader
+        pool = Pool(loader.multiprocessing_context, loader._make_fetch(), loader.dataset, loader.num_workers, base_seed,
+                    loader.worker_init_fn, loader.timeout)
+        try:
+            running = set(range(loader.num_workers))
+            turns = itertools.cycle(range(loader.num_workers))
+            numbered = enumerate(self.indices)
+            waiting: set[int] = set()
+            ready: dict[int, Any] = {}
+
+            def send() -> None:
+                task = next(numbered, None) if running else None
+                if task is not None:
+                    pool.send(next(worker for worker in turns if worker in running), *task)
+                    waiting.add(task[0])
+
+            for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
+                send()
+            while waiting or ready:
+                wanted = min([*waiting, *ready]) if loader.in_order else next(iter(ready), None)
+                while wanted not in ready:
+                    number, worker, batch = pool.receive()
+                    waiting.remove(number)
+                    ready[number] = batch
+                    if isinstance(batch, Finished):
+                        running.discard(worker)
+                    wanted = wanted if loader.in_order else number
+                batch = ready.pop(wanted)
+                send()
+                if isinstance(batch, Failure):
+                    batch.reraise()
+                if not isinstance(batch, Finished):
+                    yield batch
+        finally:
+            pool.close()
