@@ -1,505 +1,615 @@
-"""Factories: tensors from sizes, ranges and other tensors' metadata. They record nothing."""
+"""New tensors: filled with a number, ranges, identity matrices, index patterns.
+
+None of these takes part in gradients. Each takes `dtype`, `device`, `requires_grad`, and `layout` and `pin_memory`, which mean
+nothing here beyond being checked; the plain functions also take `out`. `F.default_device`, where a front end has one, is the device
+of tensors made without naming one.
+"""
 
 from __future__ import annotations
 
 import math
-import operator
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from ..dtypes import CPU_KINDS, DType, Device, default_dtype, int64, kind, scalar_dtype
-from ..errors import ArgumentError, AutogradError
-from ..tensor import LEAF, TensorRef
+from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, kind
+from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError
+from ..tensor import LEAF, TensorRef, as_dtype
 from ._record import op
+from ._strided import dense_strides, empty_strided
 
-_new = object.__new__
+_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool pin_memory=False, bool requires_grad=False"
 
 
-def size_of(size: tuple[Any, ...], name: str = "zeros") -> tuple[int, ...]:
-    """The sizes passed as several arguments or as one sequence, as a tuple of int."""
-    if len(size) == 1 and not isinstance(size[0], (int, np.integer, TensorRef)):
-        size = size[0]
-        if not isinstance(size, (tuple, list)):
-            raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}",
-                                expected="ints", found=type(size).__name__, remedy="pass sizes as ints")
-    try:
-        found = tuple([operator.index(n) for n in size])
-    except TypeError:
-        bad, at = next((n, i) for i, n in enumerate(size) if not hasattr(n, "__index__"))
-        raise ArgumentError(f"{name}(): argument 'size' must be tuple of ints, but found element of type {type(bad).__name__} at pos {at}",
-                            expected="ints", found=type(bad).__name__, remedy="pass sizes as ints") from None
+# -- what all share -------------------------------------------------------------------------------------------------------
+
+
+def _size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The sizes given as one sequence or as several numbers; torch's errors for others."""
+    dims = size
+    if len(size) == 1 and not isinstance(size[0], (int, np.integer)) and not (isinstance(size[0], TensorRef) and not size[0].ndim):
+        dims = size[0]
+        if isinstance(dims, TensorRef):
+            dims = dims._data.tolist()
+        if not isinstance(dims, (tuple, list)):
+            raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size[0]).__name__}",
+                                expected="ints", found=type(size[0]).__name__, remedy="pass sizes as ints or one tuple of ints")
+    found = []
+    for i, n in enumerate(dims):
+        if isinstance(n, (bool, float)) or not isinstance(n, (int, np.integer, TensorRef)):
+            raise ArgumentError(f"{name}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__} at pos {i}",
+                                expected="ints", found=type(n).__name__)
+        found.append(int(n) if not isinstance(n, TensorRef) else int(n._data))
     for n in found:
         if n < 0:
-            raise AutogradError(f"Trying to create tensor with negative dimension {n}: {list(found)}", expected="sizes of at least 0",
-                                found=str(n), remedy="pass non-negative sizes")
-    return found
+            raise AutogradError(f"{name}: Dimension size must be non-negative." if name == "zeros" else
+                                f"Trying to create tensor with negative dimension {n}: {found}", expected="sizes of 0 or more", found=str(n))
+    return tuple(found)
 
 
-def finish(F: Any, array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, out: Any = None) -> Any:
-    """A tensor over a new array, on the device asked for."""
+def _device(F: Any, device: Any) -> Device:
+    if device is None:
+        device = getattr(F, "default_device", None)
+        return CPU if device is None else device
+    return device if device.__class__ is Device else Device(device)
+
+
+def finish(F: Any, array: np.ndarray, device: Any, requires_grad: bool, out: Any = None, layout: Any = None) -> Any:
+    """A tensor over a fresh array, on a device; or `out` with its values."""
+    if layout is not None and str(layout) != "torch.strided":
+        raise AutogradError(f"only the strided layout is supported, got {layout}", expected="torch.strided", found=str(layout),
+                            remedy="leave layout out")
     if out is not None:
-        return F.write_out(None, out, [F.wrap(array)])
-    device = getattr(F, "default_device", None) if device is None else Device(device)
-    t = _new(F.Tensor)
-    t._data, t._k = array, CPU_KINDS[dtype.np]
-    t._v = t._base = t._node = None
-    if device is not None and device.type != "cpu":
-        from ..executors import executor_for
+        if tuple(out.shape) != array.shape:
+            F.resize_out(out, array.shape) if hasattr(type(F), "resize_out") else None
+        return F.copy_(out, F.wrap(array))
+    place = _device(F, device)
+    k = CPU_KINDS[array.dtype] if place == CPU else kind(CPU_KINDS[array.dtype].dtype, place)
+    if place.type == "meta":
+        from ..executors.meta import meta_array
 
-        executor_for(device)  # says what is missing where the device cannot be used
-        t._k = kind(dtype, device)
-        if device.type == "meta":
-            from ..executors.meta import meta_array
-
-            t._data = meta_array(array.shape, array.dtype)
+        array = meta_array(array.shape, array.dtype, array.strides)
+    t = F.wrap(array, k)
     if requires_grad:
-        if dtype.category < 2:
-            raise AutogradError("Only Tensors of floating point and complex dtype can require gradients", expected="a floating dtype",
-                                found=dtype.name, remedy="ask for a floating dtype")
+        _may_require_grad(k.dtype)
         t._node = LEAF
     return t
 
 
-def _allocate(name: str, allocator: Callable[..., np.ndarray]) -> Callable[[Any], Callable[..., Any]]:
-    """`zeros`, `ones`, `empty`: one flat function, quick for plain sizes."""
+def _may_require_grad(dtype: DType) -> None:
+    if dtype.category < FLOATING:
+        raise AutogradError("Only Tensors of floating point and complex dtype can require gradients", expected="a floating-point dtype",
+                            found=dtype.name)
+
+
+def _dtype(value: Any) -> DType:
+    return default_dtype() if value is None else value if value.__class__ is DType else as_dtype(value)
+
+
+def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
+    """A `make` field: `name(*size, dtype=None, ...)`, with a quiet path in one frame."""
     def make(F: Any) -> Callable[..., Any]:
-        Tensor, kinds, plain = F.Tensor, CPU_KINDS, frozenset([int])
+        ns, Tensor, new = F.namespace, F.Tensor, object.__new__
 
-        def factory(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-                    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None, names: Any = None, **keyword: Any) -> Any:
-            if size and size[0].__class__ in plain and device is None and out is None and F.default_device is None:
-                try:
-                    d = default_dtype() if dtype is None else dtype
-                    t = _new(Tensor)
-                    t._data = allocator(size, d.np)
-                    t._k = kinds[d.np]
-                    t._v = t._base = None
-                    t._node = LEAF if requires_grad and d.category > 1 else None
-                    if not requires_grad or t._node is not None:
-                        return t
-                except (TypeError, ValueError, AttributeError):
-                    pass
+        def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None, **named):
             try:
-                shape = size_of(size if size or "size" not in keyword else (keyword["size"],), name)
-                d = default_dtype() if dtype is None else dtype
-                if not isinstance(d, DType):
-                    raise ArgumentError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}", expected="a dtype",
-                                        found=type(dtype).__name__, remedy="pass torch.float32 or another dtype")
-                small = device is not None and Device(device).type == "meta"
-                array = np.empty((0,) * 0 if small else shape, d.np) if small else allocator(shape, d.np)
-                if small:
-                    from ..executors.meta import meta_array
-
-                    array = meta_array(shape, d.np)
-                return finish(F, array, d, device, requires_grad, out)
+                k = CPU_KINDS[(default_dtype() if dtype is None else dtype).np]
+                if device is None and out is None and k in ns["Q_ALL"] and not requires_grad and layout is None and not named:
+                    t = new(Tensor)
+                    t._data = make_array(size[0] if len(size) == 1 else size, k.np)
+                    t._k = k
+                    t._node = t._v = t._base = None
+                    return t
+            except (TypeError, ValueError, AttributeError, IndexError):
+                pass
+            try:
+                if "size" in named and not size:
+                    size = (named.pop("size"),)
+                named.pop("names", None)
+                if named:
+                    raise ArgumentError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+                if not size:
+                    raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
+                shape, dtype = _size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+                return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
             except AutogradError as error:
                 raise F.error(error) from None
 
-        factory.__name__ = name
+        factory.__name__ = factory.__qualname__ = name
         return factory
 
     return make
 
 
-def _ones(shape: Any, dtype: np.dtype) -> np.ndarray:
-    array = np.empty(shape, dtype)
-    array.fill(1)
-    return array
+def _array(F: Any, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType, device: Any) -> np.ndarray:
+    """The array; of a single element's memory where the device is meta, so that shapes of any size cost nothing."""
+    if _device(F, device).type == "meta":
+        from ..executors.meta import meta_array
+
+        return meta_array(tuple(shape), dtype.np)
+    return make_array(shape, dtype.np)
 
 
-@op("zeros(int[] size) -> Tensor", method=False)
+@op(f"zeros(int[] size, {_OPTIONS}) -> Tensor", method=False)
 class zeros:
-    """Zeros of a shape.
+    """A tensor of zeros.
 
-    >>> torch.zeros(2, 3)
-    tensor([[0., 0., 0.],
-            [0., 0., 0.]])
+    >>> torch.zeros(2)
+    tensor([0., 0.])
     """
 
-    make = _allocate("zeros", np.zeros)
+    make = _fresh("zeros", np.zeros)
+    def errors(rng): yield (-1,), RuntimeError, "zeros: Dimension size must be non-negative."
 
 
-@op("ones(int[] size) -> Tensor", method=False)
+@op(f"ones(int[] size, {_OPTIONS}) -> Tensor", method=False)
 class ones:
-    """Ones of a shape.
+    """A tensor of ones.
 
-    >>> torch.ones(2)
-    tensor([1., 1.])
+    >>> torch.ones(2, dtype=torch.int64)
+    tensor([1, 1])
     """
 
-    make = _allocate("ones", _ones)
+    make = _fresh("ones", np.ones)
 
 
-@op("empty(int[] size) -> Tensor", method=False)
+@op(f"empty(int[] size, {_OPTIONS}) -> Tensor", method=False)
 class empty:
-    """Uninitialised memory of a shape.
+    """A tensor whose values are not set.
 
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
     """
 
-    make = _allocate("empty", np.empty)
+    make = _fresh("empty", np.empty)
 
 
-@op("full(int[] size, Scalar fill_value) -> Tensor", method=False)
-class full:
-    """One value in every element.
-
-    >>> torch.full((2,), 7)
-    tensor([7, 7])
-    """
-
-    def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-        shape = size_of((size,) if not isinstance(size, int) else (size,), "full")
-        if isinstance(fill_value, TensorRef):
-            fill_value = fill_value.item()
-        d = scalar_dtype(fill_value) if dtype is None else dtype
-        if device is not None and Device(device).type == "meta":
-            from ..executors.meta import meta_array
-
-            return finish(F, meta_array(shape, d.np), d, device, requires_grad, out)
-        return finish(F, np.full(shape, fill_value, d.np), d, device, requires_grad, out)
-
-
-def _like_array(input: TensorRef, dtype: np.dtype, memory_format: Any) -> np.ndarray:
-    """Uninitialised memory of the shape of `input`, with its strides where they are dense."""
-    data = input._data
-    name = getattr(memory_format, "name", "preserve_format")
-    if name == "preserve_format":
-        return np.empty_like(data, dtype) if not data.flags.c_contiguous else np.empty(data.shape, dtype)
-    if name.startswith("channels_last"):
-        shape = data.shape
-        return np.moveaxis(np.empty((shape[0], *shape[2:], shape[1]), dtype), -1, 1)
-    return np.empty(data.shape, dtype)
-
-
-def _like(value: Any) -> Callable[..., Any]:
-    def function(F, input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
-        if not isinstance(input, TensorRef):
-            raise ArgumentError(f"argument 'input' (position 1) must be Tensor, not {type(input).__name__}", expected="Tensor",
-                                found=type(input).__name__, remedy="pass a tensor")
-        d = input._k.dtype if dtype is None else dtype
-        device = input._k.device if device is None else device
-        if Device(device).type == "meta":
-            from ..executors.meta import meta_array
-
-            return finish(F, meta_array(input._data.shape, d.np), d, device, requires_grad)
-        array = _like_array(input, d.np, memory_format)
-        if value is not None:
-            array.fill(value)
-        return finish(F, array, d, device, requires_grad)
-
-    return function
-
-
-@op("zeros_like(Tensor input) -> Tensor", method=False)
-class zeros_like:
-    """Zeros with the shape, dtype, device and strides of `input`.
-
-    >>> torch.zeros_like(torch.tensor([1, 2]))
-    tensor([0, 0])
-    """
-
-    function = _like(0)
-
-
-@op("ones_like(Tensor input) -> Tensor", method=False)
-class ones_like:
-    """Ones with the shape, dtype, device and strides of `input`.
-
-    >>> torch.ones_like(torch.tensor([1., 2.]))
-    tensor([1., 1.])
-    """
-
-    function = _like(1)
-
-
-@op("empty_like(Tensor input) -> Tensor", method=False)
-class empty_like:
-    """Uninitialised memory with the shape, dtype, device and strides of `input`.
-
-    >>> torch.empty_like(torch.tensor([1., 2.])).shape
-    torch.Size([2])
-    """
-
-    function = _like(None)
-
-
-@op("full_like(Tensor input, Scalar fill_value) -> Tensor", method=False)
-class full_like:
-    """One value in every element, with the shape, dtype, device and strides of `input`.
-
-    >>> torch.full_like(torch.tensor([1., 2.]), 5)
-    tensor([5., 5.])
-    """
-
-    def function(F, input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
-        value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
-        return _like(value)(F, input, dtype=dtype, device=device, requires_grad=requires_grad, memory_format=memory_format)
-
-
-def _new_like(allocator: Callable[..., np.ndarray], name: str) -> Callable[..., Any]:
-    def function(F, input, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, **keyword):
-        shape = size_of(size if size or "size" not in keyword else (keyword["size"],), name)
-        d = input._k.dtype if dtype is None else dtype
-        device = input._k.device if device is None else device
-        if Device(device).type == "meta":
-            from ..executors.meta import meta_array
-
-            return finish(F, meta_array(shape, d.np), d, device, requires_grad)
-        return finish(F, allocator(shape, d.np), d, device, requires_grad)
-
-    return function
-
-
-@op("new_zeros(Tensor input, int[] size) -> Tensor", namespace="Tensor")
-class new_zeros:
-    """Zeros of a shape, with the dtype and device of the tensor.
-
-    >>> torch.ones(1).new_zeros(2)
-    tensor([0., 0.])
-    """
-
-    function = _new_like(np.zeros, "new_zeros")
-
-
-@op("new_ones(Tensor input, int[] size) -> Tensor", namespace="Tensor")
-class new_ones:
-    """Ones of a shape, with the dtype and device of the tensor.
-
-    >>> torch.zeros(1, dtype=torch.int64).new_ones(2)
-    tensor([1, 1])
-    """
-
-    function = _new_like(_ones, "new_ones")
-
-
-@op("new_empty(Tensor input, int[] size) -> Tensor", namespace="Tensor")
-class new_empty:
-    """Uninitialised memory of a shape, with the dtype and device of the tensor.
-
-    >>> torch.ones(1).new_empty(2, 3).shape
-    torch.Size([2, 3])
-    """
-
-    function = _new_like(np.empty, "new_empty")
-
-
-@op("new_full(Tensor input, int[] size, Scalar fill_value) -> Tensor", namespace="Tensor")
-class new_full:
-    """One value in every element of a shape, with the dtype and device of the tensor.
-
-    >>> torch.ones(1).new_full((2,), 3)
-    tensor([3., 3.])
-    """
-
-    def function(F, input, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-        value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
-        return _new_like(lambda s, d: np.full(s, value, d), "new_full")(F, input, size, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-def _strided(shape: tuple[int, ...], stride: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    if len(shape) != len(stride):
-        raise AutogradError(f"mismatch in length of strides and shape", expected=f"{len(shape)} strides", found=str(len(stride)),
-                            remedy="pass one stride per size")
-    span = 1 + sum((n - 1) * s for n, s in zip(shape, stride)) if math.prod(shape) else 0
-    flat = np.empty(span, dtype)
-    item = flat.itemsize
-    return np.ndarray(shape, dtype, flat, 0, tuple(s * item for s in stride)) if span else np.empty(shape, dtype)
-
-
-@op("empty_strided(int[] size, int[] stride) -> Tensor", method=False)
-class empty_strided:
-    """Uninitialised memory of a shape with given strides.
+@op(f"empty_strided(int[] size, int[] stride, {_OPTIONS}) -> Tensor", method=False, out=False)
+class empty_strided_:
+    """A tensor with the given strides, whose values are not set.
 
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
 
-    def function(F, size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-        d = default_dtype() if dtype is None else dtype
-        return finish(F, _strided(size_of((size,)), size_of((stride,)), d.np), d, device, requires_grad)
+    def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        return finish(F, empty_strided(tuple(size), tuple(stride), _dtype(dtype).np), device, requires_grad, None, layout)
 
 
-@op("new_empty_strided(Tensor input, int[] size, int[] stride) -> Tensor", namespace="Tensor")
-class new_empty_strided:
-    """Uninitialised memory of a shape with given strides, with the dtype and device of the tensor.
+@op(f"full(int[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", method=False)
+class full:
+    """A tensor with one value everywhere, of that value's dtype.
 
-    >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
-    (1, 2)
+    >>> torch.full((2,), 3)
+    tensor([3, 3])
     """
 
-    def function(F, input, size, stride, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-        d = input._k.dtype if dtype is None else dtype
-        return finish(F, _strided(size_of((size,)), size_of((stride,)), d.np), d, device or input._k.device, requires_grad)
+    def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if isinstance(fill_value, TensorRef):
+            fill_value = fill_value.item()
+        if dtype is None:
+            dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
+        shape = _size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
+        return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out, layout)
+
+    def errors(rng): yield ((-2,), 1), RuntimeError, "Trying to create tensor with negative dimension -2: [-2]"
 
 
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, (TensorRef, np.generic)) else value
+def _number_dtype(value: Any) -> DType:
+    from ..dtypes import scalar_dtype
+
+    return scalar_dtype(value)
 
 
-@op("arange(Scalar start, Scalar end, Scalar step) -> Tensor", method=False)
+# -- like another tensor -----------------------------------------------------------------------------------------------------
+
+
+def _like_array(input: Any, dtype: Any, memory_format: Any) -> np.ndarray:
+    """An unset array of `input`'s shape and, where that is dense, its strides."""
+    data, want = input._data, input._k.np if dtype is None else _dtype(dtype).np
+    if memory_format is not None and str(memory_format) != "torch.preserve_format":
+        from .shape import _format_strides
+
+        strides = _format_strides(data, memory_format)
+        return np.empty(data.shape, want) if strides is None else empty_strided(data.shape, strides, want)
+    if data.flags.c_contiguous:
+        return np.empty(data.shape, want)
+    return empty_strided(data.shape, dense_strides(data.shape, [s // data.itemsize for s in data.strides]), want)
+
+
+def _like(name: str, value: Any) -> Any:
+    def function(F: Any, input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                 requires_grad: bool = False, memory_format: Any = None) -> Any:
+        array = _like_array(input, dtype, memory_format)
+        device = input._k.device if device is None else device
+        if value is not None and Device(device).type != "meta":
+            array.fill(value)
+        return finish(F, array, device, requires_grad, None, layout)
+
+    return function
+
+
+_LIKE = "Tensor input, " + _OPTIONS + ", Any memory_format=None"
+
+
+@op(f"zeros_like({_LIKE}) -> Tensor", method=False, out=False)
+class zeros_like:
+    """Zeros with the shape, dtype and layout of a tensor.
+
+    >>> torch.zeros_like(torch.ones(2))
+    tensor([0., 0.])
+    """
+
+    function = _like("zeros_like", 0)
+
+
+@op(f"ones_like({_LIKE}) -> Tensor", method=False, out=False)
+class ones_like:
+    """Ones with the shape, dtype and layout of a tensor.
+
+    >>> torch.ones_like(torch.zeros(2))
+    tensor([1., 1.])
+    """
+
+    function = _like("ones_like", 1)
+
+
+@op(f"empty_like({_LIKE}) -> Tensor", method=False, out=False)
+class empty_like:
+    """A tensor with the shape, dtype and layout of a tensor, whose values are not set.
+
+    >>> torch.empty_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
+
+    function = _like("empty_like", None)
+
+
+@op(f"full_like({_LIKE.replace('input,', 'input, Scalar fill_value,')}) -> Tensor", method=False, out=False)
+class full_like:
+    """One value with the shape, dtype and layout of a tensor.
+
+    >>> torch.full_like(torch.zeros(2), 3)
+    tensor([3., 3.])
+    """
+
+    def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+        array = _like_array(input, dtype, memory_format)
+        device = input._k.device if device is None else device
+        if Device(device).type != "meta":
+            array[...] = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
+        return finish(F, array, device, requires_grad, None, layout)
+
+
+def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
+    def function(F: Any, self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                 requires_grad: bool = False) -> Any:
+        dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
+        return finish(F, _array(F, make_array, _size(F, name, size), dtype, device), device, requires_grad, None, layout)
+
+    return function
+
+
+_NEW = "Tensor input, int[] size, " + _OPTIONS
+
+
+@op(f"new_zeros({_NEW}) -> Tensor", out=False)
+class new_zeros:
+    """Zeros of a shape with this tensor's dtype and device.
+
+    >>> torch.ones(1, dtype=torch.int64).new_zeros(2)
+    tensor([0, 0])
+    """
+
+    function = method = _new("new_zeros", np.zeros)
+
+
+@op(f"new_ones({_NEW}) -> Tensor", out=False)
+class new_ones:
+    """Ones of a shape with this tensor's dtype and device.
+
+    >>> torch.zeros(1).new_ones(2)
+    tensor([1., 1.])
+    """
+
+    function = method = _new("new_ones", np.ones)
+
+
+@op(f"new_empty({_NEW}) -> Tensor", out=False)
+class new_empty:
+    """A tensor of a shape with this tensor's dtype and device, whose values are not set.
+
+    >>> torch.zeros(1).new_empty(2, 3).shape
+    torch.Size([2, 3])
+    """
+
+    function = method = _new("new_empty", np.empty)
+
+
+@op(f"new_full({_NEW.replace('size,', 'size, Scalar fill_value,')}) -> Tensor", out=False)
+class new_full:
+    """One value of a shape with this tensor's dtype and device.
+
+    >>> torch.zeros(1).new_full((2,), 3)
+    tensor([3., 3.])
+    """
+
+    def function(F, self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
+        return F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
+                      requires_grad=requires_grad, layout=layout)
+
+    method = function
+
+
+# -- ranges --------------------------------------------------------------------------------------------------------------------
+
+
+def _number(x: Any) -> Any:
+    return x.item() if isinstance(x, (TensorRef, np.generic)) else x
+
+
+@op("arange(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None, Any layout=None, Any device=None, bool pin_memory=False, "
+    "bool requires_grad=False) -> Tensor", method=False)
 class arange:
-    """Numbers from start up to, not including, end.
+    """The numbers from `start` (0 where left out) to before `end`, `step` apart: int64 where all are integers, else the default dtype.
 
-    >>> torch.arange(3), torch.arange(1, 2.5, 0.5)
-    (tensor([0, 1, 2]), tensor([1.0000, 1.5000, 2.0000]))
+    >>> torch.arange(3), torch.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
 
-    def function(F, start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-        if end is None:
-            start, end = 0, start
-        if start is None:
-            start = 0
-        start, end, step = _number(start), _number(end), _number(step)
-        for value in (start, end, step):
-            if not isinstance(value, (int, float)):
-                raise ArgumentError(f"arange(): argument 'end' (position 1) must be Number, not {type(value).__name__}", expected="a number",
-                                    found=type(value).__name__, remedy="pass numbers")
+    def make(F: Any) -> Callable[..., Any]:
+        ns, Tensor, new = F.namespace, F.Tensor, object.__new__
+
+        def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
+            if start.__class__ is int and end is None and step.__class__ is int and dtype is None and device is None and out is None \
+                    and not requires_grad and start >= 0 and layout is None and INT64_KIND in ns["Q_ALL"]:
+                t = new(Tensor)
+                t._data, t._k, t._node, t._v, t._base = np.arange(start), INT64_KIND, None, None, None
+                return t
+            try:
+                return _arange(F, start, end, step, dtype, device, requires_grad, out, layout)
+            except AutogradError as error:
+                raise F.error(error) from None
+
+        return arange
+
+    def errors(rng):
+        yield (0, 5, 0), RuntimeError, "step must be nonzero"
+        yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
+
+
+def _arange(F: Any, start: Any, end: Any, step: Any, dtype: Any, device: Any, requires_grad: bool, out: Any, layout: Any) -> Any:
+    if start is None and end is None:
+        raise ArgumentError("arange() received an invalid combination of arguments - got (), but expected one of:\n * (Number end, ...)\n"
+                            " * (Number start, Number end, ...)\n * (Number start, Number end, Number step, ...)")
+    if end is None or start is None:
+        start, end = 0, start if end is None else end
+    start, end, step = _number(start), _number(end), _number(step)
+    for value in (start, end, step):
+        if not isinstance(value, (int, float)):
+            raise ArgumentError(f"arange(): argument 'end' (position 1) must be Number, not {type(value).__name__}", expected="a number",
+                                found=type(value).__name__)
+    if step == 0:
+        raise AutogradError("step must be nonzero", expected="a step other than 0", found="0")
+    if not all([math.isfinite(float(x)) for x in (start, end)]):
+        raise AutogradError(f"unsupported range: {start} -> {end}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise AutogradError("upper bound and lower bound inconsistent with step sign", expected="an end that steps lead to",
+                            found=f"{start} to {end} by {step}")
+    floating = any([isinstance(x, float) for x in (start, end, step)])
+    wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype) if dtype is not None else \
+        default_dtype() if floating else INT64_KIND.dtype
+    if wanted.category == BOOL or wanted.is_complex:
+        raise UnsupportedDTypeError(f"\"arange_cpu\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'")
+    if wanted.category < FLOATING:
+        start, end, step = int(start), int(end) if not floating else end, int(step)
         if step == 0:
-            raise AutogradError("step must be nonzero", expected="a step other than 0", found="0", remedy="pass another step")
-        if (end - start) * step < 0:
-            raise AutogradError("upper bound and lower bound inconsistent with step sign", expected="a step towards end",
-                                found=f"start {start}, end {end}, step {step}", remedy="change the sign of step")
-        if not all(math.isfinite(v) for v in (start, end)):
-            raise AutogradError(f"unsupported range: {start} -> {end}", expected="finite bounds", found=f"{start}, {end}", remedy="pass finite bounds")
-        d = dtype
-        if d is None:
-            d = int64 if all(isinstance(v, int) for v in (start, end, step)) else default_dtype()
-        count = max(math.ceil((end - start) / step), 0) if not all(isinstance(v, int) for v in (start, end, step)) else max(-((start - end) // step), 0)
-        if d.category == 1 and all(isinstance(v, int) for v in (start, end, step)):
-            array = np.arange(start, start + count * step, step, dtype=np.int64)[:count].astype(d.np, copy=False)
-        elif d.category == 1:
-            array = (int(start) + int(step) * np.arange(count)).astype(d.np)
-        else:
-            # torch computes start + i * step in double and rounds once.
-            array = (start + np.arange(count) * float(step)).astype(d.np)
-        return finish(F, array, d, device, requires_grad, out)
+            raise AutogradError("step must be nonzero")
+    n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
+    counts = np.arange(n)
+    values = counts * step + start if wanted.category < FLOATING else counts * float(step) + float(start)
+    return finish(F, values.astype(wanted.np), device, requires_grad, out, layout)
 
 
-@op("linspace(Scalar start, Scalar end, int steps) -> Tensor", method=False)
+def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
+    """`steps` numbers from `start` to `end`, computed from both ends towards the middle, as torch does."""
+    if steps == 1:
+        return np.full(1, start, dtype)
+    if dtype.kind in "iu":
+        step = (float(end) - float(start)) / (steps - 1)
+        at = np.arange(steps)
+        return np.where(at < steps // 2, start + step * at, end - step * (steps - at - 1)).astype(dtype)
+    real = np.float32 if dtype.itemsize == 2 else dtype
+    cast = np.dtype(real).type
+    at = np.arange(steps)
+    step = (cast(end) - cast(start)) / cast(steps - 1)
+    return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
+
+
+def _line_arguments(start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple[Any, Any, int, DType]:
+    start, end, steps = _number(start), _number(end), int(_number(steps))
+    if steps < 0:
+        raise AutogradError("number of steps must be non-negative", expected="0 or more", found=str(steps))
+    if dtype is None:
+        complex_ = isinstance(start, complex) or isinstance(end, complex)
+        found = out._k.dtype if out is not None else default_dtype().to_complex() if complex_ else default_dtype()
+        return start, end, steps, found
+    return start, end, steps, _dtype(dtype)
+
+
+@op(f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor", method=False)
 class linspace:
-    """Evenly spaced numbers, both ends included.
+    """`steps` numbers from `start` to `end`, evenly apart.
 
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-    def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-        start, end, steps = _number(start), _number(end), _number(steps)
-        if steps < 0:
-            raise AutogradError("number of steps must be non-negative", expected="steps >= 0", found=str(steps), remedy="pass a count")
-        complex_ends = isinstance(start, complex) or isinstance(end, complex)
-        d = dtype or (default_dtype().to_complex() if complex_ends else default_dtype())
-        if d.category == 1:
-            step = (end - start) / (steps - 1) if steps > 1 else 0.0
-            i = np.arange(steps)
-            array = np.where(i < steps // 2, np.trunc(start + step * i), np.trunc(end - step * (steps - i - 1))).astype(d.np)
-        else:
-            work = d.np if d.itemsize >= 4 else np.dtype("f4")
-            first, last = work.type(start), work.type(end)
-            step = (last - first) / work.type(steps - 1) if steps > 1 else work.type(0)
-            i = np.arange(steps).astype(work)
-            # From both ends towards the middle, as torch does, so that the last element is exactly `end`.
-            array = np.where(np.arange(steps) < steps // 2, first + step * i, last - step * (steps - 1 - i)).astype(d.np)
-            if steps == 1:
-                array[0] = first
-        return finish(F, array, d, device, requires_grad, out)
+    def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        start, end, steps, wanted = _line_arguments(start, end, steps, dtype, out)
+        return finish(F, _line(start, end, steps, wanted.np), device, requires_grad, out, layout)
+
+    def errors(rng): yield (0, 1, -1), RuntimeError, "number of steps must be non-negative"
 
 
-@op("logspace(Scalar start, Scalar end, int steps, float base=10.0) -> Tensor", method=False)
+@op(f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor", method=False)
 class logspace:
-    """Powers of a base with evenly spaced exponents.
+    """`base` to the power of `steps` numbers from `start` to `end`.
 
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
 
-    def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-        start, end = _number(start), _number(end)
-        if steps < 0:
-            raise AutogradError("number of steps must be non-negative", expected="steps >= 0", found=str(steps), remedy="pass a count")
-        d = dtype or default_dtype()
-        exponents = np.linspace(start, end, steps)
-        return finish(F, np.power(float(base), exponents).astype(d.np), d, device, requires_grad, out)
+    def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        start, end, steps, wanted = _line_arguments(start, end, steps, dtype, out)
+        exponents = _line(start, end, steps, np.dtype(np.complex128 if wanted.is_complex else np.float64))
+        return finish(F, np.power(float(base), exponents).astype(wanted.np), device, requires_grad, out, layout)
+
+    def errors(rng): yield (0, 1, -1), RuntimeError, "number of steps must be non-negative"
 
 
-@op("eye(int n, int m) -> Tensor", method=False)
+# -- patterns ------------------------------------------------------------------------------------------------------------------------
+
+
+@op(f"eye(int n, int? m=None, {_OPTIONS}) -> Tensor", method=False)
 class eye:
-    """The identity matrix.
+    """Ones on the diagonal of an n by m matrix, zeros elsewhere.
 
     >>> torch.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
     """
 
-    def function(F, n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-        for name, value in (("n", n), ("m", n if m is None else m)):
-            if value < 0:
-                raise AutogradError(f"{name} must be greater or equal to 0, got {value}", expected=f"{name} >= 0", found=str(value),
-                                    remedy="pass a size")
-        d = dtype or default_dtype()
-        return finish(F, np.eye(n, m, dtype=d.np), d, device, requires_grad, out)
+    def function(F, n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        m = n if m is None else m
+        for name, size in (("n", n), ("m", m)):
+            if size < 0:
+                raise AutogradError(f"{name} must be greater or equal to 0, got {size}", expected="0 or more", found=str(size))
+        wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        return finish(F, np.eye(n, m, dtype=wanted.np), device, requires_grad, out, layout)
+
+    def errors(rng): yield (-1,), RuntimeError, "n must be greater or equal to 0, got -1"
 
 
-def _triangle(part: Callable[..., Any]) -> Callable[..., Any]:
-    def function(F, row, col, offset=0, *, dtype=None, device=None, layout=None):
-        d = dtype or int64
-        return finish(F, np.stack(part(row, offset, col)).astype(d.np), d, device, False)
+def _triangle_indices(name: str, lower: bool) -> Any:
+    def function(F: Any, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                 pin_memory: bool = False) -> Any:
+        for what, n in (("row", row), ("col", col)):
+            if n < 0:
+                raise AutogradError(f"{what} must be non-negative, got{n}", expected="0 or more", found=str(n))
+        keep = np.tri(row, col, offset if lower else offset - 1, bool)
+        indices = np.array(np.nonzero(keep if lower else ~keep))
+        return finish(F, indices.astype(np.int64 if dtype is None else _dtype(dtype).np).reshape(2, -1), device, False, None, layout)
 
     return function
 
 
-@op("tril_indices(int row, int col, int offset=0) -> Tensor", method=False)
+@op("tril_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)
 class tril_indices:
-    """The indices of a matrix's lower triangle, as two rows.
+    """Rows and columns of the elements of a lower triangle.
 
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
 
-    function = _triangle(np.tril_indices)
+    function = _triangle_indices("tril_indices", True)
 
 
-@op("triu_indices(int row, int col, int offset=0) -> Tensor", method=False)
+@op("triu_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)
 class triu_indices:
-    """The indices of a matrix's upper triangle, as two rows.
+    """Rows and columns of the elements of an upper triangle.
 
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
 
-    function = _triangle(np.triu_indices)
+    function = _triangle_indices("triu_indices", False)
 
 
-@op("one_hot(Index input, int num_classes=-1) -> Tensor", method=False, namespace="nn.functional")
+@op("one_hot(Index input, int num_classes=-1) -> Tensor", method=False, out=False, namespace="nn.functional",
+    alias="nn.functional.one_hot")
 class one_hot:
-    """Rows of zeros with a one at each index.
+    """A row for each class number, 1 at the class and 0 elsewhere.
 
-    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
-    tensor([[1, 0, 0],
-            [0, 0, 1]])
+    >>> torch.nn.functional.one_hot(torch.tensor([1, 0]))
+    tensor([[0, 1],
+            [1, 0]])
     """
 
     def function(F, input, num_classes=-1):
-        data = input._data
-        if data.dtype != np.int64:
-            raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64", found=data.dtype.name,
+        if input._k is not INT64_KIND and input._k.dtype.name != "int64":
+            raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64", found=input._k.dtype.name,
                                 remedy="convert it with .long()")
+        data = input._data
         if not data.size and num_classes <= 0:
-            raise AutogradError("Can not infer total number of classes from empty tensor.", expected="num_classes", found=str(num_classes),
-                                remedy="pass num_classes")
+            raise AutogradError("Can not infer total number of classes from empty tensor.")
         if data.size and data.min() < 0:
-            raise AutogradError("Class values must be non-negative.", expected="indices >= 0", found=str(data.min()), remedy="shift the classes")
-        classes = int(data.max()) + 1 if num_classes == -1 else num_classes
-        if num_classes != -1 and num_classes < 1 and not data.size == 0:
-            raise AutogradError("num_classes should be positive", expected="num_classes > 0", found=str(num_classes), remedy="pass a count")
-        if data.size and data.max() >= classes:
-            raise AutogradError("Class values must be smaller than num_classes.", expected=f"indices < {classes}", found=str(data.max()),
-                                remedy="raise num_classes")
-        return F.wrap((data[..., None] == np.arange(classes)).astype(np.int64), CPU_KINDS[np.dtype("i8")])
+            raise AutogradError("Class values must be non-negative.")
+        if num_classes == -1:
+            num_classes = int(data.max()) + 1
+        elif num_classes < 1:
+            raise AutogradError("num_classes should be positive")
+        if data.size and data.max() >= num_classes:
+            raise AutogradError("Class values must be smaller than num_classes.")
+        result = np.zeros((*data.shape, num_classes), np.int64)
+        np.put_along_axis(result, data[..., None], 1, -1)
+        return F.wrap(result)
+
+    def errors(rng):
+        yield (np.array([-1, 0]),), RuntimeError, "Class values must be non-negative."
+        yield (np.array([5]), 3), RuntimeError, "Class values must be smaller than num_classes."
 
 
+# -- complex numbers -------------------------------------------------------------------------------------------------------------------
+
+
+def _check_parts(a: Any, b: Any) -> None:
+    names = [SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (a, b)]
+    if any([n not in ("Half", "Float", "Double") for n in names]):
+        raise AutogradError(f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
+    if names[0] != names[1]:
+        raise AutogradError(f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
+
+
+def _complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    result = np.empty(shape, np.complex128 if real.dtype == np.float64 else np.complex64)
+    result.real, result.imag = real, imag
+    return result
+
+
+@op("complex(Tensor real, Tensor imag) -> Tensor", broadcasts=True, method=False, dtypes="float")
+class complex_:
+    """Complex numbers of their real and imaginary parts.
+
+    >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
+    tensor([1.+2.j])
+    """
+
+    numpy = _complex
+    def check(real, imag): _check_parts(real, imag)
+    def compose(F, real, imag): return _complex(real, imag)
+    def vjp_real(F, grad): return F.real(grad)
+    def vjp_imag(F, grad): return F.imag(grad)
+
+    def errors(rng):
+        yield (np.ones(2, np.int64), np.ones(2, np.int64)), RuntimeError, (
+            "Expected both inputs to be Half, Float or Double tensors but got Long and Long")
+
+
+@op("polar(Tensor abs, Tensor angle) -> Tensor", broadcasts=True, method=False, dtypes="float")
+class polar:
+    """Complex numbers of their absolute values and angles.
+
+    >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
+    tensor([2.+0.j])
+    """
+
+    def numpy(abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
+    def check(abs, angle): _check_parts(abs, angle)
+    def compose(F, abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
+    def vjp_abs(F, grad, angle): return F.real(grad) * F.cos(angle) + F.imag(grad) * F.sin(angle)
+    def vjp_angle(F, grad, abs, angle): return (F.imag(grad) * F.cos(angle) - F.real(grad) * F.sin(angle)) * abs
