@@ -108,7 +108,7 @@ class Graph:
             for output in outputs:
                 if output.id not in made:
                     raise ArgumentError(f"Tensor {output.id} is not on the tape", expected="outputs recorded on this tape",
-                                        found=repr(output), remedy="record it inside `with tape:`, and convert before the tape is cleared")
+                                        found=_text(output), remedy="record it inside `with tape:`, and convert before the tape is cleared")
             wanted = [o.id for o in outputs]
             entries = _leading_to(entries, wanted)
         else:
@@ -326,7 +326,7 @@ def _plain(entry: TapeEntry, arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _reject_aliases(entry: TapeEntry, target: TensorRef) -> None:
     if target._base is not None or target._v and any(view() is not None for view in target._v[1:]):
         raise AutogradError(f"'{entry.op_name}_' changes a tensor that shares memory with a view", expected="in-place operations on tensors "
-                            "without views", found=repr(target), remedy="use the out-of-place operation in what is to become a graph")
+                            "without views", found=f"{target.dtype.name}{list(target.shape)}, which has one", remedy="use the out-of-place operation in what is to become a graph")
 
 
 def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:

@@ -1,0 +1,199 @@
+"""The gradient checker: what it must catch, its table, its command line, its fixture."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+import autograd_tape as at
+from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, check_grad
+from autograd_tape.__main__ import main
+from autograd_tape.errors import ArgumentError
+
+ROOT = Path(__file__).parents[2]
+X, Y = np.array([0.5, -1.0, 2.0]), np.array([1.5, 0.3, -0.7])
+
+
+def by_hand(value: Callable[[np.ndarray], np.ndarray], rule: Callable[..., Any]) -> Callable[[TensorRef], TensorRef]:
+    """An operation with the given value and gradient function."""
+    def f(x: TensorRef) -> TensorRef:
+        y = TensorRef.of(np.asarray(value(x.numpy())))
+        with Tape() as tape:
+            tape.record("by_hand", [x], y, rule)
+        return y
+
+    return f
+
+
+# For the command line.
+def right(x: TensorRef, y: TensorRef) -> TensorRef:
+    return F.exp(x) * y
+
+
+wrong = by_hand(np.sin, lambda g, saved: [g * np.cos(saved[0]) * 1.01])
+
+
+class TestWhatItFinds:
+    def test_right_gradients_of_both_orders(self) -> None:
+        report = check_grad(lambda x, y: (F.exp(x) * y, F.sum(x * y * y)), [X, Y], order=2)
+        assert report and report.ok
+        assert [(r.order, r.output, r.input) for r in report.rows if r.order == 1] == [
+            (1, "out0", "in0"), (1, "out0", "in1"), (1, "out1", "in0"), (1, "out1", "in1")]
+        assert {(r.output, r.input) for r in report.rows if r.order == 2} == {
+            (o, i) for o in ("out0", "out1") for i in ("in0", "in1", "v0", "v1")}
+        assert max(r.max_absolute for r in report.rows) < 1e-6
+
+    def test_a_wrong_gradient_and_where(self) -> None:
+        def rule(g: np.ndarray, saved: list[np.ndarray]) -> list[np.ndarray]:
+            d = np.cos(saved[0])
+            d[1] += 0.5
+            return [g * d]
+
+        report = check_grad(by_hand(np.sin, rule), [X])
+        (row,) = report.rows
+        assert not report.ok and row.verdict == "wrong gradient" and row.worst == ((1,), (1,))
+        assert row.max_absolute == pytest.approx(0.5, rel=1e-6)
+        assert row.analytical == pytest.approx(np.cos(-1.0) + 0.5) and row.numerical == pytest.approx(np.cos(-1.0), abs=1e-6)
+
+    def test_a_slightly_wrong_gradient(self) -> None:
+        assert not check_grad(wrong, [X]).ok
+        assert check_grad(wrong, [X], rtol=0.1).ok
+
+    def test_a_wrong_shape(self) -> None:
+        # The engine trusts a record's formulas with shapes; the checker must not.
+        def f(a: TensorRef) -> TensorRef:
+            doubled = a * 2.0
+            if doubled.requires_grad:
+                entry: Any = doubled.creator
+                raw = type(entry).raw
+                entry.__class__ = type("Transposing", (type(entry),), {"__slots__": (), "raw": lambda self, g, F: [raw(self, g, F)[0].T, None]})
+            return F.sum(doubled)
+
+        (row,) = check_grad(f, [np.ones((2, 3))]).rows
+        assert row.verdict == "wrong shape: expected (2, 3), found (3, 2)"
+
+    def test_a_missing_gradient(self) -> None:
+        (row,) = check_grad(lambda x: TensorRef.of(x.numpy() * 2), [X]).rows
+        assert row.verdict.startswith("missing gradient") and row.numerical == pytest.approx(2.0)
+        report = check_grad(lambda x, y: x * 2.0 + TensorRef.of(y.numpy()), [X, Y])
+        assert [r.verdict[:7] for r in report.rows] == ["ok", "missing"]
+
+    def test_an_input_that_does_not_matter_needs_no_gradient(self) -> None:
+        assert check_grad(lambda x, y: x * 2.0, [X, Y], order=2).ok
+
+    def test_a_function_that_is_not_deterministic(self) -> None:
+        rng = np.random.default_rng(0)
+        report = check_grad(lambda x: x * TensorRef.of(rng.standard_normal(3)), [X])
+        assert "not deterministic: two calls" in report.rows[0].verdict
+
+    def test_a_backward_pass_that_is_not_deterministic(self) -> None:
+        rng = np.random.default_rng(0)
+        report = check_grad(by_hand(np.sin, lambda g, saved: [g * (np.cos(saved[0]) + 1e-9 * rng.standard_normal(3))]), [X])
+        assert report.rows[0].verdict == "not deterministic: two backward passes differ"
+
+    def test_nan_is_wrong(self) -> None:
+        assert check_grad(by_hand(np.sin, lambda g, saved: [g * np.nan]), [X]).rows[0].verdict == "wrong gradient"
+
+    def test_a_wrong_second_derivative(self) -> None:
+        def rule(g: Any, saved: Any) -> Any:
+            (x,) = saved
+            if isinstance(g, TensorRef):  # right value, wrong history
+                return [g * TensorRef.of(2 * x.numpy())]
+            return [g * 2 * x]
+
+        f = by_hand(np.square, rule)
+        assert check_grad(f, [X]).ok
+        report = check_grad(f, [X], order=2)
+        assert not report.ok and all(r.order == 2 for r in report.rows if r.verdict != "ok")
+        assert any("missing" in r.verdict and r.input == "in0" for r in report.rows)
+
+    def test_float32_is_checked_in_float64_and_integers_pass_through(self) -> None:
+        seen = []
+        assert check_grad(lambda x, i, n: (seen.append((x.dtype.name, i.dtype.name, n)), x * 2.0)[1], [np.float32(X), np.array([1]), 3]).ok
+        assert seen[0] == ("float64", "int64", 3)
+
+    def test_scalars_and_empty_arrays(self) -> None:
+        assert check_grad(lambda x, y: x * y, [2.0, np.ones((0, 3))]).ok
+
+    def test_bad_calls(self) -> None:
+        with pytest.raises(ArgumentError, match="nothing to differentiate"):
+            check_grad(lambda x: x, [np.array([1, 2])])
+        with pytest.raises(ArgumentError, match="takes a function of tensors.*found ndarray"):
+            check_grad(lambda x: x.numpy(), [X])
+        with pytest.raises(ArgumentError, match="order 1 or 2"):
+            check_grad(lambda x: x, [X], order=3)
+        with pytest.raises(ArgumentError, match="input 0 is complex"):
+            check_grad(lambda x: x, [np.array([1j])])
+
+
+class TestReport:
+    def test_table_and_error(self) -> None:
+        report = check_grad(wrong, [X])
+        lines = report.table().splitlines()
+        assert "1 of 1 rows failed (eps=1e-05, atol=0.0001, rtol=0.001)" in lines[0]
+        assert lines[1].split()[:3] == ["order", "output", "input"] and lines[3].endswith("wrong gradient")
+        assert repr(report) == report.table() and not report
+        with pytest.raises(GradCheckFailedError, match="(?s)wrong gradient.*Expected analytical.*To fix it, correct"):
+            report.raise_if_failed()
+        with pytest.raises(GradCheckFailedError):
+            check_grad(wrong, [X], raise_exception=True)
+        good = check_grad(right, [X, Y])
+        assert good.raise_if_failed() is good
+
+
+class TestCommandLine:
+    def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "autograd_tape", "check", *args], cwd=ROOT, capture_output=True, text=True)
+
+    def test_right_and_wrong(self) -> None:
+        done = self.run("tests.tape.test_check:right", "--inputs", "2,3", "3:float64:0.5..2", "--order", "2", "--seed", "7")
+        assert done.returncode == 0 and "every gradient agrees" in done.stdout and not done.stderr
+        done = self.run("tests.tape.test_check:wrong", "--inputs", "3")
+        assert done.returncode == 1 and "wrong gradient" in done.stdout
+
+    def test_in_process(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["check", "F:mul", "--inputs", "2,3", "scalar"]) == 0
+        assert "check_grad of mul: every gradient agrees" in capsys.readouterr().out
+        assert main(["check", "F:eq", "--inputs", "2:int64"]) == 1
+        assert "could not run" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("args, text", [
+        (["nomodule:f"], "cannot find 'nomodule:f'"), (["F"], "write module:function"), (["F:nothing"], "cannot find"),
+        (["tests.tape.test_check:X"], "is no function"), (["F:mul", "--inputs", "two"], "cannot read the input 'two'"),
+        (["F:mul", "--inputs", "2:complex128"], "cannot be drawn"), (["F:mul", "--inputs", "-2"], "negative size"),
+    ])
+    def test_bad_arguments_exit_with_2(self, args: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as error:
+            main(["check", *args])
+        assert error.value.code == 2 and text in capsys.readouterr().err
+
+
+def test_the_fixture(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("""
+import numpy as np
+from autograd_tape import F, GradCheckFailedError, TensorRef
+import pytest
+
+def test_right(check_grad):
+    assert check_grad(lambda x: F.exp(x) * x, [np.ones(3)], order=2).ok
+
+def test_wrong(check_grad):
+    with pytest.raises(GradCheckFailedError, match="missing gradient"):
+        check_grad(lambda x: TensorRef.of(x.numpy() * 2), [np.ones(3)])
+    assert not check_grad(lambda x: TensorRef.of(x.numpy() * 2), [np.ones(3)], raise_exception=False)
+""")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "autograd_tape.pytest_plugin", "-p", "no:cacheprovider", str(tmp_path)],
+                          env={"PYTHONPATH": str(ROOT), "PATH": ""}, cwd=tmp_path, capture_output=True, text=True)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_plugin_is_an_entry_point() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pytest11"] == {"autograd_tape": "autograd_tape.pytest_plugin"}
