@@ -35,7 +35,10 @@ class ceil:
 
     numpy = _rounding(np.ceil)
     mindspore = "ops.Ceil"
-    def compose(F, input): return F.clone(input)  # the integers, which the kernel refuses
+
+    def compose(F, input):  # for the integers, which MindSpore's kernel refuses
+        return F.clone(input) if input.dtype.kind in "iu" else -F.floor(-input)
+
     check = takes("int float", "ceil_vml_cpu")
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
@@ -54,7 +57,10 @@ class floor:
 
     numpy = _rounding(np.floor)
     mindspore = "ops.Floor"
-    def compose(F, input): return F.clone(input)  # the integers, which the kernel refuses
+
+    def compose(F, input):  # for the integers, which MindSpore's kernel refuses
+        return F.clone(input) if input.dtype.kind in "iu" else F.where(F.gt(F.trunc(input), input), F.trunc(input) - 1, F.trunc(input))
+
     check = takes("int float", "floor_vml_cpu")
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
@@ -70,7 +76,10 @@ class trunc:
 
     numpy = _rounding(np.trunc)
     mindspore = "ops.Trunc"
-    def compose(F, input): return F.clone(input)  # the integers, which the kernel refuses
+
+    def compose(F, input):  # for the integers, which MindSpore's kernel refuses
+        return F.clone(input) if input.dtype.kind in "iu" else F.where(F.ge(input, 0), F.floor(input), F.ceil(input))
+
     check = takes("int float", "trunc_vml_cpu")
     def vjp(F, grad): return F.zero_gradient(grad)
     samples = _ROUNDED
