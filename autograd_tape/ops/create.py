@@ -1,8 +1,8 @@
 """New tensors: filled with a number, ranges, identity matrices, index patterns.
 
 None of these takes part in gradients. Each takes `dtype`, `device`, `requires_grad`, and `layout` and `pin_memory`, which mean
-nothing here beyond being checked; the plain functions also take `out`. `F.default_device`, where a front end has one, is the device
-of tensors made without naming one.
+nothing here beyond being checked; the plain functions also take `out`. `F.default_device` is the device of tensors made without
+naming one.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def _size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _device(F: Any, device: Any) -> Device:
     if device is None:
-        device = getattr(F, "default_device", None)
-        return CPU if device is None else device
+        return CPU if F.default_device is None else F.default_device
     return device if device.__class__ is Device else Device(device)
 
 
@@ -60,10 +59,12 @@ def finish(F: Any, array: np.ndarray, device: Any, requires_grad: bool, out: Any
         raise AutogradError(f"only the strided layout is supported, got {layout}", expected="torch.strided", found=str(layout),
                             remedy="leave layout out")
     if out is not None:
-        if tuple(out.shape) != array.shape:
-            F.resize_out(out, array.shape) if hasattr(type(F), "resize_out") else None
-        return F.copy_(out, F.wrap(array))
+        return F.write_out(None, out, [F.wrap(array)])
     place = _device(F, device)
+    if place.type != "cpu":
+        from ..executors import executor_for
+
+        executor_for(place)  # says what is missing where the device cannot be used
     k = CPU_KINDS[array.dtype] if place == CPU else kind(CPU_KINDS[array.dtype].dtype, place)
     if place.type == "meta":
         from ..executors.meta import meta_array
@@ -94,11 +95,15 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
         def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None, **named):
             try:
                 k = CPU_KINDS[(default_dtype() if dtype is None else dtype).np]
-                if device is None and out is None and k in ns["Q_ALL"] and not requires_grad and layout is None and not named:
+                if device is None and out is None and k in ns["Q_ALL"] and layout is None and size and not named and F.default_device is None:
                     t = new(Tensor)
                     t._data = make_array(size[0] if len(size) == 1 else size, k.np)
                     t._k = k
                     t._node = t._v = t._base = None
+                    if requires_grad:
+                        if k.dtype.category < FLOATING:
+                            raise ValueError
+                        t._node = LEAF
                     return t
             except (TypeError, ValueError, AttributeError, IndexError):
                 pass
@@ -108,7 +113,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
                 named.pop("names", None)
                 if named:
                     raise ArgumentError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
-                if not size:
+                if not size:  # torch takes zeros(()) but not zeros()
                     raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
                 shape, dtype = _size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
                 return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
@@ -142,6 +147,12 @@ class zeros:
     def errors(rng): yield (-1,), RuntimeError, "zeros: Dimension size must be non-negative."
 
 
+def _ones(shape: Any, dtype: np.dtype) -> np.ndarray:
+    array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
+    array.fill(1)
+    return array
+
+
 @op(f"ones(int[] size, {_OPTIONS}) -> Tensor", method=False)
 class ones:
     """A tensor of ones.
@@ -150,7 +161,7 @@ class ones:
     tensor([1, 1])
     """
 
-    make = _fresh("ones", np.ones)
+    make = _fresh("ones", _ones)
 
 
 @op(f"empty(int[] size, {_OPTIONS}) -> Tensor", method=False)
@@ -173,7 +184,9 @@ class empty_strided_:
     """
 
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        return finish(F, empty_strided(tuple(size), tuple(stride), _dtype(dtype).np), device, requires_grad, None, layout)
+        if len(size) != len(stride):
+            raise AutogradError("mismatch in length of strides and shape", expected=f"{len(size)} strides", found=str(len(stride)))
+        return finish(F, empty_strided(_size(F, "empty_strided", (size,)), tuple(stride), _dtype(dtype).np), device, requires_grad, None, layout)
 
 
 @op(f"full(int[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", method=False)
@@ -293,7 +306,7 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
 _NEW = "Tensor input, int[] size, " + _OPTIONS
 
 
-@op(f"new_zeros({_NEW}) -> Tensor", out=False)
+@op(f"new_zeros({_NEW}) -> Tensor", out=False, namespace="Tensor")
 class new_zeros:
     """Zeros of a shape with this tensor's dtype and device.
 
@@ -304,7 +317,7 @@ class new_zeros:
     function = method = _new("new_zeros", np.zeros)
 
 
-@op(f"new_ones({_NEW}) -> Tensor", out=False)
+@op(f"new_ones({_NEW}) -> Tensor", out=False, namespace="Tensor")
 class new_ones:
     """Ones of a shape with this tensor's dtype and device.
 
@@ -312,10 +325,10 @@ class new_ones:
     tensor([1., 1.])
     """
 
-    function = method = _new("new_ones", np.ones)
+    function = method = _new("new_ones", _ones)
 
 
-@op(f"new_empty({_NEW}) -> Tensor", out=False)
+@op(f"new_empty({_NEW}) -> Tensor", out=False, namespace="Tensor")
 class new_empty:
     """A tensor of a shape with this tensor's dtype and device, whose values are not set.
 
@@ -326,7 +339,7 @@ class new_empty:
     function = method = _new("new_empty", np.empty)
 
 
-@op(f"new_full({_NEW.replace('size,', 'size, Scalar fill_value,')}) -> Tensor", out=False)
+@op(f"new_full({_NEW.replace('size,', 'size, Scalar fill_value,')}) -> Tensor", out=False, namespace="Tensor")
 class new_full:
     """One value of a shape with this tensor's dtype and device.
 
@@ -338,6 +351,21 @@ class new_full:
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
         return F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
                       requires_grad=requires_grad, layout=layout)
+
+    method = function
+
+
+@op(f"new_empty_strided({_NEW.replace('size,', 'size, int[] stride,')}) -> Tensor", out=False, namespace="Tensor")
+class new_empty_strided:
+    """A tensor with the given strides and this tensor's dtype and device, whose values are not set.
+
+    >>> torch.zeros(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+
+    def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
+                               device=self._k.device if device is None else device, requires_grad=requires_grad, layout=layout)
 
     method = function
 
@@ -363,7 +391,7 @@ class arange:
 
         def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
             if start.__class__ is int and end is None and step.__class__ is int and dtype is None and device is None and out is None \
-                    and not requires_grad and start >= 0 and layout is None and INT64_KIND in ns["Q_ALL"]:
+                    and not requires_grad and start >= 0 and layout is None and INT64_KIND in ns["Q_ALL"] and F.default_device is None:
                 t = new(Tensor)
                 t._data, t._k, t._node, t._v, t._base = np.arange(start), INT64_KIND, None, None, None
                 return t
