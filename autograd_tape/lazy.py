@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any, Sequence
 
@@ -16,11 +17,12 @@ from .dtypes import CPU, CPU_KINDS, Device
 from .errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for, get_executor
 from .executors.meta import meta_array
-from .frontend import Frontend
+from .frontend import Frontend, watch_view
 from .ops import get_record
+from .ops._compile import QUIET_SETS, base_namespace
 from .ops._general import General
 from .ops._record import Record
-from .tape import GradMode, ManualEntry, _ModeContext
+from .tape import GradMode, ManualEntry, OutputEdge, _ModeContext
 from .tensor import TensorRef
 
 
@@ -30,21 +32,25 @@ class ExecutorFrontend(Frontend):
     def __init__(self, executor: Executor) -> None:
         self.Tensor, self.name, self.executor = TensorRef, f"{executor.name} executor", executor
         self.functions, self.methods = {}, {}
+        # Operations whose quiet path is written by hand find it closed: their quiet sets are empty.
+        self.namespace = {**base_namespace(), **dict.fromkeys(QUIET_SETS, frozenset())}
+        self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, unwatched_view=self.unwatched_view)
 
     def function(self, name: str) -> Any:
         """The function of an operation. There is no quiet path here: it would call NumPy's kernels."""
         found = self.functions.get(name)
         if found is None:
             rec = get_record(name)
-            found = self.functions[name] = self.bind_function(rec) if rec.field("function") is not None else self._general(rec)
+            irregular = rec.field("function") is not None or rec.field("make") is not None
+            found = self.functions[name] = self.bind_function(rec) if irregular else self._general(rec)
         return found
 
     def _general(self, rec: Record) -> Any:
         general = General(rec, self)
 
-        def function(*args: Any, **kwargs: Any) -> Any:
+        def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
             values = named_arguments(rec, args, kwargs)
-            return general(tuple(values[p.name] for p in rec.params))
+            return general(tuple(values[p.name] for p in rec.params), out)
 
         return function
 
@@ -118,6 +124,9 @@ def assign_tensors(rec: Record, tensors: Sequence[Any], arguments: dict[str, Any
 class OpSpec:
     """An operation on tensors: its name, its inputs, its further arguments, and what comes out.
 
+    An output whose shape depends on values (`nonzero`, `masked_select`) cannot be declared: the shape is inferred for zeros, and
+    computing the value reports the difference.
+
     Args:
         op: an operation's name.
         inputs: a tensor for each of its tensor parameters, in order.
@@ -169,8 +178,11 @@ class OpSpec:
 
 
 def _meta(x: TensorRef) -> TensorRef:
+    """A stand-in of the same shape and dtype. Its zeros cost no memory until read, and some operations do read indices."""
+    shape = tuple(x.shape)
+    small = math.prod(shape) * x._k.np.itemsize < 1 << 30
     t = TensorRef.__new__(TensorRef)
-    t._data, t._k, t._node, t._v, t._base = meta_array(tuple(x.shape), x._k.np), CPU_KINDS[x._k.np], None, None, None
+    t._data, t._k, t._node, t._v, t._base = np.zeros(shape, x._k.np) if small else meta_array(shape, x._k.np), CPU_KINDS[x._k.np], None, None, None
     return t
 
 

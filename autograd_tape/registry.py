@@ -90,7 +90,7 @@ class RecordGradFn:
         if len(outputs) not in (0, len(rec.returns)):
             raise ArgumentError(f"grad_{rec.name} got too many saved tensors", expected=f"the inputs of {rec.schema}, and its outputs or not",
                                 found=str(len(saved)), remedy="leave out the rest")
-        if rec.field("function") is not None:
+        if _is_composite(rec) or rec.saved_returns or rec.field("redirect") is not None:
             return self._by_recording(grad, inputs, arguments)
         grads = self._formulas(F, grad, named, outputs)
         found: list[Any] = []
@@ -148,7 +148,8 @@ class RecordGradFn:
         return grads
 
     def _by_recording(self, grad: Any, inputs: Sequence[Any], arguments: dict[str, Any]) -> list[Any]:
-        """An operation written in terms of others has no formula of its own: record it, and differentiate that."""
+        """An operation written in terms of others has no formula of its own, and one whose kernel saves buffers has none that works on
+        inputs and outputs alone: record it, and differentiate that."""
         from . import F
         from .backward import BackwardOptions, run_backward
         from .lazy import assign_tensors
@@ -262,9 +263,13 @@ def required_grad_fn(op: str) -> GradFn:
     return found
 
 
+def _is_composite(rec: Record) -> bool:
+    return rec.field("function") is not None or rec.field("make") is not None
+
+
 def is_differentiable(rec: Record) -> bool:
     """Whether gradients flow through an operation: by its own formula, or through the operations it is written in."""
-    if rec.field("function") is not None:
+    if _is_composite(rec):
         return rec.returns[0][0].startswith("Tensor") and any(p.differentiable for p in rec.params) and not rec.name.endswith("_")
     return rec.differentiable
 

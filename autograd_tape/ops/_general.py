@@ -60,7 +60,7 @@ def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
     """`value` as parameter `p` takes it; ArgumentError in PyTorch's words where it does not fit."""
     want = p.type
     if value is None:
-        if want.endswith("?") or p.default == "None":
+        if want.endswith("?") or want == "Any" or p.default == "None":
             return None
     elif p.is_tensor:
         if want == "Tensor[]":
