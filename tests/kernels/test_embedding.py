@@ -111,3 +111,17 @@ def test_reductions_of_nan_half_and_views(dtype, rng):
     assert np.isnan(reduce.mean(np.zeros(0, dtype)))
     ones = np.ones(2_000_000, np.float32)
     assert reduce.sum(ones) == 2_000_000
+
+
+@pytest.mark.parametrize("shift", [-10.0, 0.0, 10.0])
+def test_extrema_of_either_sign(shift, kernels, dtype, rng):
+    x = (rng.standard_normal((9000, 33)) + shift).astype(dtype)
+    specials = [-0.0, 0.0, math.inf, -math.inf, math.nan, -math.nan]
+    x[:6, 5] = specials
+    x[6:12] = np.array(specials)[:, None]
+    x[12, :7], x[13, 7:] = -0.0, 1e-40
+    np.testing.assert_array_equal(reduce.amax(x, 1), x.max(1))
+    np.testing.assert_array_equal(reduce.amin(x, 1), x.min(1))
+    flipped = np.where(np.isnan(x), np.copysign(x, -1), x)  # NaNs have a sign bit too
+    np.testing.assert_array_equal(reduce.amax(flipped, 1), x.max(1))
+    np.testing.assert_array_equal(reduce.amin(flipped, 1), x.min(1))

@@ -20,8 +20,6 @@ _compiled = LazyModule("reduce")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
 _SHARED = 1 << 18
 _BLOCK = 1 << 16
-#: Rows shorter than this have their extrema taken by NumPy.
-_SHORT = 64
 
 Axis = int | tuple[int, ...] | None
 
@@ -42,7 +40,7 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
     outer, n, inner = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
     table = x.reshape(outer, n, inner)
     kept = x.shape[:first] + (1,) * len(axes) + x.shape[last:] if keepdims else x.shape[:first] + x.shape[last:]
-    fits = inner == 1 and (ufunc is np.add or n >= _SHORT) and dtype == x.dtype and dtype.char in "fd"
+    fits = inner == 1 and n > 0 and dtype == x.dtype and dtype.char in "fd"
     if fits and x.size >= state.fused and x.flags.aligned:
         return _rows(ufunc, table.reshape(outer, n)).reshape(kept)
     y = np.empty((outer, inner), dtype)

@@ -22,7 +22,7 @@ REORDER = frozenset({"contract", "reassoc"})
 # Reordering would cancel the two-step range reductions below, so the polynomials allow fusing only.
 _POLY: Any = {"nogil": True, "fastmath": set(FUSE), "error_model": "numpy", "forceinline": True}
 
-f4, f8, i4, i8 = np.float32, np.float64, np.int32, np.int64
+f4, f8, i4, i8, u4, u8 = np.float32, np.float64, np.int32, np.int64, np.uint32, np.uint64
 
 
 def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Callable[..., Any]], Kernel]:
@@ -39,6 +39,19 @@ def _by_type(single: Any, double: Any) -> Any:
     @overload(stub, jit_options=_POLY, strict=False)
     def choose(x: Any) -> Any:
         return single if getattr(x, "dtype", x) == types.float32 else double
+
+    return stub
+
+
+def _by_type2(single: Any, double: Any) -> Any:
+    """``_by_type`` for a function with an argument more."""
+
+    def stub(x: Any, option: Any) -> Any:
+        raise NotImplementedError("only compiled code can call this")
+
+    @overload(stub, jit_options={**_POLY, "forceinline": False}, strict=False)
+    def choose(x: Any, option: Any) -> Any:
+        return single if x.dtype == types.float32 else double
 
     return stub
 
@@ -261,31 +274,75 @@ sigmoid = _by_type(_sigmoid4, _sigmoid8)
 taylor8 = register_jitable(**_POLY)(_taylor8)
 
 
-# The maximum of a row, by comparing the bit patterns as integers (with the magnitude bits of negative numbers inverted
-# they are in the order of the numbers).  LLVM makes SIMD code of that, but none of a floating-point maximum.  The
-# result for a row with a NaN is that NaN or the maximum of the rest: callers subtract it from the row, so the NaN
-# survives either way.
+# Extrema of rows, by comparing bit patterns as integers: LLVM makes SIMD code of that, but none of a floating-point
+# maximum.  Signed integers are in the order of non-negative numbers, unsigned ones of magnitudes with the negative
+# numbers on top; NaNs lie beyond the infinities of their sign.
 
 
 def _largest4(row):
     bits = row.view(i4)
-    m = i4(-2147483647)
+    top = i4(-2147483648)
     for i in range(bits.size):
-        b = bits[i]
-        m = max(m, b ^ ((b >> i4(31)) & i4(0x7FFFFFFF)))
-    return i4(m ^ ((m >> i4(31)) & i4(0x7FFFFFFF))).view(f4)
+        top = max(top, bits[i])
+    if top < i4(0):  # all negative: the least magnitude
+        top = i4(2147483647)
+        for i in range(bits.size):
+            top = min(top, bits[i])
+    return i4(top).view(f4)
 
 
 def _largest8(row):
     bits = row.view(i8)
-    m = i8(-9223372036854775807)
+    top = i8(-9223372036854775808)
     for i in range(bits.size):
-        b = bits[i]
-        m = max(m, b ^ ((b >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF)))
-    return i8(m ^ ((m >> i8(63)) & i8(0x7FFFFFFFFFFFFFFF))).view(f8)
+        top = max(top, bits[i])
+    if top < i8(0):
+        top = i8(9223372036854775807)
+        for i in range(bits.size):
+            top = min(top, bits[i])
+    return i8(top).view(f8)
 
 
+def _extreme4(row, smallest):
+    signed, unsigned = row.view(i4), row.view(u4)
+    top, high = i4(-2147483648), u4(0)
+    for i in range(signed.size):
+        top = max(top, signed[i])
+        high = max(high, unsigned[i])
+    if top > i4(0x7F800000) or high > u4(0xFF800000):
+        return f4(math.nan)
+    if smallest and high >= u4(0x80000000):
+        return u4(high).view(f4)
+    if not smallest and top >= i4(0):
+        return i4(top).view(f4)
+    low = u4(0xFFFFFFFF)  # all of one sign: the least magnitude
+    for i in range(unsigned.size):
+        low = min(low, unsigned[i])
+    return u4(low).view(f4)
+
+
+def _extreme8(row, smallest):
+    signed, unsigned = row.view(i8), row.view(u8)
+    top, high = i8(-9223372036854775808), u8(0)
+    for i in range(signed.size):
+        top = max(top, signed[i])
+        high = max(high, unsigned[i])
+    if top > i8(0x7FF0000000000000) or high > u8(0xFFF0000000000000):
+        return f8(math.nan)
+    if smallest and high >= u8(0x8000000000000000):
+        return u8(high).view(f8)
+    if not smallest and top >= i8(0):
+        return i8(top).view(f8)
+    low = u8(0xFFFFFFFFFFFFFFFF)
+    for i in range(unsigned.size):
+        low = min(low, unsigned[i])
+    return u8(low).view(f8)
+
+
+#: The maximum of a row; that or a NaN for a row with NaNs (callers subtract it from the row, so a NaN survives).
 largest = _by_type(_largest4, _largest8)
+#: ``extreme(row, smallest)``: the minimum or maximum of a row, NaN if there is one.
+extreme = _by_type2(_extreme4, _extreme8)
 
 
 # Sums over rows of any length: short runs in the array's precision (SIMD), added up in double precision.
