@@ -173,3 +173,15 @@ def sort(ms: Any, input: Any, dim: int = -1, descending: bool = False, stable: b
         raise NotImplementedError("no kernel for 0-dim tensors and NaN")
     values, indices = ms.primitive("Sort", wrap_dim(dim, input.ndim), descending)(input)
     return values, ms.primitive("Cast")(indices, ms.int64)
+
+
+def max_pool(ms: Any, input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    """ops.MaxPoolWithArgmaxV2, over the last one or two dimensions."""
+    n = len(kernel)
+    if n > 2 or _has_nan(input):
+        raise NotImplementedError("no kernel for three dimensions and NaN")
+    shape = input.shape
+    one = lambda v, fill: (fill, *v) if n == 1 else tuple(v)  # noqa: E731
+    image = ms.primitive("Reshape")(input, (-1, 1, *((1,) if n == 1 else ()), *shape[-n:]))
+    made = ms.primitive("MaxPoolWithArgmaxV2", one(kernel, 1), one(stride, 1), one(padding, 0), one(dilation, 1), ceil_mode, ms.int64)
+    return tuple([ms.primitive("Reshape")(r, (*shape[:-n], *r.shape[-n:])) for r in made(image)])

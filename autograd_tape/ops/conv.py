@@ -43,7 +43,7 @@ def _cropped(F: Any, x: Any, size: Sequence[int]) -> Any:
     """`x` without the rows that an output padding beyond the stride makes."""
     for d in range(2, len(size)):
         if x.shape[d] != size[d]:
-            x = F.narrow(x, d, 0, size[d])
+            x = F.slice(x, d, 0, size[d])
     return x
 
 
@@ -80,25 +80,25 @@ class convolution_nd:
         yield r((1, 2, 3, 4, 3)), r((2, 2, 2, 2, 2)), None, (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
 
 
-@op("convolution_nd_input(Tensor grad, Tensor weight, int[] size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+@op("convolution_nd_input(Tensor input, Tensor weight, int[] size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
     namespace="_internal", method=False, out=False, node="ConvolutionBackward0")
 class convolution_nd_input:
     """The gradient of `convolution_nd` for an input of shape `size`; also the transposed convolution."""
 
     numpy = _input_grad
     mindspore = kernels.conv2d_input
-    def compose(F, grad, weight, size, stride, padding, dilation, groups):
+    def compose(F, input, weight, size, stride, padding, dilation, groups):
         shape = tuple(weight.shape)
-        batch, out = tuple(grad.shape)[:2]
-        length = prod(tuple(grad.shape)[2:])
+        batch, out = tuple(input.shape)[:2]
+        length = prod(tuple(input.shape)[2:])
         w = F.transpose(F.reshape(weight, (1, groups, out // groups, prod(shape[1:]))), 2, 3)
-        columns = F.matmul(w, F.reshape(grad, (batch, groups, out // groups, length)))
+        columns = F.matmul(w, F.reshape(input, (batch, groups, out // groups, length)))
         columns = F.reshape(columns, (batch, groups * prod(shape[1:]), length))
-        return F.col2im(columns, tuple(size)[2:], shape[2:], tuple(dilation), tuple(padding), tuple(stride), tuple(grad.shape)[2:])
-    def vjp_grad(F, grad, weight, grad_shape, stride, padding, dilation, groups):
-        return _cropped(F, F.convolution_nd(grad, weight, None, stride, padding, dilation, groups), tuple(grad_shape))
-    def vjp_weight(F, grad_, grad, weight_shape, stride, padding, dilation, groups):
-        return F.convolution_nd_weight(grad_, grad, tuple(weight_shape), stride, padding, dilation, groups)
+        return F.col2im(columns, tuple(size)[2:], shape[2:], tuple(dilation), tuple(padding), tuple(stride), tuple(input.shape)[2:])
+    def vjp_input(F, grad, weight, input_shape, stride, padding, dilation, groups):
+        return _cropped(F, F.convolution_nd(grad, weight, None, stride, padding, dilation, groups), tuple(input_shape))
+    def vjp_weight(F, grad, input, weight_shape, stride, padding, dilation, groups):
+        return F.convolution_nd_weight(grad, input, tuple(weight_shape), stride, padding, dilation, groups)
 
     def samples(rng):
         r = rng.standard_normal
@@ -106,24 +106,24 @@ class convolution_nd_input:
         yield r((1, 2, 2, 2)), r((2, 2, 2, 2)), (1, 2, 5, 4), (2, 2), (0, 0), (2, 1), 1
 
 
-@op("convolution_nd_weight(Tensor input, Tensor grad, int[] size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+@op("convolution_nd_weight(Tensor input, Tensor output, int[] size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
     namespace="_internal", method=False, out=False, node="ConvolutionBackward0")
 class convolution_nd_weight:
     """The gradient of `convolution_nd` for a weight of shape `size`."""
 
     numpy = _weight_grad
     mindspore = kernels.conv2d_weight
-    def compose(F, input, grad, size, stride, padding, dilation, groups):
+    def compose(F, input, output, size, stride, padding, dilation, groups):
         size, batch = tuple(size), input.shape[0]
-        columns = F.im2col(input, size[2:], tuple(dilation), tuple(padding), tuple(stride), tuple(grad.shape)[2:])
-        length = prod(tuple(grad.shape)[2:])
+        columns = F.im2col(input, size[2:], tuple(dilation), tuple(padding), tuple(stride), tuple(output.shape)[2:])
+        length = prod(tuple(output.shape)[2:])
         columns = F.reshape(columns, (batch, groups, prod(size[1:]), length))
-        g = F.reshape(grad, (batch, groups, size[0] // groups, length))
+        g = F.reshape(output, (batch, groups, size[0] // groups, length))
         return F.reshape(F.sum(F.matmul(g, F.transpose(columns, 2, 3)), 0), size)
-    def vjp_input(F, grad_, grad, input_shape, stride, padding, dilation, groups):
-        return F.convolution_nd_input(grad, grad_, tuple(input_shape), stride, padding, dilation, groups)
-    def vjp_grad(F, grad_, input, grad_shape, stride, padding, dilation, groups):
-        return _cropped(F, F.convolution_nd(input, grad_, None, stride, padding, dilation, groups), tuple(grad_shape))
+    def vjp_input(F, grad, output, input_shape, stride, padding, dilation, groups):
+        return F.convolution_nd_input(output, grad, tuple(input_shape), stride, padding, dilation, groups)
+    def vjp_output(F, grad, input, output_shape, stride, padding, dilation, groups):
+        return _cropped(F, F.convolution_nd(input, grad, None, stride, padding, dilation, groups), tuple(output_shape))
 
     def samples(rng):
         r = rng.standard_normal

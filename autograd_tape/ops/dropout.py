@@ -11,6 +11,7 @@ from ..errors import AutogradError
 from ..executors.kernels import dropout as fused
 from ..executors.kernels._compile import state
 from ..random import default_generator
+from ._host import on_host
 from ._record import Sample, op
 
 ALPHA = 1.7580993408473766  # of the SELU activation
@@ -36,7 +37,7 @@ class random_dropout:
     """Each element zero with chance `p`, else divided by 1 - p."""
 
     numpy = _dropout
-    compose = _dropout_on_host = lambda F, input, p: _dropout(input, p)
+    compose = on_host(_dropout)
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
     def samples(rng): yield rng.standard_normal((2, 3)), 0.0
 
@@ -46,7 +47,7 @@ class masked_scale:
     """`input` times `scale` where `mask`, else zero."""
 
     numpy = _scaled
-    def compose(F, input, mask, scale): return input * (mask * scale)
+    def compose(F, input, mask, scale): return input * (mask * input.dtype.type(scale))
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0
 
@@ -117,7 +118,7 @@ def _whole(input: Any) -> tuple[int, ...]:
     return tuple(input.shape)
 
 
-def _records(name: str, what: str, dropped: Any, node_doc: str) -> None:
+def _records(name: str, what: str, dropped: Any) -> None:
     """`torch.name(input, p, train)`, `torch.name_`."""
     def function(F, input, p, train):
         _check_probability(p, AutogradError)
@@ -139,12 +140,12 @@ def _records(name: str, what: str, dropped: Any, node_doc: str) -> None:
                               "samples": samples}))
 
 
-_records("dropout", "Each element zero with chance `p`, else divided by 1 - p.", _dropped, "")
-_records("feature_dropout", "Each channel of (N, C, ...) zero with chance `p`, else divided by 1 - p.", _feature_dropped, "")
+_records("dropout", "Each element zero with chance `p`, else divided by 1 - p.", _dropped)
+_records("feature_dropout", "Each channel of (N, C, ...) zero with chance `p`, else divided by 1 - p.", _feature_dropped)
 _records("alpha_dropout", "Dropout that keeps the mean and variance of SELU's output (Klambauer et al., arXiv:1706.02515).",
-         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _whole), "")
+         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _whole))
 _records("feature_alpha_dropout", "`alpha_dropout` of whole channels of (N, C, ...).",
-         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _feature_shape), "")
+         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _feature_shape))
 
 
 @op("native_dropout(Tensor input, float p, bool? train) -> (Tensor result, Mask mask)", method=False, out=False)

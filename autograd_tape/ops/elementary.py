@@ -657,7 +657,7 @@ class angle:
     """
 
     numpy = _angle
-    def compose(F, input): return F.where(F.isnan(input), input, F.where(input < 0, input * 0 + math.pi, input * 0))
+    def compose(F, input): return F.where(F.isnan(input), input, F.where(input < 0, np.full_like(input, math.pi), np.zeros_like(input)))
     shape = broadcast_shapes
     def vjp(F, grad, input): return F.zero_gradient(grad) if not is_complex(input) else grad * 1j * input / F.square(F.abs(input))
     samples = domain(-2, 2, kinks=(0,))

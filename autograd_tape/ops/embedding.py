@@ -10,6 +10,7 @@ from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels import embedding as fused
 from ..executors.kernels._compile import state
+from ._host import on_host
 from ._losses import constant
 from ._record import Sample, op
 
@@ -25,14 +26,21 @@ def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, s
     return fused.embedding(weight, indices)
 
 
+def _scaled_rows(weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool) -> np.ndarray:
+    rows = weight.take(indices, 0)
+    if scale_grad_by_freq and indices.size:
+        rows /= np.bincount(indices.reshape(-1))[indices][..., None].astype(rows.dtype)
+    rows[indices == padding_idx] = 0
+    return rows
+
+
 @op("embedding_backward(Tensor grad, Index indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
     namespace="_internal", method=False, out=False)
 class embedding_backward:
     """The gradient for a table of `num_weights` rows: each row's cotangents added up."""
 
-    def numpy(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
-        grad = grad.reshape(indices.size, grad.shape[-1])
-        return fused.embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+    numpy = fused.embedding_backward
+    compose = on_host(numpy)
     def vjp_grad(F, grad, indices, padding_idx, scale_grad_by_freq): return F.embedding_scaled(grad, indices, padding_idx, scale_grad_by_freq)
     def samples(rng): yield rng.standard_normal((2, 3, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 5, 1, True
 
@@ -42,12 +50,8 @@ class embedding_backward:
 class embedding_scaled:
     """Rows of `weight`, zero at `padding_idx` and divided by how often they occur: the transpose of `embedding_backward`."""
 
-    def numpy(weight, indices, padding_idx, scale_grad_by_freq):
-        rows = weight.take(indices, 0)
-        if scale_grad_by_freq and indices.size:
-            rows /= np.bincount(indices.reshape(-1))[indices][..., None].astype(rows.dtype)
-        rows[indices == padding_idx] = 0
-        return rows
+    numpy = _scaled_rows
+    compose = on_host(numpy)
     def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
         return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     def samples(rng): yield rng.standard_normal((5, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 1, True
@@ -64,6 +68,7 @@ class embedding:
     """
 
     numpy = _embedding
+    compose = on_host(numpy)
     def check(weight, indices, padding_idx, scale_grad_by_freq, sparse):
         if weight.ndim != 2:
             raise ShapeMismatchError("'weight' must be 2-D")
@@ -75,7 +80,7 @@ class embedding:
 
     def samples(rng):
         yield rng.standard_normal((5, 3)), np.array([0, 4, 4, 2])
-        yield rng.standard_normal((5, 3)), np.array([[0, 4], [4, 2]]), 4
+        yield rng.standard_normal((5, 3)), np.array([[0, 4], [4, 2]]), 3
 
     def errors(rng):
         yield (np.ones((3, 2)), np.array([5])), IndexError, "index out of range in self"
@@ -118,7 +123,7 @@ class nn_functional_embedding:
             _renormalize(F, weight, input, max_norm, norm_type)
         return F.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
-    def samples(rng): yield np.array([0, 4, 4, 2]), rng.standard_normal((5, 3)), -1
+    def samples(rng): yield np.array([0, 4, 4, 2]), rng.standard_normal((5, 3)), -2
 
 
 @op("embedding_bag(Index input, Tensor weight, Index? offsets=None, float? max_norm=None, float norm_type=2, bool scale_grad_by_freq=False, "

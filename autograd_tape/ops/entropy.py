@@ -12,6 +12,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import softmax as fused
 from ..executors.kernels._compile import state
+from ._host import on_host
 from ._losses import buffer, constant, reduced, reduction_name, size_text
 from ._record import Sample, op
 
@@ -86,6 +87,20 @@ def _coefficients(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, wei
     return q
 
 
+def _chosen_loss(F: Any, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> tuple[Any, Any]:
+    """(loss, what the sum is divided by) of log-probabilities, for executors without a kernel."""
+    axis = 0 if input.ndim == 1 else 1
+    kept = _checked_target(target, input.shape[axis], ignore_index)
+    q = _coefficients(input.shape, input.dtype, target, weight, ignore_index, smoothing)
+    losses = F.sum(F.where(F.ne(q, 0), log_p * -q, 0), axis)  # an infinite log-probability that does not count makes no NaN
+    if reduction == "none":
+        return F.reshape(losses, target.shape), np.ones((), input.dtype)
+    if reduction == "sum":
+        return F.sum(losses), np.ones((), input.dtype)
+    total = np.asarray((kept if weight is None else np.where(kept, weight[np.where(kept, target, 0)], 0)).sum(), input.dtype)
+    return F.sum(losses) / total, total
+
+
 def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
               reduction: str) -> tuple[Any, Any]:
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
@@ -134,6 +149,7 @@ class nll_loss_grad:
         q = _coefficients(tuple(size), buffer(grad).dtype, buffer(target), buffer(weight), ignore_index, 0.0)
         return constant(F, grad, -q) * _spread_over_classes(F, grad / denominator, tuple(size))
     function = compose
+    def samples(rng): yield np.array(1.5), np.array([1, 0, -100]), rng.uniform(0.5, 1, 4), (3, 4), -100, np.array(2.0)
 
 
 def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any) -> Any:
@@ -155,6 +171,8 @@ class nll_loss:
     """
 
     numpy = _nll_loss
+    def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction):
+        return _chosen_loss(F, input, input, target, weight, ignore_index, reduction, 0.0)
     redirect = _nll_redirect
     def check(input, target, weight, size_average, ignore_index, reduce, reduction):
         _check_classes("nll_loss", input, target, weight)
@@ -182,7 +200,12 @@ def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | N
         log_p = input - _max(input, 1, None, None, True)
         log_p -= _log(_sum(_exp(log_p), 1, None, None, True))
         if ignore_index < 0 or not (target == ignore_index).any():
-            return _sum(log_p[_arange(n), target]) / -input.dtype.type(n), log_p, None, None, None
+            try:
+                hits = log_p[_arange(n), target]
+            except IndexError:
+                _checked_target(target, input.shape[1], ignore_index)
+                raise
+            return _sum(hits) / -input.dtype.type(n), log_p, None, None, None
     if size_average is not None or reduce is not None or target.shape != input.shape[:1] * (input.ndim > 1) + input.shape[2:] and not (
             input.ndim == 1 and target.size == 1):
         raise ValueError("arguments for the general path")
@@ -216,6 +239,9 @@ class cross_entropy_backward:
         p = F.softmax(input, axis) * constant(F, grad, q.sum(axis, keepdims=True)) - constant(F, grad, q)
         return p * _spread_over_classes(F, g, shape)
     function = compose
+    def samples(rng):
+        x, target = rng.standard_normal((3, 4)), np.array([1, 0, -100])
+        yield np.array(1.5), x, target, None, *_cross_entropy(x, target, None, None, -100, None, "mean", 0.1)[2:], None, -100, 0.1
 
 
 def _cross_entropy_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any,
@@ -240,6 +266,10 @@ class cross_entropy:
     """
 
     numpy = _cross_entropy
+    def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        log_p = F.log_softmax(input, 0 if input.ndim == 1 else 1)
+        loss, total = _chosen_loss(F, input, log_p, target, weight, ignore_index, reduction, label_smoothing)
+        return loss, None, None, None, total
     redirect = _cross_entropy_redirect
     def check(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
         if not 0 <= label_smoothing <= 1:

@@ -135,8 +135,8 @@ class amax:
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(12.0).reshape(2, 3, 2), (0, -1), True
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(12)).reshape(2, 3, 2), (0, -1), True
 
     def errors(rng):
         yield (np.ones((0, 3)), 0), IndexError, "amax(): Expected reduction dim 0 to have non-zero size."
@@ -159,8 +159,8 @@ class amin:
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(12.0).reshape(2, 3, 2), (0, -1), True
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(12)).reshape(2, 3, 2), (0, -1), True
 
 
 @op("max_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MaxBackward1")
@@ -172,7 +172,7 @@ class max_all:
     compose = on_host(_max)
     def shape(input): return ()
     def vjp(F, grad, input, result): return _shared(F, grad, input, result, None, False)
-    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
 @op("min_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MinBackward1")
@@ -184,7 +184,7 @@ class min_all:
     compose = on_host(_min)
     def shape(input): return ()
     def vjp(F, grad, input, result): return _shared(F, grad, input, result, None, False)
-    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
 def _extreme_along(ufunc: np.ufunc, name: str) -> Any:
@@ -224,8 +224,8 @@ class max_along:
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
 
     def samples(rng):
-        yield rng.permutation(6.0).reshape(2, 3), 1
-        yield rng.permutation(6.0).reshape(2, 3), 0, True
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
 @op("min_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
@@ -240,8 +240,8 @@ class min_along:
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
 
     def samples(rng):
-        yield rng.permutation(6.0).reshape(2, 3), 1
-        yield rng.permutation(6.0).reshape(2, 3), 0, True
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
 def along(F: Any, name: str, result: Any, outs: Any = None) -> Any:
@@ -289,8 +289,8 @@ class max_:
         return _dispatch(F, "max", "maximum", input, dim, keepdim, other, out)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(6.0).reshape(2, 3), -1
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), -1
 
     def errors(rng):
         yield (np.ones(0),), RuntimeError, (
@@ -314,8 +314,8 @@ class min_:
         return _dispatch(F, "min", "minimum", input, dim, keepdim, other, out)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(6.0).reshape(2, 3), -1
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), -1
 
 
 def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
@@ -340,7 +340,7 @@ class aminmax:
         parts = [_shared(F, g, input, r, dim, keepdim) for g, r in zip(grad, (min, max)) if g is not None]
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
-    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
 # -- positions --------------------------------------------------------------------------------------------------------------------

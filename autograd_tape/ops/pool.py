@@ -15,6 +15,9 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import pooling as fused
+from . import _mindspore as kernels
+from ._axes import along_axes, cell_matrix, window_matrix
+from ._host import on_host
 from ._record import Sample, op
 
 Ints = Sequence[int]
@@ -65,6 +68,8 @@ class max_pool_nd:
     """The maxima of windows over the last dimensions, and where they are: flat indices within these dimensions."""
 
     numpy = _max_pool
+    mindspore = kernels.max_pool
+    compose = on_host(_max_pool)
     def shape(input, kernel_size, stride, padding, dilation, ceil_mode):
         n = len(kernel_size)
         out = (*input[:-n], *_output_size(input[-n:], kernel_size, stride, padding, dilation, ceil_mode))
@@ -78,39 +83,51 @@ class max_pool_nd:
         yield rng.permutation(64).reshape(1, 4, 4, 4) * 0.1, (2, 2, 2), (1, 2, 1), (0, 1, 0), (1, 1, 2), False
 
 
+def _spread_picked(grad: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
+    size = tuple(size)
+    flat = (*size[:len(size) - n], 1, prod(size[len(size) - n:]))
+    return fused.max_pool2d_backward(grad, indices, flat).reshape(size)
+
+
 @op("spread_picked(Tensor grad, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
 class spread_picked:
     """Zeros of shape `size` with `grad` added at flat indices into its last `n` dimensions."""
 
-    def numpy(grad, indices, size, n):
-        size = tuple(size)
-        flat = (*size[:len(size) - n], 1, prod(size[len(size) - n:]))
-        return fused.max_pool2d_backward(grad, indices, flat).reshape(size)
+    numpy = _spread_picked
+    compose = on_host(_spread_picked)
     def vjp_grad(F, grad, indices, n): return F.picked(grad, indices, n)
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
+
+
+def _picked(input: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
+    lead = input.shape[:input.ndim - n]
+    flat = np.take_along_axis(input.reshape(*lead, -1), indices.reshape(*lead, -1), -1)
+    return flat.reshape(indices.shape)
 
 
 @op("picked(Tensor input, Index indices, int n) -> Tensor", namespace="_internal", method=False, out=False)
 class picked:
     """Elements of `input` at flat indices into its last `n` dimensions."""
 
-    def numpy(input, indices, n):
-        lead = input.shape[:input.ndim - n]
-        flat = np.take_along_axis(input.reshape(*lead, -1), indices.reshape(*lead, -1), -1)
-        return flat.reshape(indices.shape)
+    numpy = _picked
+    compose = on_host(_picked)
     def vjp_input(F, grad, indices, input_shape, n): return F.spread_picked(grad, indices, tuple(input_shape), n)
     def samples(rng): yield rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
+
+
+def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
+    lead = tuple(size)[:len(size) - n]
+    y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
+    np.put_along_axis(y, indices.reshape(*lead, -1), input.reshape(*lead, -1), -1)
+    return y.reshape(tuple(size))
 
 
 @op("max_unpool_nd(Tensor input, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
 class max_unpool_nd:
     """Zeros of shape `size` with `input` put at flat indices into its last `n` dimensions."""
 
-    def numpy(input, indices, size, n):
-        lead = tuple(size)[:len(size) - n]
-        y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
-        np.put_along_axis(y, indices.reshape(*lead, -1), input.reshape(*lead, -1), -1)
-        return y.reshape(tuple(size))
+    numpy = _max_unpool
+    compose = on_host(_max_unpool)
     def vjp_input(F, grad, indices, n): return F.picked(grad, indices, n)
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 1], [1, 2, 3]]), (2, 5), 1
 
@@ -181,6 +198,14 @@ class avg_pool_nd:
     """The means of windows over the last dimensions."""
 
     numpy = _avg_pool
+    def compose(F, input, kernel, stride, padding, ceil_mode, include, divisor):
+        size = input.shape[-len(kernel):]
+        out = _output_size(size, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+        total = along_axes(F, input, [window_matrix(*v) for v in zip(size, out, kernel, stride, padding)])
+        return total / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)
+    def shape(input, kernel, stride, padding, ceil_mode, include, divisor):
+        n = len(kernel)
+        return (*input[:-n], *_output_size(input[-n:], kernel, stride, padding, (1,) * n, ceil_mode))
     def vjp_input(F, grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         return F.avg_pool_nd_grad(grad, tuple(input_shape), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -195,6 +220,11 @@ class avg_pool_nd_grad:
     """The transpose of `avg_pool_nd`: each window's share spread over it."""
 
     numpy = _avg_pool_grad
+    def compose(F, grad, size, kernel, stride, padding, ceil_mode, include, divisor):
+        size, out = tuple(size)[-len(kernel):], grad.shape[-len(kernel):]
+        share = grad / _divisors(size, out, kernel, stride, padding, include, divisor).astype(grad.dtype)
+        return along_axes(F, share, [window_matrix(*v).T for v in zip(size, out, kernel, stride, padding)])
+    def shape(grad, size, kernel, stride, padding, ceil_mode, include, divisor): return tuple(size)
     def vjp_grad(F, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         return F.avg_pool_nd(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     def samples(rng): yield rng.standard_normal((2, 4)), (2, 7), (3,), (2,), (1,), True, False, None
@@ -238,6 +268,7 @@ class adaptive_avg_pool_nd:
     """The means of `size` evenly spread cells of the last dimensions."""
 
     numpy = _adaptive_avg
+    def compose(F, input, size): return along_axes(F, input, [cell_matrix(n, m) for n, m in zip(input.shape[-len(size):], size)])
     def shape(input, size): return (*input[:len(input) - len(size)], *size)
     def vjp_input(F, grad, input_shape, size): return F.adaptive_avg_pool_nd_grad(grad, tuple(input_shape), len(size))
 
@@ -252,6 +283,7 @@ class adaptive_avg_pool_nd_grad:
     """The transpose of `adaptive_avg_pool_nd` for an input of shape `size`."""
 
     numpy = _adaptive_avg_grad
+    def compose(F, grad, size, n): return along_axes(F, grad, [cell_matrix(m, k).T for m, k in zip(tuple(size)[-n:], grad.shape[-n:])])
     def shape(grad, size, n): return tuple(size)
     def vjp_grad(F, grad, grad_shape, n): return F.adaptive_avg_pool_nd(grad, tuple(grad_shape)[len(grad_shape) - n:])
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 7), 1
@@ -279,6 +311,7 @@ class adaptive_max_pool_nd:
     """The maxima of `size` evenly spread cells of the last dimensions, and their flat indices."""
 
     numpy = _adaptive_max
+    compose = on_host(_adaptive_max)
     def shape(input, size): return ((*input[:len(input) - len(size)], *size),) * 2
     def vjp_input(F, grad, indices, input_shape, size): return F.spread_picked(grad, indices, tuple(input_shape), len(size))
 
@@ -625,12 +658,10 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
         index = np.stack([rng.permutation(full)[:prod(spatial)] for _ in range(prod(sample[:len(sample) - n]))]).reshape(sample)
         yield rng.standard_normal(sample), index, 2
 
-    shape = ", ".join(["1"] * (n + 2))
-    zeros = "0., " * (2**n - 1) if n == 1 else None
-    doc = "Zeros with `input` put where max pooling found it."
-    if zeros is not None:
-        doc += (f"\n\n>>> torch.nn.functional.max_unpool{n}d(torch.ones({shape}), torch.ones({shape}, dtype=torch.int64), 2)\n"
-                "tensor([[[0., 1.]]])")
+    ones, size = "1, " * (n + 1), "(" + "1, " * (n - 1) + "2" + ("," if n == 1 else "") + ")"
+    doc = ("Zeros with `input` put where max pooling found it.\n\n"
+           f">>> torch.nn.functional.max_unpool{n}d(torch.ones({ones}1), torch.ones({ones}1, dtype=torch.int64), {size})\n"
+           f"tensor({'[' * (n + 2)}0., 1.{']' * (n + 2)})")
     op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor",
        namespace="nn.functional", method=False, out=False)(
         type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__": doc}))

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import AutogradError
+from ._axes import along_axes, table_matrix
+from ._host import on_host
 from ._record import Sample, op
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
@@ -32,14 +34,14 @@ def _resample(input: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray
         if weight is not None:
             part *= weight[:, tap].astype(input.dtype).reshape(shape)
         total = part if total is None else np.add(total, part, total)
-    return total
+    return np.ascontiguousarray(total)
 
 
 def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
     matrix = np.zeros((len(index), length), grad.dtype)
     for tap in range(index.shape[1]):
         np.add.at(matrix, (np.arange(len(index)), index[:, tap]), 1 if weight is None else weight[:, tap])
-    return np.moveaxis(np.moveaxis(grad, dim, -1).dot(matrix), -1, dim)
+    return np.ascontiguousarray(np.moveaxis(np.moveaxis(grad, dim, -1).dot(matrix), -1, dim))
 
 
 @op("resample(Tensor input, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False,
@@ -47,7 +49,10 @@ def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.nda
 class resample:
     """Along `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
 
-    def numpy(input, dim, index, weight, length): return np.ascontiguousarray(_resample(input, dim, index, weight, length))
+    numpy = _resample
+    def compose(F, input, dim, index, weight, length):
+        moved = F.transpose(input, dim, input.ndim - 1)
+        return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight)]), dim, input.ndim - 1)
     def vjp_input(F, grad, dim, index, weight, length): return F.resample_grad(grad, dim, index, weight, length)
     def samples(rng): yield rng.standard_normal((2, 3, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7], [1, 0], [2, 1]]), 3
 
@@ -56,7 +61,10 @@ class resample:
 class resample_grad:
     """The transpose of `resample`."""
 
-    def numpy(grad, dim, index, weight, length): return np.ascontiguousarray(_resample_grad(grad, dim, index, weight, length))
+    numpy = _resample_grad
+    def compose(F, grad, dim, index, weight, length):
+        moved = F.transpose(grad, dim, grad.ndim - 1)
+        return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight).T]), dim, grad.ndim - 1)
     def vjp_grad(F, grad, dim, index, weight, length): return F.resample(grad, dim, index, weight, length)
     def samples(rng): yield rng.standard_normal((2, 4, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7], [1, 0], [2, 1]]), 3
 

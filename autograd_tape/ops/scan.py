@@ -130,8 +130,8 @@ class cummax:
     def vjp(F, grad, indices, input, dim): return F.scatter_add(F.zeros_for(grad, tuple(input.shape)), dim, indices, grad)
 
     def samples(rng):
-        yield rng.permutation(6.0).reshape(2, 3), 1
-        yield rng.permutation(6.0).reshape(2, 3), 0
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0
 
 
 @op("cummin(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool")
@@ -146,7 +146,7 @@ class cummin:
     compose = on_host(_cummin)
     def shape(input, dim): return input, input
     def vjp(F, grad, indices, input, dim): return F.scatter_add(F.zeros_for(grad, tuple(input.shape)), dim, indices, grad)
-    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 1
+    def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
 
 
 def _logcumsumexp(input: np.ndarray, dim: int) -> Any:

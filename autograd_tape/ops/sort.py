@@ -71,8 +71,8 @@ class sort_along:
             raise AutogradError(" Sort does not support complex dtypes on CPU")
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(6.0).reshape(2, 3), 0, True
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
 @op("sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", dtypes="float int bool half")
@@ -87,8 +87,8 @@ class sort:
         return along(F, "sort", F.sort_along(input, dim, descending, bool(stable)), out)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(6.0).reshape(2, 3).T, 0, True
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3).T, 0, True
 
 
 @op("argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor", out=False, dtypes="float int")
@@ -154,8 +154,8 @@ class topk:
             raise AutogradError("topk does not support bool dtypes on CPU")
 
     def samples(rng):
-        yield rng.permutation(6.0).reshape(2, 3), 2
-        yield rng.permutation(6.0).reshape(2, 3), 1, 0, False
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 2
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1, 0, False
 
     def errors(rng): yield (np.ones(3), 9), RuntimeError, "selected index k out of range"
 
@@ -192,8 +192,8 @@ class kthvalue:
             raise _not_implemented("kthvalue_cpu", input)
 
     def samples(rng):
-        yield rng.permutation(6.0).reshape(2, 3), 2
-        yield rng.permutation(6.0).reshape(2, 3), 1, 0, True
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 2
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1, 0, True
 
     def errors(rng): yield (np.ones(3), 9), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"
 
@@ -253,7 +253,7 @@ class median_all:
     compose = on_host(_median_all)
     check = _no_bool("median")
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
-    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
 @op("nanmedian_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="NanmedianBackward0", dtypes="float int")
@@ -264,7 +264,7 @@ class nanmedian_all:
     compose = on_host(_nanmedian_all)
     check = _no_bool("median")
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
-    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
 @op("median_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
@@ -276,7 +276,7 @@ class median_along:
     compose = on_host(_median_dim)
     check = _no_bool("median")
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
-    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 1
+    def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
 
 
 @op("nanmedian_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
@@ -288,7 +288,7 @@ class nanmedian_along:
     compose = on_host(_nanmedian_dim)
     check = _no_bool("median")
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
-    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 0, True
+    def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
 @op("median(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
@@ -346,7 +346,7 @@ class mode:
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
         yield rng.integers(0, 3, (4, 5)), 0
 
 
@@ -414,8 +414,8 @@ class quantile:
         return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, out, False)
 
     def samples(rng):
-        yield rng.permutation(6.0).reshape(2, 3), 0.3
-        yield rng.permutation(6.0).reshape(2, 3), 0.6, 1, True
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0.3
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0.6, 1, True
 
     def errors(rng):
         yield (np.ones(3), 1.5), RuntimeError, "quantile() q must be in the range [0, 1] but got 1.5"
