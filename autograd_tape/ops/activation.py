@@ -568,7 +568,7 @@ class softshrink:
             name, top = ("Double", "1.79769e+308") if input._k.dtype.itemsize == 8 else ("Float", "3.40282e+38")
             raise AutogradError(f"lambda must be in range [0, {top}] for input dtype {name}, but found {lambd:g}",
                 remedy="pass a non-negative one")
-        takes("float", "softshrink_cpu")(input=input)
+        takes("float", "softshrink_check")(input=input)
 
     def vjp(F, grad, input, lambd): return F.where((input > lambd) | (input < -lambd), grad, 0)
     samples = domain(-2, 2, kinks=(-0.5, 0.5))
@@ -607,7 +607,11 @@ class glu:
     """
 
     numpy = _glu
-    def check(input, dim): _halves(input, dim)
+
+    def check(input, dim):
+        _halves(input, dim)
+        takes("float", "glu_cpu")(input=input)
+
 
     def compose(F, input, dim):
         axis, half = _halves(input, dim)
