@@ -185,3 +185,21 @@ def max_pool(ms: Any, input: Any, kernel: Any, stride: Any, padding: Any, dilati
     image = ms.primitive("Reshape")(input, (-1, 1, *((1,) if n == 1 else ()), *shape[-n:]))
     made = ms.primitive("MaxPoolWithArgmaxV2", one(kernel, 1), one(stride, 1), one(padding, 0), one(dilation, 1), ceil_mode, ms.int64)
     return tuple([ms.primitive("Reshape")(r, (*shape[:-n], *r.shape[-n:])) for r in made(image)])
+
+
+def running_logsumexp(ms: Any, input: Any, dim: int) -> Any:
+    """ops.CumulativeLogsumexp, of finite tensors."""
+    if not input.ndim:
+        raise NotImplementedError("no kernel for 0-dim tensors")
+    need_finite(input)
+    return ms.primitive("CumulativeLogsumexp")(input, ms.Tensor(wrap_dim(dim, input.ndim)))
+
+
+def matmul(ms: Any, input: Any, other: Any) -> Any:
+    """ops.MatMul and BatchMatMul; what is neither a pair of matrices nor of batches becomes one."""
+    n, m = input.ndim, other.ndim
+    if n == m == 2:
+        return ms.primitive("MatMul")(input, other)
+    if n == m and input.shape[:-2] == other.shape[:-2] and n > 2:
+        return ms.primitive("BatchMatMul")(input, other)
+    return ms.ops.matmul(input, other)

@@ -532,10 +532,7 @@ class where:
     numpy = np.where
     meta = _where_meta
 
-    def mindspore(ms, condition, input, other):
-        # MindSpore takes a number for a bool where it comes first.
-        dtype = next((x.dtype for x in (input, other) if isinstance(x, ms.Tensor)), None)
-        return ms.ops.where(condition, *[x if isinstance(x, ms.Tensor) else ms.Tensor(x, dtype) for x in (input, other)])
+    mindspore = "ops.Select"
 
     def redirect(condition, input, other): return ("nonzero", (condition, True)) if input is None and other is None else None
     def method(F, input, condition, other): return F.where(condition, input, other)
@@ -581,7 +578,7 @@ class masked_fill:
     """
 
     numpy = _masked_fill
-    def compose(F, input, mask, value): return F.where(mask, value, input)
+    def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)
 
     def check(input, mask, value):

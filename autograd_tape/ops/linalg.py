@@ -13,6 +13,7 @@ import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from . import _mindspore as kernels
 from ._general import broadcast_shape
 from ._record import op
 
@@ -256,7 +257,7 @@ class matmul:
     """
 
     numpy = _matmul
-    mindspore = "ops.matmul"
+    mindspore = kernels.matmul
     check = _check_matmul
     vjp_input = _matmul_grad_input
     vjp_other = _matmul_grad_other
@@ -355,7 +356,7 @@ class dot:
 
     numpy = _dot
     check = _check_dot
-    def compose(F, input, tensor): return F.sum(input * tensor)
+    def compose(F, input, tensor): return F.matmul(input, tensor)
     def vjp_input(F, grad, tensor): return grad * _conj(F, tensor)
     def vjp_tensor(F, grad, input): return grad * _conj(F, input)
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
@@ -595,7 +596,10 @@ class addr:
     tensor([[7., 9.]])
     """
 
-    def numpy(input, vec1, vec2, beta=1): return _plus(np.multiply.outer(vec1, vec2), input, beta)
+    def numpy(input, vec1, vec2, beta=1):
+        if vec1.ndim != 1 or vec2.ndim != 1:
+            raise ValueError("vectors expected")
+        return _plus(np.multiply.outer(vec1, vec2), input, beta)
     def compose(F, input, vec1, vec2, beta=1):
         product = F.outer(vec1, vec2)
         return product if beta == 0 else product + _scaled(F, input, beta)

@@ -90,6 +90,9 @@ class layer_norm_backward:
         return (_normal_grads(F, grad, normal, rstd, weight, last) if needs[0] else None, summed(grad * normal) if needs[1] else None,
                 summed(grad) if needs[2] else None)
     function = compose
+    def samples(rng):
+        x, w = rng.standard_normal((2, 3, 4)), rng.standard_normal(4)
+        yield rng.standard_normal((2, 3, 4)), x, *_layer_norm(x, (4,), w, None, 1e-5)[1:], w, 1, 1e-5, (True, True, True)
 
 
 @op("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> "
@@ -170,11 +173,15 @@ class channel_norm_backward:
             normal, rstd = _normal(F, input, axes, eps)
             dx = _normal_grads(F, grad, normal, rstd, w, axes) if needs[0] else None
         else:
-            rstd = F.rsqrt(_per_channel(F, running_var, input.ndim) + eps)
-            normal = (input - _per_channel(F, running_mean, input.ndim)) * rstd
+            rstd = _per_channel(F, rstd, input.ndim)  # constants here
+            normal = (input - _per_channel(F, mean, input.ndim)) * rstd
             dx = None if not needs[0] else grad * rstd if w is None else grad * w * rstd
         return dx, F.sum(grad * normal, axes) if needs[1] else None, F.sum(grad, axes) if needs[2] else None
     function = compose
+    def samples(rng):
+        x, w = rng.standard_normal((3, 2, 4)), rng.standard_normal(2)
+        statistics = fused.batch_norm(x, w, None, None, None, True, 0.1, 1e-5)[1:]
+        yield rng.standard_normal((3, 2, 4)), x, *statistics, w, None, None, True, 1e-5, (True, True, True)
 
 
 @op("channel_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
@@ -199,7 +206,7 @@ class channel_norm:
             if running_var is not None:
                 running_var[...] = momentum * (count / max(count - 1, 1)) * var + (1 - momentum) * running_var
         else:
-            mean, var = running_mean, running_var
+            mean, var = running_mean.astype(input.dtype), running_var.astype(input.dtype)
             d = input - _per_channel(F, mean, input.ndim)
         rstd = F.rsqrt(var + eps)
         y = d * _per_channel(F, rstd, input.ndim)
@@ -209,7 +216,7 @@ class channel_norm:
     def samples(rng):
         r = rng.standard_normal
         yield r((3, 2, 4)), r(2), r(2), None, None, True, 0.1, 1e-5
-        yield r((3, 2)), r(2), r(2), r(2), rng.uniform(0.5, 1, 2), False, 0.1, 1e-5
+        yield r((3, 2)), r(2), r(2), r(2).astype("f4"), rng.uniform(0.5, 1, 2).astype("f4"), False, 0.1, 1e-5  # constants
         yield r((3, 2, 2, 2)), None, None, None, None, True, 0.1, 1e-5
 
 
@@ -234,7 +241,7 @@ def _batch_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
 
 def _batch_norm_samples(rng: np.random.Generator) -> Any:
     r = rng.standard_normal
-    yield r((3, 2, 4)), r(2), rng.uniform(0.5, 1, 2), r(2), r(2)
+    yield r((3, 2, 4)), r(2).astype("f4"), rng.uniform(0.5, 1, 2).astype("f4"), r(2), r(2)  # statistics are constants
     yield Sample((r((3, 2)), None, None, r(2), r(2)), {"training": True})
 
 
@@ -360,6 +367,9 @@ class group_norm_backward:
         dx = F.reshape(_normal_grads(F, F.reshape(v, grouped), normal, rstd, None, (2,)), shape) if needs[0] else None
         return dx, F.sum(grad * F.reshape(normal, shape), axes) if needs[1] else None, F.sum(grad, axes) if needs[2] else None
     function = compose
+    def samples(rng):
+        x, w = rng.standard_normal((2, 4, 3)), rng.standard_normal(4)
+        yield rng.standard_normal((2, 4, 3)), x, *fused.group_norm(x, 2, w, None, 1e-5)[1:], w, 2, 1e-5, (True, True, True)
 
 
 @op("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> "

@@ -202,7 +202,7 @@ class avg_pool_nd:
         size = input.shape[-len(kernel):]
         out = _output_size(size, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
         total = along_axes(F, input, [window_matrix(*v) for v in zip(size, out, kernel, stride, padding)])
-        return total / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)
+        return (total / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)).astype(input.dtype)
     def shape(input, kernel, stride, padding, ceil_mode, include, divisor):
         n = len(kernel)
         return (*input[:-n], *_output_size(input[-n:], kernel, stride, padding, (1,) * n, ceil_mode))
