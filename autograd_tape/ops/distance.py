@@ -9,13 +9,61 @@ import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
 from ..errors import AutogradError, ShapeMismatchError
-from ._dims import wrap_dim
+from ._dims import normalize_dims, wrap_dim
 from ._general import broadcast_shape
+from ._host import on_host
 from ._losses import buffer, constant
 from ._record import Sample, op
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------
+
+
+def _vector_norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool) -> Any:
+    axes = normalize_dims(dim, x.ndim)
+    if ord == 2 and x.dtype.kind != "c":
+        return np.sqrt(np.add.reduce(x * x, axes, None, None, keepdim))
+    size = np.abs(x)
+    if ord == 2:
+        return np.sqrt(np.add.reduce(size * size, axes, None, None, keepdim))
+    if ord == 1:
+        return np.add.reduce(size, axes, None, None, keepdim)
+    if ord == inf:
+        return np.maximum.reduce(size, axes, None, None, keepdim)
+    if ord == -inf:
+        return np.minimum.reduce(size, axes, None, None, keepdim)
+    if ord == 0:
+        return np.add.reduce(size != 0, axes, size.dtype, None, keepdim)
+    with np.errstate(all="ignore"):
+        return np.add.reduce(size ** size.dtype.type(ord), axes, None, None, keepdim) ** size.dtype.type(1 / ord)
+
+
+def _kept(F: Any, reduced: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
+    """A reduction's result (or its cotangent) with the reduced dimensions back, of size 1."""
+    if keepdim:
+        return reduced
+    axes = normalize_dims(dim, len(shape))
+    return F.reshape(reduced, tuple([1 if axes is None or i in axes else n for i, n in enumerate(shape)]))
+
+
+def _vector_norm_grad(F: Any, grad: Any, x: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch."""
+    shape = tuple(x.shape)
+    g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
+    if ord == 2:
+        return x * F.masked_fill(g / n, F.eq(n, 0), 0)
+    if ord == 0:
+        return g * 0 * x
+    if ord == 1:
+        return g * F.sgn(x)
+    if ord in (inf, -inf):
+        hit = constant(F, grad, np.asarray(buffer(F.eq(F.abs(x), n)), buffer(n).dtype))
+        axes = normalize_dims(dim, len(shape))
+        return F.sgn(x) * hit * (g / F.sum(hit, tuple(range(len(shape))) if axes is None else axes, True))
+    power = F.masked_fill(F.pow(F.abs(x), ord - 1), F.eq(x, 0), 0) * F.sgn(x)
+    if ord < 1:
+        return power * g * F.pow(n, 1 - ord)
+    return power * F.masked_fill(g / F.pow(n, ord - 1), F.eq(n, 0), 0)
 
 
 def _check_floating(name: str, x: Any, dtype: Any = None) -> None:
@@ -26,7 +74,7 @@ def _check_floating(name: str, x: Any, dtype: Any = None) -> None:
 
 
 @op("linalg_vector_norm(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-    namespace="_internal", alias="linalg.vector_norm", method=False, out=False)
+    namespace="_internal", alias="linalg.vector_norm", method=False)
 class linalg_vector_norm:
     """(sum |x|^ord)^(1/ord) over all elements or along dimensions; inf, -inf and 0 are the largest, the smallest, and the number of
     elements that are not 0.
@@ -35,13 +83,28 @@ class linalg_vector_norm:
     tensor(5.)
     """
 
-    def function(F, x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
-        return F.norm_of(x, float(ord), dim, keepdim, dtype=dtype, out=out)
+    numpy = _vector_norm
+    compose = on_host(_vector_norm)
+    def check(x, ord, dim, keepdim, dtype):
+        _check_floating("linalg.vector_norm", x, dtype)
+        normalize_dims(dim, x.ndim)
+        if not prod(x.shape) and (ord < 0 or ord == inf):
+            raise AutogradError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+                                "an identity")
+    vjp_x = _vector_norm_grad
 
     def samples(rng):
-        yield (rng.standard_normal((2, 3)),)
-        yield rng.standard_normal((2, 3)), 1, 1, True
-        yield rng.standard_normal((2, 3, 2)), 3, (0, 2)
+        r = rng.standard_normal
+        yield (r((2, 3)),)
+        yield r((2, 3)), 1, 1, True
+        yield r((2, 3, 2)), 3, (0, 2)
+        yield r((2, 3)), inf, 0
+        yield r((2, 3)), 1.5, -1
+        yield r((2, 3)), 0.5, -1
+
+    def errors(rng):
+        yield (np.ones(3, np.int64),), RuntimeError, (
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
 
 
 @op("matrix_singular_values(Tensor input) -> Tensor", namespace="_internal", alias="linalg.svdvals", method=False, out=False)
@@ -126,6 +189,27 @@ class linalg_norm:
         yield rng.standard_normal(3), 3
 
 
+@op("norm(Tensor input, Any p='fro', int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", out=False)
+class norm:
+    """The p-norm of all elements, or along dimensions; 'fro' is the 2-norm, 'nuc' the sum of the singular values of a matrix.
+
+    >>> torch.norm(torch.tensor([3., 4.])), torch.norm(torch.tensor([[3., -4.]]), p=1, dim=1)
+    (tensor(5.), tensor([7.]))
+    """
+
+    def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+        if p == "nuc":
+            return F.linalg_matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+        if isinstance(p, str) and p != "fro":
+            raise AutogradError(f"only valid string values are 'fro' and 'nuc', found {p}")
+        return F.linalg_vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype, out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, 1, True
+        yield rng.standard_normal((2, 3)), 3, 0
+
+
 # -- distances --------------------------------------------------------------------------------------------------------
 
 
@@ -196,10 +280,10 @@ class euclidean_distance:
         squares = F.sum(x1 * x1, -1, True) + F.transpose(F.sum(x2 * x2, -1, True), -2, -1)
         return F.sqrt(F.clamp_min(squares - 2 * F.matmul(x1, F.transpose(x2, -2, -1)), 0))
     def vjp_x1(F, grad, x1, x2, result):
-        ratio = F.masked_fill(grad / result, result == 0, 0)
+        ratio = F.masked_fill(grad / result, F.eq(result, 0), 0)
         return F.reduce_to_shape(x1 * F.sum(ratio, -1, True) - F.matmul(ratio, x2), tuple(x1.shape))
     def vjp_x2(F, grad, x1, x2, result):
-        ratio = F.transpose(F.masked_fill(grad / result, result == 0, 0), -2, -1)
+        ratio = F.transpose(F.masked_fill(grad / result, F.eq(result, 0), 0), -2, -1)
         return F.reduce_to_shape(x2 * F.sum(ratio, -1, True) - F.matmul(ratio, x1), tuple(x2.shape))
     def samples(rng): yield rng.standard_normal((2, 3, 2)), rng.standard_normal((4, 2))
 

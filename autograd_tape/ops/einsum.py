@@ -344,7 +344,9 @@ def _check_cross(input: Any, other: Any, dim: int) -> None:
 def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
     if a.ndim != b.ndim:
         raise ValueError("vectors of the same rank expected")
-    return np.cross(a, b, axis=dim)
+    if a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise ValueError("vectors of length 3 expected")
+    return np.ascontiguousarray(np.cross(a, b, axis=dim))
 
 
 @op("linalg_cross(Tensor input, Tensor other, *, int dim=-1) -> Tensor", namespace="_internal", alias="linalg.cross", method=False,
@@ -360,8 +362,8 @@ class linalg_cross:
     mindspore = None
     def compose(F, input, other, dim=-1):
         d = dim % input.ndim
-        a = [F.narrow(input, d, i, 1) for i in range(3)]
-        b = [F.narrow(other, d, i, 1) for i in range(3)]
+        a = [F.slice(input, d, i, i + 1) for i in range(3)]
+        b = [F.slice(other, d, i, i + 1) for i in range(3)]
         return F.cat([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], d)
     check = _check_cross
     def vjp_input(F, grad, other, dim): return F.linalg_cross(other, grad, dim=dim)

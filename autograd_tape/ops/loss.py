@@ -202,7 +202,7 @@ class soft_margin_loss:
 
 
 @op("hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, "
-    "str reduction='mean') -> Tensor", namespace="", method=False, out=False, alias="nn.functional.hinge_embedding_loss")
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
 class hinge_embedding_loss:
     """`input` where target is 1, max(0, margin - input) where it is -1.
 
@@ -221,7 +221,7 @@ class hinge_embedding_loss:
 
 
 @op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, "
-    "str reduction='mean') -> Tensor", namespace="", method=False, out=False, alias="nn.functional.margin_ranking_loss")
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
 class margin_ranking_loss:
     """max(0, -target * (input1 - input2) + margin).
 
@@ -240,7 +240,7 @@ class margin_ranking_loss:
 
 
 @op("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, "
-    "str reduction='mean') -> Tensor", namespace="", method=False, out=False, alias="nn.functional.cosine_embedding_loss")
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
 class cosine_embedding_loss:
     """1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.
 
@@ -271,8 +271,7 @@ class cosine_embedding_loss:
 
 
 @op("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-6, bool swap=False, "
-    "bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", namespace="", method=False, out=False,
-    alias="nn.functional.triplet_margin_loss")
+    "bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
 class triplet_margin_loss:
     """max(0, |anchor - positive| - |anchor - negative| + margin), distances of order `p`.
 

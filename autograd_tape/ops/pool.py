@@ -584,7 +584,7 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
                            "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
                                       f"({example})\n{opened}1., 3.{closed}"}))
     op(f"{largest}_with_indices(Tensor input, int[] output_size) -> (Tensor values, Index indices)", namespace="_internal", method=False,
-       out=False, alias=f"nn.functional.{largest}_with_indices" if n > 1 else (f"nn.functional.{largest}_with_indices", "_adaptive_max_pool1d"))(
+       out=False, alias=f"nn.functional.{largest}_with_indices")(
         type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "samples": samples,
                                              "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}) and their flat indices."}))
 
