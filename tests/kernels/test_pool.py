@@ -224,3 +224,16 @@ def test_modes(monkeypatch):
 @pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to compile")
 def test_every_kernel_compiles():
     assert _compile.compile_all("f") == len(_compile.Kernel.registry) > 30
+
+
+def test_environment_is_checked():
+    result = subprocess.run(
+        [sys.executable, "-c", "import autograd_tape.executors.kernels._compile"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "AUTOGRAD_TAPE_KERNELS": "fast"},
+        check=False,
+    )
+    assert result.returncode != 0
+    assert "AUTOGRAD_TAPE_KERNELS: expected one of" in result.stderr

@@ -88,7 +88,24 @@ def uses_numba(size: int) -> bool:
     return size >= state.fused
 
 
-use_numba(os.environ.get("AUTOGRAD_TAPE_KERNELS", "auto").lower() or "auto")
+def _mode_from_environment() -> str:
+    mode = os.environ.get("AUTOGRAD_TAPE_KERNELS", "").lower() or "auto"
+    if mode not in _MODES:
+        raise ValueError(f"environment variable AUTOGRAD_TAPE_KERNELS: expected one of {_MODES}, got {mode!r}")
+    return mode
+
+
+use_numba(_mode_from_environment())
+
+
+def _after_fork() -> None:
+    """A lock that another thread held at the fork would never open in the child."""
+    global _lock
+    _lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def compute_array(x: np.ndarray) -> np.ndarray:

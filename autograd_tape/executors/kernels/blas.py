@@ -7,6 +7,7 @@ for small matrices whole matrices per thread are faster.  While the pool shares 
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -67,6 +68,21 @@ def one_blas_thread() -> Iterator[bool]:
             _depth -= 1
             if _depth == 0:
                 put(_restore)
+
+
+def _after_fork() -> None:
+    """A child has only the thread that forked: nobody else is left to give the lock back, or BLAS its threads."""
+    global _lock, _depth
+    _lock = Lock()
+    if _depth:
+        _depth = 0
+        control = _openblas()
+        if control is not None:
+            control[1](_restore)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

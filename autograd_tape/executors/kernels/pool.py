@@ -163,8 +163,12 @@ def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
             worker.job = None
     finally:
         busy.release()
-    if job.error is not None:
-        raise job.error
+    error = job.error
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error, job  # or the traceback would keep the arrays of the caller alive in a cycle
 
 
 def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: int = 1) -> None:
