@@ -94,6 +94,16 @@ def is_tensor(obj: _Any) -> _Any:
     return isinstance(obj, Tensor)
 
 
+def typename(obj: _Any) -> str:
+    """The name of a tensor's type ("torch.FloatTensor"), or the full name of an object's class."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None) or ""
+    module = "torch" + module[11:] if module.split(".")[0] == "torchcompat" else module
+    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
+
+
 def is_storage(obj: _Any) -> _Any:
     """Whether `obj` is a storage."""
     return isinstance(obj, (UntypedStorage, TypedStorage))

@@ -1,37 +1,38 @@
 """torch.nn.functional: the operations that torch keeps here, compiled from their records at first use, and the few functions that
-are no operation of their own."""
+are no operation of their own.
+
+An operation is here if its record says `namespace="nn.functional"` or has an alias "nn.functional.<name>".
+"""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat._tensor import frontend as _frontend
 
-_OPERATIONS = frozenset("""
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d
-    adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices affine_grid alpha_dropout avg_pool1d avg_pool2d
-    avg_pool3d batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d
-    conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy ctc_loss dropout
-    dropout1d dropout2d dropout3d elu elu_ embedding embedding_bag feature_alpha_dropout fold fractional_max_pool2d
-    fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices gaussian_nll_loss gelu glu grid_sample
-    group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ hinge_embedding_loss huber_loss instance_norm
-    interpolate kl_div l1_loss layer_norm leaky_relu leaky_relu_ linear local_response_norm log_softmax logsigmoid lp_pool1d lp_pool2d
-    lp_pool3d margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d
-    max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss
-    multilabel_soft_margin_loss native_channel_shuffle nll_loss normalize one_hot pad pairwise_distance pdist pixel_shuffle
-    pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_ scaled_dot_product_attention selu selu_ sigmoid silu
-    smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold threshold_ triplet_margin_loss
-    triplet_margin_with_distance_loss unfold
-""".split())
 _ATTENTION = frozenset(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"])
 
 
+def _operation(name: str) -> str | None:
+    """What the front end calls the operation that is `name` here; None where there is none."""
+    dotted = f"nn.functional.{name}"
+    if dotted in ALIASES:
+        return dotted
+    record = RECORDS.get(name)
+    return name if record is not None and record.namespace == "nn.functional" else None
+
+
 def __getattr__(name: str) -> Any:
+    found = _operation(name)
     if name in _ATTENTION:
         from . import _attention
 
         value = getattr(_attention, name)
-    elif name in _OPERATIONS:
+    elif found is not None:
+        value = _frontend.function(found)
+    elif name.endswith("_") and not name.startswith("_") and _operation(name[:-1]) is not None:
         value = getattr(_frontend, name)
     else:
         raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
@@ -40,4 +41,40 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_OPERATIONS, *_ATTENTION, *globals()})
+    operations = {alias.rpartition(".")[2] for alias in ALIASES if alias.startswith("nn.functional.")}
+    operations |= {name for name, record in RECORDS.items() if record.namespace == "nn.functional"}
+    return sorted(operations | _ATTENTION | set(globals()))
+
+
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """A sample of the Gumbel-softmax distribution (Jang et al., 2017; Maddison et al., 2017).
+
+    Args:
+        logits: unnormalized log-probabilities.
+        tau: temperature.
+        hard: one-hot samples, whose gradient is that of the soft ones.
+        eps: accepted; has no effect.
+        dim: along which the softmax is taken.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -_frontend.empty_like(logits).exponential_().log()
+    soft = _frontend.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return _frontend.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
+
+
+def _renamed(name: str, mode: str | None) -> Any:
+    def function(input: Any, size: Any = None, scale_factor: Any = None, mode: str = mode or "nearest", align_corners: Any = None) -> Any:
+        warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+        return __getattr__("interpolate")(input, size, scale_factor, mode, True if name == "upsample_bilinear" else align_corners)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "An old name of `interpolate`."
+    return function
+
+
+upsample, upsample_nearest, upsample_bilinear = (_renamed("upsample", None), _renamed("upsample_nearest", "nearest"),
+                                                 _renamed("upsample_bilinear", "bilinear"))

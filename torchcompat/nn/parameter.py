@@ -62,12 +62,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
     def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
-        from torchcompat import _utils
+        from torchcompat.serialization import _rebuild_parameter, _rebuild_parameter_with_state
 
         state = {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
         if state:
-            return _utils._rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
-        return _utils._rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+            return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
+        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
 
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]

@@ -8,7 +8,8 @@ from collections import OrderedDict
 from typing import Any, Callable, Iterable, Iterator
 
 import torchcompat as torch
-from torchcompat._tensor import Tensor
+from torchcompat import __future__
+from torchcompat._tensor import Tensor, _parse_to
 from torchcompat.utils.hooks import RemovableHandle
 
 from ..parameter import Buffer, Parameter
@@ -410,7 +411,7 @@ class Module(StateDict):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        overwrite = torch.__future__.get_overwrite_module_params_on_conversion()
+        overwrite = __future__.get_overwrite_module_params_on_conversion()
         for name, param in self._parameters.items():
             if param is None:
                 continue
@@ -418,14 +419,14 @@ class Module(StateDict):
                 applied = fn(param)
             grad = param.grad
             new: Any = param
-            if overwrite or not torch._has_compatible_shallow_copy_type(param, applied):
+            if overwrite or applied.is_meta != param.is_meta:
                 new = self._parameters[name] = Parameter(applied, param.requires_grad)
             else:
                 param.data = applied
             if grad is not None:
                 with torch.no_grad():
                     grad_applied = fn(grad)
-                if new is param and torch._has_compatible_shallow_copy_type(grad, grad_applied):
+                if new is param and grad_applied.is_meta == grad.is_meta:
                     grad.data = grad_applied
                 else:
                     new.grad = grad_applied.requires_grad_(grad.requires_grad)
@@ -444,7 +445,7 @@ class Module(StateDict):
     def to(self, *args: Any, **kwargs: Any) -> "Module":
         """Moves or casts parameters and buffers in place: `to(device, dtype, non_blocking)`, `to(dtype)`, `to(tensor)`,
         `to(memory_format=...)`. Only floating point tensors are cast."""
-        device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+        dtype, device, _, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
@@ -459,8 +460,8 @@ class Module(StateDict):
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
             try:
                 if memory_format is not None and t.dim() in (4, 5):
-                    return t.to(device, wanted, non_blocking, memory_format=memory_format)
-                return t.to(device, wanted, non_blocking)
+                    return t.to(device, wanted, memory_format=memory_format)
+                return t.to(device, wanted)
             except NotImplementedError as error:
                 if str(error) == "Cannot copy out of meta tensor; no data!":
                     raise NotImplementedError(f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
