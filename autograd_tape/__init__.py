@@ -8,7 +8,12 @@ array([[2.718, 7.389]])
 """
 
 import sys
+import warnings
 from types import ModuleType
+
+# log(0) is -inf and 0 / 0 is nan, as IEEE 754 and torch say; NumPy's warnings about them are not for users of this package.
+# (A filter costs nothing where nothing is warned of; np.errstate around each kernel would cost more than the kernel.)
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograd_tape(\.|$)")
 
 from .dtypes import DType, Device
 from .errors import (

@@ -44,6 +44,7 @@ def narrowed(result: Any, dtype: np.dtype) -> np.ndarray:
 def base_namespace() -> dict[str, Any]:
     """What every compiled function can see."""
     return {
+        "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode, "ENABLED": GradMode.ENABLED,
         "next_id": next_id, "new_node": object.__new__, "KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND,
         "INT64": dtypes.INT64_KIND, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
