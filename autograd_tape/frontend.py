@@ -366,9 +366,9 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     if "__rtruediv__" not in own:
         tensor_class.__rtruediv__ = rtruediv  # type: ignore[attr-defined]
     for rec in RECORDS.values():
-        if rec.method:
+        if rec.method or rec.inplace:
             for name in (rec.name, *[a for a in rec.alias if "." not in a]):
-                if name not in own:
+                if rec.method and name not in own:
                     setattr(tensor_class, name, stub(name, name))
                 if rec.inplace and name + "_" not in own:
                     setattr(tensor_class, name + "_", stub(name + "_", name + "_"))
