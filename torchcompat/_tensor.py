@@ -600,7 +600,9 @@ class Tensor(TensorRef, metaclass=_TensorMeta):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not self.is_leaf:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment")
-        return (_rebuild, (type(self), np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
+        # Tensor goes by None: it calls itself torch.Tensor, which pickle could not import without the alias.
+        cls = None if type(self) is Tensor else type(self)
+        return (_rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
                            str(self._k.device), self._node is not None, dict(self.__dict__)))
 
     def __setstate__(self, state: Any) -> None:
@@ -797,9 +799,9 @@ def _convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, 
     return t.clone() if copy else t
 
 
-def _rebuild(cls: type, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool, state: dict[str, Any]) -> Tensor:
+def _rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool, state: dict[str, Any]) -> Tensor:
     d = DType.by_name[dtype]
-    t = _blank(cls, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
+    t = _blank(cls or Tensor, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
     t._node = LEAF if requires_grad else None
     t.__dict__.update(state)
     return t
