@@ -18,6 +18,7 @@ from .dtypes import CPU, DType
 from .errors import ArgumentError, AutogradError
 from .executors import Executor, executor_for
 from .lazy import call, frontend_of
+from .ops.index import _ALL as ALL, Indices
 from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
 from .tensor import TensorRef
 
@@ -308,6 +309,8 @@ def _plain(entry: TapeEntry, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """An entry's arguments without its input tensors, and without those that have their default value."""
     if isinstance(entry, ManualEntry):
         return dict(arguments)
+    # Without the index tensors themselves: a graph keeps no tensors alive.
+    arguments = {k: Indices(x.current()) if isinstance(x, Indices) else x for k, x in arguments.items()}
     rec = entry.op
     defaults = rec.defaults
     tensors = {p.name for p in rec.tensor_params}
@@ -369,6 +372,8 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
 def _text(value: Any) -> str:
     if isinstance(value, (TensorRef, np.ndarray)):
         return f"{value.dtype.name}{list(value.shape)}"
+    if isinstance(value, Indices):
+        return f"[{', '.join(':' if x is ALL else _text(x) for x in value.key)}]"
     return value.name if isinstance(value, DType) else repr(value)
 
 
@@ -395,6 +400,8 @@ def _encode(value: Any, where: str = "a value") -> Any:
         return {"slice": [_encode(x, where) for x in (value.start, value.stop, value.step)]}
     if value is Ellipsis:
         return {"ellipsis": True}
+    if isinstance(value, Indices):
+        return {"indices": [None if x is ALL else _encode(x, where) for x in value.key]}
     if isinstance(value, TensorRef):
         return {"tensor": _encode(value.numpy(), where)}
     if isinstance(value, np.ndarray) and value.dtype in DType.by_np:
@@ -425,6 +432,8 @@ def _decode(value: Any) -> Any:
         return slice(*[_decode(x) for x in content])
     if key == "ellipsis":
         return Ellipsis
+    if key == "indices":
+        return Indices([ALL if x is None else _decode(x) for x in content])
     if key == "tensor":
         return TensorRef.of(_decode(content))
     raise ValueError(f"unknown tag {key!r}")

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 import autograd_tape as at
 from autograd_tape import F, Graph, OpSpec, Tape, TensorRef, get_executor
 from autograd_tape.errors import ArgumentError, AutogradError
-from tests.tape.test_backward import programs, run
+
+from .random_programs import programs, run
 
 
 def recorded() -> tuple[Graph, list[TensorRef], TensorRef]:

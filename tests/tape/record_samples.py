@@ -1,0 +1,64 @@
+"""Every record's samples as calls on tensors, for tests that go over all operations."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import attrs
+from op_cases import as_tensors, bind, samples
+
+from autograd_tape import F, TensorRef
+from autograd_tape.errors import ArgumentError
+from autograd_tape.lazy import named_arguments
+from autograd_tape.ops import RECORDS, Record
+
+# Operations whose arguments are not those of their schema (they take several forms), so that they have no OpSpec.
+SEVERAL_FORMS = {"max", "min", "einsum", "chain_matmul"}
+RANDOM = {"random"}
+
+
+@attrs.frozen
+class Case:
+    """A sample: the record, its tensors in order, and the other arguments by name."""
+
+    rec: Record
+    tensors: list[TensorRef]
+    arguments: dict[str, Any]
+    args: list[Any]
+    kwargs: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.rec.name}({', '.join(str(list(t.shape)) for t in self.tensors)}, {self.arguments})"
+
+    def call(self) -> list[TensorRef] | None:
+        """The operation's outputs; None where they are no tensors."""
+        result = getattr(F, self.rec.name)(*self.args, **self.kwargs)
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        return outputs if all(isinstance(o, TensorRef) for o in outputs) else None
+
+
+NAMES = sorted(name for name, rec in RECORDS.items() if name not in SEVERAL_FORMS and not name.endswith("_")
+               and rec.module.rpartition(".")[2] not in RANDOM and rec.field("samples") is not None)
+"""Operations with samples (the table of operations asks for them) that are deterministic, not in place, and called as their schema says."""
+
+
+def cases(name: str, requires_grad: bool = False) -> Iterator[Case]:
+    """The samples of a record that have a tensor among their arguments."""
+    rec = RECORDS[name]
+    for sample in samples(rec):
+        args, kwargs = as_tensors(bind(rec, sample), requires_grad=requires_grad)
+        try:
+            named = named_arguments(rec, args, kwargs)
+        except ArgumentError as error:
+            raise AssertionError(f"the sample {sample} of {rec.name} does not fit {rec.schema}") from error
+        tensors, arguments = [], {}
+        for p in rec.params:
+            value = named[p.name]
+            if p.is_tensor and isinstance(value, TensorRef):
+                tensors.append(value)
+            elif p.is_tensor and isinstance(value, (list, tuple)) and value and isinstance(value[0], TensorRef):
+                tensors += value
+            else:
+                arguments[p.name] = value
+        if tensors:
+            yield Case(rec, tensors, arguments, args, kwargs)

@@ -1,0 +1,88 @@
+"""What the specification side derives from records, on every operation's samples: OpSpecs, gradient functions, graphs."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import numpy as np
+import pytest
+
+from autograd_tape import Graph, OpSpec, Tape, TensorRef, backward, cpu_executor, get_grad_fn, has_grad_fn
+from autograd_tape.errors import AutogradError, ShapeMismatchError
+from autograd_tape.ops import RECORDS
+
+from .record_samples import NAMES, cases
+
+# The shape of their output depends on values, so it cannot be declared.
+VALUE_DEPENDENT = {"masked_select", "argwhere", "nonzero", "unique", "unique_consecutive", "nonzero_static"}
+GRADIENTS = [name for name in NAMES if has_grad_fn(name)]
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def silent() -> Iterator[None]:
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_op_spec_knows_shape_and_dtype_and_computes_what_the_operation_computes(name: str) -> None:
+    for case in cases(name):
+        expected = case.call()
+        if expected is None:
+            continue
+        declared = [TensorRef(tuple(t.shape), t.dtype) for t in case.tensors]
+        spec = OpSpec(name, declared, **case.arguments)
+        assert not any(o.has_data for o in spec.outputs)
+        for ref, tensor in zip(declared, case.tensors):
+            cpu_executor().bind(ref, tensor.numpy())
+        if name in VALUE_DEPENDENT:
+            with pytest.raises(ShapeMismatchError, match="declared with another shape"):
+                spec.output.numpy()
+            continue
+        for output, other in zip(spec.outputs, expected, strict=True):
+            assert (tuple(output.shape), output.dtype) == (tuple(other.shape), other.dtype), str(case)
+            np.testing.assert_array_equal(output.numpy(), other.numpy(), err_msg=str(case))
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_derived_gradient_function_gives_what_backward_gives(name: str) -> None:
+    for case in cases(name, requires_grad=True):
+        differentiable = [o for o in case.call() or () if o.requires_grad]
+        if not differentiable:
+            continue
+        rng = np.random.default_rng(1)
+        cotangents = [rng.standard_normal(o.shape).astype(o.numpy().dtype) for o in differentiable]
+        expected = backward(differentiable, grad_outputs=cotangents)
+        grad_fn: Any = get_grad_fn(name)
+        found = grad_fn.bind(**case.arguments)(cotangents if len(cotangents) > 1 else cotangents[0], [t.numpy() for t in case.tensors])
+        assert len(found) == len(case.tensors), str(case)
+        for tensor, gradient in zip(case.tensors, found):
+            if tensor.id in expected:
+                assert gradient is not None, str(case)
+                np.testing.assert_allclose(gradient, expected[tensor.id], rtol=1e-7, atol=1e-9, err_msg=str(case))
+
+
+def test_every_differentiable_record_has_a_gradient_function() -> None:
+    differentiable = [rec.name for rec in RECORDS.values() if rec.differentiable]
+    assert len(differentiable) > 100 and all(has_grad_fn(name) for name in differentiable)
+    assert not any(has_grad_fn(name) for name in ("eq", "isnan", "floor_divide"))
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_recorded_operation_replays_and_survives_json(name: str) -> None:
+    for case in cases(name, requires_grad=True):
+        with Tape() as tape:
+            outputs = case.call()
+        wanted = [o for o in outputs or () if o.requires_grad and tape.get_entry_for_tensor(o) is not None]
+        if not wanted:
+            continue
+        try:
+            graph = tape.to_graph(wanted)
+        except AutogradError as error:
+            assert "shares memory with a view" in str(error), str(case)
+            continue
+        for again in (graph, Graph.from_json(graph.to_json())):
+            for found, output in zip(again.replay(), wanted, strict=True):
+                np.testing.assert_allclose(found, output.numpy(), rtol=1e-10, atol=1e-12, err_msg=str(case))
