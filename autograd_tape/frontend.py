@@ -69,7 +69,8 @@ class Frontend:
             if name not in RECORDS and name not in ALIASES and name.endswith("_") and (name[:-1] in RECORDS or name[:-1] in ALIASES):
                 rec = get_record(name[:-1])
                 if rec.inplace:
-                    found = compile_function(rec, self, inplace=True)
+                    own = rec.field("function_")
+                    found = compile_function(rec, self, inplace=True) if own is None else self.bind_function(rec, own)
             if found is None:
                 rec = get_record(name)
                 found = self.functions.get(rec.name) or (
@@ -118,7 +119,7 @@ class Frontend:
             function = self.function(name)
             rec = get_record(name if name in RECORDS or name in ALIASES else name[:-1])
             own = rec.field("method")
-            if own is not None:
+            if own is not None and name in (rec.name, *rec.alias):
                 found = self.bind_function(rec, own)
             elif rec.varargs is None:
                 found = function

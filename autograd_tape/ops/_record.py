@@ -77,6 +77,7 @@ class Record:
     `shape(...)`          the output's shape from the inputs' shapes (for the meta executor and for early errors)
     `redirect(...)`       (name, arguments) of the operation that carries out a call with such arguments, or None: `clamp` with
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
+    `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests

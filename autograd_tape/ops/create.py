@@ -145,6 +145,7 @@ class zeros:
 
     make = _fresh("zeros", np.zeros)
     def errors(rng): yield (-1,), RuntimeError, "zeros: Dimension size must be non-negative."
+    def samples(rng): yield (2, 3)
 
 
 def _ones(shape: Any, dtype: np.dtype) -> np.ndarray:
@@ -162,6 +163,7 @@ class ones:
     """
 
     make = _fresh("ones", _ones)
+    def samples(rng): yield (2, 3)
 
 
 @op(f"empty(int[] size, {_OPTIONS}) -> Tensor", method=False)
@@ -173,6 +175,7 @@ class empty:
     """
 
     make = _fresh("empty", np.empty)
+    def samples(rng): yield (2, 3)
 
 
 @op(f"empty_strided(int[] size, int[] stride, {_OPTIONS}) -> Tensor", method=False, out=False)
@@ -187,6 +190,8 @@ class empty_strided_:
         if len(size) != len(stride):
             raise AutogradError("mismatch in length of strides and shape", expected=f"{len(size)} strides", found=str(len(stride)))
         return finish(F, empty_strided(_size(F, "empty_strided", (size,)), tuple(stride), _dtype(dtype).np), device, requires_grad, None, layout)
+
+    def samples(rng): yield (2, 3), (1, 2)
 
 
 @op(f"full(int[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", method=False)
@@ -206,6 +211,7 @@ class full:
         return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out, layout)
 
     def errors(rng): yield ((-2,), 1), RuntimeError, "Trying to create tensor with negative dimension -2: [-2]"
+    def samples(rng): yield (2, 3), 1.5
 
 
 def _number_dtype(value: Any) -> DType:
@@ -254,6 +260,7 @@ class zeros_like:
     """
 
     function = _like("zeros_like", 0)
+    def samples(rng): yield (rng.standard_normal((3, 2)).T,)
 
 
 @op(f"ones_like({_LIKE}) -> Tensor", method=False, out=False)
@@ -265,6 +272,7 @@ class ones_like:
     """
 
     function = _like("ones_like", 1)
+    def samples(rng): yield (rng.standard_normal((3, 2)).T,)
 
 
 @op(f"empty_like({_LIKE}) -> Tensor", method=False, out=False)
@@ -276,6 +284,7 @@ class empty_like:
     """
 
     function = _like("empty_like", None)
+    def samples(rng): yield (rng.standard_normal((3, 2)).T,)
 
 
 @op(f"full_like({_LIKE.replace('input,', 'input, Scalar fill_value,')}) -> Tensor", method=False, out=False)
@@ -292,6 +301,8 @@ class full_like:
         if Device(device).type != "meta":
             array[...] = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
         return finish(F, array, device, requires_grad, None, layout)
+
+    def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5
 
 
 def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
@@ -315,6 +326,7 @@ class new_zeros:
     """
 
     function = method = _new("new_zeros", np.zeros)
+    def samples(rng): yield rng.standard_normal(1), 2, 3
 
 
 @op(f"new_ones({_NEW}) -> Tensor", out=False, namespace="Tensor")
@@ -326,6 +338,7 @@ class new_ones:
     """
 
     function = method = _new("new_ones", _ones)
+    def samples(rng): yield rng.standard_normal(1), 2, 3
 
 
 @op(f"new_empty({_NEW}) -> Tensor", out=False, namespace="Tensor")
@@ -337,6 +350,7 @@ class new_empty:
     """
 
     function = method = _new("new_empty", np.empty)
+    def samples(rng): yield rng.standard_normal(1), 2, 3
 
 
 @op(f"new_full({_NEW.replace('size,', 'size, Scalar fill_value,')}) -> Tensor", out=False, namespace="Tensor")
@@ -353,6 +367,7 @@ class new_full:
                       requires_grad=requires_grad, layout=layout)
 
     method = function
+    def samples(rng): yield rng.standard_normal(1), (2, 3), 1.5
 
 
 @op(f"new_empty_strided({_NEW.replace('size,', 'size, int[] stride,')}) -> Tensor", out=False, namespace="Tensor")
@@ -368,6 +383,7 @@ class new_empty_strided:
                                device=self._k.device if device is None else device, requires_grad=requires_grad, layout=layout)
 
     method = function
+    def samples(rng): yield rng.standard_normal(1), (2, 3), (1, 2)
 
 
 # -- ranges --------------------------------------------------------------------------------------------------------------------
@@ -401,6 +417,11 @@ class arange:
                 raise F.error(error) from None
 
         return arange
+
+    def samples(rng):
+        yield (5,)
+        yield 1, 2, 0.3
+        yield 7, 1, -2
 
     def errors(rng):
         yield (0, 5, 0), RuntimeError, "step must be nonzero"
@@ -478,6 +499,10 @@ class linspace:
         start, end, steps, wanted = _line_arguments(start, end, steps, dtype, out)
         return finish(F, _line(start, end, steps, wanted.np), device, requires_grad, out, layout)
 
+    def samples(rng):
+        yield 0, 1, 7
+        yield 2.5, -1, 4
+
     def errors(rng): yield (0, 1, -1), RuntimeError, "number of steps must be non-negative"
 
 
@@ -493,6 +518,10 @@ class logspace:
         start, end, steps, wanted = _line_arguments(start, end, steps, dtype, out)
         exponents = _line(start, end, steps, np.dtype(np.complex128 if wanted.is_complex else np.float64))
         return finish(F, np.power(float(base), exponents).astype(wanted.np), device, requires_grad, out, layout)
+
+    def samples(rng):
+        yield 0, 2, 5
+        yield 0, 3, 4, 2.0
 
     def errors(rng): yield (0, 1, -1), RuntimeError, "number of steps must be non-negative"
 
@@ -516,6 +545,10 @@ class eye:
                 raise AutogradError(f"{name} must be greater or equal to 0, got {size}", expected="0 or more", found=str(size))
         wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
         return finish(F, np.eye(n, m, dtype=wanted.np), device, requires_grad, out, layout)
+
+    def samples(rng):
+        yield (3,)
+        yield 2, 3
 
     def errors(rng): yield (-1,), RuntimeError, "n must be greater or equal to 0, got -1"
 
@@ -543,6 +576,7 @@ class tril_indices:
     """
 
     function = _triangle_indices("tril_indices", True)
+    def samples(rng): yield 3, 4, 1
 
 
 @op("triu_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)
@@ -555,6 +589,7 @@ class triu_indices:
     """
 
     function = _triangle_indices("triu_indices", False)
+    def samples(rng): yield 3, 4, 1
 
 
 @op("one_hot(Index input, int num_classes=-1) -> Tensor", method=False, out=False, namespace="nn.functional",
@@ -585,6 +620,10 @@ class one_hot:
         result = np.zeros((*data.shape, num_classes), np.int64)
         np.put_along_axis(result, data[..., None], 1, -1)
         return F.wrap(result)
+
+    def samples(rng):
+        yield (rng.integers(0, 3, (2, 2)),)
+        yield rng.integers(0, 3, 4), 5
 
     def errors(rng):
         yield (np.array([-1, 0]),), RuntimeError, "Class values must be non-negative."
@@ -622,6 +661,7 @@ class complex_:
     def compose(F, real, imag): return _complex(real, imag)
     def vjp_real(F, grad): return F.real(grad)
     def vjp_imag(F, grad): return F.imag(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
     def errors(rng):
         yield (np.ones(2, np.int64), np.ones(2, np.int64)), RuntimeError, (
@@ -641,3 +681,4 @@ class polar:
     def compose(F, abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
     def vjp_abs(F, grad, angle): return F.real(grad) * F.cos(angle) + F.imag(grad) * F.sin(angle)
     def vjp_angle(F, grad, abs, angle): return (F.imag(grad) * F.cos(angle) - F.real(grad) * F.sin(angle)) * abs
+    def samples(rng): yield rng.random((2, 3)), rng.standard_normal((2, 3))

@@ -31,6 +31,7 @@ class tie_weights:
     """Where `input` equals `result`, one over the number of such places along `dim`; else zero. Extremes share gradients so."""
 
     numpy = _tie_weights
+    def samples(rng): yield np.array([[1.0, 2.0, 2.0]]), np.array([[2.0, 2.0, 2.0]]), 1
     def compose(F, input, result, dim):
         equal = F.logical_or(F.eq(input, result), F.logical_and(F.ne(input, input), F.ne(result, result)))
         weights = F.where(equal, F.ones_for(input, tuple(input.shape)), 0)
@@ -61,6 +62,7 @@ class at_indices:
     numpy = _at_indices
     compose = on_host(_at_indices)
     def vjp(F, grad, indices, dim, keepdim): return F.from_indices(grad, indices, dim, keepdim)
+    def samples(rng): yield rng.standard_normal(3), np.array([1, 0, 1]), (2, 3), 0, False
 
 
 def _from_indices(input: np.ndarray, indices: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
@@ -79,6 +81,10 @@ class from_indices:
     numpy = _from_indices
     compose = on_host(_from_indices)
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), np.array([1, 0, 1]), 0, False
+        yield rng.standard_normal((2, 3)), np.array([[2, 0], [1, 0]]), 1, True
 
 
 # -- values ---------------------------------------------------------------------------------------------------------------------

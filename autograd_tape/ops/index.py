@@ -34,20 +34,30 @@ def _basic(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
 
 
 def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
-    """`view` with torch's strides for new dimensions, where NumPy's are 0."""
+    """`view` with torch's strides for new dimensions, where NumPy's are 0: the reach of the dimension of `input` that follows."""
     from ._strided import strided
 
-    strides = list(view.strides)
-    for d in range(view.ndim - 1, -1, -1):
-        if strides[d] == 0 and view.shape[d] == 1:
-            strides[d] = view.itemsize if d == view.ndim - 1 else strides[d + 1] * view.shape[d + 1]
-    return strided(view, view.shape, strides) if view.size else view
+    if not view.size:
+        return view
+    shape, strides, n, found, d, at = input.shape, input.strides, input.ndim, list(view.strides), 0, 0
+    for item in index:
+        if item is None:
+            found[at] = shape[d] * strides[d] if d < n else input.itemsize
+            at += 1
+        elif item is ...:
+            skip = n - sum([i is not None and i is not ... for i in index])
+            d, at = d + skip, at + skip
+        else:
+            d += 1
+            at += item.__class__ is slice
+    return strided(view, view.shape, found)
 
 
 class _BasicIndex:
     """The view at a basic index: numbers, ranges, None and Ellipsis."""
 
     def numpy(input, index): return _basic(input, index)
+    def samples(rng): yield rng.standard_normal((3, 4)), (slice(0, 2), None, -1)
     def vjp(F, grad, input_shape, index): return F.basic_index_backward(grad, input_shape, index)
 
 
@@ -65,6 +75,7 @@ class basic_index_backward:
         return result
     compose = on_host(numpy)
     def vjp(F, grad, index): return F.basic_slice(grad, index)
+    def samples(rng): yield rng.standard_normal(2), (3, 4), (slice(0, 2), -1)
 
 
 def _view_name(items: Sequence[Any]) -> str:
@@ -201,6 +212,12 @@ class index_backward:
     """Zeros of `shape` with `grad` added at index arrays."""
 
     numpy = _index_backward
+    compose = on_host(_index_backward)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 2)), (4, 2), Indices([np.array([0, 3, 0])])
+        yield rng.standard_normal((2, 2)), (4, 2), Indices([np.array([0, 3]), np.array([[1], [1]])])
+
     compose = on_host(numpy)
     def vjp(F, grad, indices): return F.index(grad, indices)
 
@@ -629,8 +646,26 @@ class setitem:
 
         return setitem
 
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, 2.5
+        yield rng.standard_normal((3, 4)), (slice(None), [0, 2]), rng.standard_normal((3, 1))
 
-@op("index_put(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", out=False)
+    def errors(rng):
+        x = np.ones((3, 4), np.float32)
+        yield (x, 0, np.zeros(5, np.float32)), RuntimeError, (
+            "The expanded size of the tensor (4) must match the existing size (5) at non-singleton dimension 0.  Target sizes: [4].  Tensor "
+            "sizes: [5]")
+        yield (x, 0, "a"), TypeError, "can't assign a str to a torch.FloatTensor"
+        yield (x, 0, None), TypeError, "can't assign a NoneType to a torch.FloatTensor"
+        yield (x, 5, 1), IndexError, "index 5 is out of bounds for dimension 0 with size 3"
+        yield (x, 0, 1j), RuntimeError, "value cannot be converted to type float without overflow"
+        yield (x, [0, 1], np.zeros((3, 4), np.float32)), RuntimeError, (
+            "shape mismatch: value tensor of shape [3, 4] cannot be broadcast to indexing result of shape [2, 4]")
+        yield (x, [0, 1], np.zeros((2, 4))), RuntimeError, (
+            "Index put requires the source and destination dtypes match, got Float for the destination and Double for the source.")
+
+
+@op("index_put(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", inplace=True, out=False)
 class index_put:
     """`input` with `values` put at index tensors, or added where `accumulate`; None in the place of a tensor takes all of a dimension.
 
@@ -639,17 +674,15 @@ class index_put:
     """
 
     def function(F, input, indices, values, accumulate=False): return F.put_at(input, *_put_arguments(F, input, indices, values), accumulate)
+    def function_(F, input, indices, values, accumulate=False): return F.put_at_(input, *_put_arguments(F, input, indices, values), accumulate)
 
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), (np.array([0, 2]),), rng.standard_normal((2, 4))
+        yield rng.standard_normal((3, 4)), (None, np.array([0, 2, 0])), rng.standard_normal(()), True
 
-@op("index_put_(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", out=False)
-class index_put_:
-    """In-place version of `index_put`.
-
-    >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor(1.))
-    tensor([1., 0., 1.])
-    """
-
-    def function(F, input, indices, values, accumulate=False): return F.put_at_(input, *_put_arguments(F, input, indices, values), accumulate)
+    def errors(rng):
+        yield (np.ones((3, 4)), (np.array([0, 1, 2, 0, 0]),), np.zeros((3, 4))), RuntimeError, (
+            "shape mismatch: value tensor of shape [3, 4] cannot be broadcast to indexing result of shape [5, 4]")
 
 
 def _put_arguments(F: Any, input: Any, indices: Any, values: Any) -> tuple[Indices, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import AutogradError
 from ._dims import wrap_dim
 from ._host import on_host
-from ._record import RECORDS, op
+from ._record import RECORDS, Sample, op
 
 
 class _EmptyListError(AutogradError, ValueError):
@@ -148,6 +148,11 @@ class atleast_1d:
 
     def function(F, *tensors): return _each_at_least(F, tensors, 1)
 
+    def samples(rng):
+        yield (rng.standard_normal(()),)
+        yield (rng.standard_normal(3),)
+        yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
 
 @op("atleast_2d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
 class atleast_2d:
@@ -159,6 +164,11 @@ class atleast_2d:
 
     def function(F, *tensors): return _each_at_least(F, tensors, 2)
 
+    def samples(rng):
+        yield (rng.standard_normal(()),)
+        yield (rng.standard_normal(3),)
+        yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
 
 @op("atleast_3d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
 class atleast_3d:
@@ -169,6 +179,11 @@ class atleast_3d:
     """
 
     def function(F, *tensors): return _each_at_least(F, tensors, 3)
+
+    def samples(rng):
+        yield (rng.standard_normal(()),)
+        yield (rng.standard_normal(3),)
+        yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
 
 def _joined(F: Any, name: str, tensors: Any, least: int, dim: int, out: Any) -> Any:
@@ -187,6 +202,7 @@ class hstack:
     """
 
     def function(F, tensors, *, out=None): return _joined(F, "hstack", tensors, 1, 1, out)
+    def samples(rng): yield ([rng.standard_normal(2), rng.standard_normal(3)],)
     def errors(rng): yield ([],), RuntimeError, "hstack expects a non-empty TensorList"
 
 
@@ -200,6 +216,7 @@ class vstack:
     """
 
     def function(F, tensors, *, out=None): return _joined(F, "vstack", tensors, 2, 0, out)
+    def samples(rng): yield ([rng.standard_normal(3), rng.standard_normal((2, 3))],)
 
 
 @op("dstack(Tensor[] tensors) -> Tensor", method=False)
@@ -212,6 +229,7 @@ class dstack:
     """
 
     def function(F, tensors, *, out=None): return _joined(F, "dstack", tensors, 3, 2, out)
+    def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3, 2))],)
 
 
 @op("column_stack(Tensor[] tensors) -> Tensor", method=False)
@@ -227,6 +245,8 @@ class column_stack:
         if not tensors:
             raise AutogradError("column_stack expects a non-empty TensorList")
         return F.hstack([F.reshape(x, (x._data.size, 1)) if x.ndim <= 1 else x for x in tensors], out=out)
+
+    def samples(rng): yield ([rng.standard_normal(2), rng.standard_normal((2, 3))],)
 
 
 def _block_diag(tensors: Sequence[np.ndarray]) -> np.ndarray:
@@ -272,6 +292,10 @@ class block_diag:
     """
 
     def function(F, *tensors): return F.block_diag_list(tensors)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
+    def errors(rng):
+        yield (np.ones((2, 2, 2)),), RuntimeError, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input 0 has 3 dimensions"
 
 
 @op("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", method=False, out=False)
@@ -305,6 +329,10 @@ class meshgrid:
             grids[0], grids[1] = grids[1], grids[0]
         return F.list_type(RECORDS["broadcast_tensors"])(grids)
 
+    def samples(rng):
+        yield Sample((rng.standard_normal(2), rng.standard_normal(3)), {"indexing": "ij"})
+        yield Sample((rng.standard_normal(2), rng.standard_normal(3), rng.standard_normal(())), {"indexing": "xy"})
+
 
 @op("cartesian_prod(Tensor[] tensors) -> Tensor", method=False, out=False)
 class cartesian_prod:
@@ -322,6 +350,8 @@ class cartesian_prod:
         if len(tensors) == 1:
             return tensors[0]
         return F.stack([F.reshape(g, (-1,)) for g in F.meshgrid(*tensors, indexing="ij")], 1)
+
+    def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
 
 
 @op("combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", method=True, out=False)
@@ -344,3 +374,7 @@ class combinations:
         chosen = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(input.shape[0]), r)
         at = F.wrap(np.array(list(chosen), np.int64).reshape(-1, r))
         return F.reshape(F.index_select(input, 0, F.reshape(at, (-1,))), at.shape)
+
+    def samples(rng):
+        yield (rng.standard_normal(4),)
+        yield rng.standard_normal(3), 3, True

@@ -66,6 +66,7 @@ class masked_place:
     numpy = _place
     compose = on_host(_place)
     def vjp(F, grad, mask): return F.masked_select(grad, mask)
+    def samples(rng): yield rng.standard_normal(2), np.array([True, False, True]), (3,)
 
 
 def _scatter(input: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
@@ -154,3 +155,7 @@ class nonzero:
             return F.list_type(RECORDS["broadcast_tensors"])(F.unbind(at, 1))
         result = F.argwhere(input)
         return result if out is None else F.copy_(out, result)
+
+    def samples(rng):
+        yield (rng.integers(0, 2, (2, 3)),)
+        yield rng.integers(0, 2, (2, 3)), True

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import AutogradError, IndexRangeError
 from ._dims import wrap_dim
 from ._host import on_host
+from ._host import on_host
 from ._record import RECORDS, op
 from ._strided import address, may_overlap, owner_of, positions, strided
 
@@ -95,6 +96,12 @@ class narrow:
             raise AutogradError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
         return F.slice(input, dim, first, first + length)
 
+    def samples(rng): yield rng.standard_normal((2, 5)), -1, 1, 3
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, 2, 3), RuntimeError, "start (2) + length (3) exceeds dimension size (3)."
+        yield (np.ones((3, 4)), 0, 0, -1), RuntimeError, "narrow(): length must be non-negative."
+
 
 def _diagonal(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarray:
     n = input.ndim
@@ -143,6 +150,8 @@ class diagonal_backward:
     numpy = _diagonal_backward
     compose = on_host(numpy)
     def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
+    compose = on_host(_diagonal_backward)
+    def samples(rng): yield rng.standard_normal((2, 2)), (3, 2, 3), 1, 0, 2
 
 
 def _unfold(input: np.ndarray, dimension: int, size: int, step: int) -> np.ndarray:
@@ -202,6 +211,8 @@ class unfold_backward:
     numpy = _unfold_backward
     compose = on_host(numpy)
     def vjp(F, grad, dim, size, step): return F.unfold(grad, dim, size, step)
+    compose = on_host(_unfold_backward)
+    def samples(rng): yield rng.standard_normal((3, 2)), (4,), 0, 2, 1
 
 
 # -- any geometry -----------------------------------------------------------------------------------------------------------
@@ -239,6 +250,10 @@ class as_strided_view:
             result = result / F.restride(F.ones_for(grad, geometry[0]), geometry, geometry)
         return result
 
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), (2, 2), (1, 2), 1, ((2, 3), (3, 1), 0)
+        yield rng.standard_normal(4), (3, 2), (1, 1), None, ((4,), (1,), 0)
+
 
 @op("as_strided(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", out=False)
 class as_strided:
@@ -256,6 +271,18 @@ class as_strided:
         geometry = (data.shape, tuple([s // data.itemsize for s in data.strides]), offset)
         return F.as_strided_view(input, tuple(size), tuple(stride), storage_offset, geometry)
 
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), (2, 2), (1, 2), 1
+        yield rng.standard_normal(4), (3, 2), (1, 1)
+
+    def errors(rng):
+        yield (np.ones((3, 4), np.float32), (3, 3), (5, 5)), RuntimeError, (
+            "setStorage: sizes [3, 3], strides [5, 5], storage offset 0, and itemsize 4 requiring a storage size of 84 are out of bounds for "
+            "storage of size 48")
+        yield (np.ones((3, 4)), (2,), (1, 1)), RuntimeError, "mismatch in length of strides and shape"
+        yield (np.ones((3, 4)), (2,), (-1,)), RuntimeError, (
+            "as_strided: Negative strides are not supported at the moment, got strides: [-1]")
+
 
 def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
     at, to = positions(*source), positions(*target)
@@ -271,6 +298,8 @@ class restride:
     numpy = _restride
     compose = on_host(numpy)
     def vjp(F, grad, source, target): return F.restride(grad, target, source)
+    compose = on_host(_restride)
+    def samples(rng): yield rng.standard_normal((3, 2)), ((3, 2), (1, 1), 0), ((4,), (1,), 0)
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------------
@@ -364,6 +393,8 @@ class split_equal:
         n = input_shape[dim % len(input_shape)]
         sizes = [split_size] * (len(grad) - 1) + [n - split_size * (len(grad) - 1)]
         return F.cat(_pieces(F, grad, _split_shapes(input_shape, sizes, dim)), dim)
+
+    def samples(rng): yield rng.standard_normal((5, 2)), 2
 
 
 def _split_with_sizes(input: np.ndarray, split_sizes: Sequence[int], dim: int) -> list[np.ndarray]:
@@ -517,6 +548,14 @@ class hsplit:
     def function(F, input, indices_or_sections):
         return _named_split(F, "hsplit", 1, 0 if input.ndim == 1 else 1, input, indices_or_sections)
 
+    def samples(rng): yield rng.standard_normal((2, 4)), 2
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 3), RuntimeError, (
+            "torch.hsplit attempted to split along dimension 1, but the size of the dimension 4 is not divisible by the split_size 3!")
+        yield (np.ones(()), 1), RuntimeError, (
+            "torch.hsplit requires a tensor with at least 1 dimension, but got a tensor with 0 dimensions!")
+
 
 @op("vsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
 class vsplit:
@@ -527,6 +566,7 @@ class vsplit:
     """
 
     def function(F, input, indices_or_sections): return _named_split(F, "vsplit", 2, 0, input, indices_or_sections)
+    def samples(rng): yield rng.standard_normal((4, 2)), (1, 3)
 
 
 @op("dsplit(Tensor input, Any indices_or_sections) -> Tensor[]", out=False)
@@ -538,6 +578,10 @@ class dsplit:
     """
 
     def function(F, input, indices_or_sections): return _named_split(F, "dsplit", 3, 2, input, indices_or_sections)
+    def samples(rng): yield rng.standard_normal((2, 2, 4)), 2
+
+    def errors(rng):
+        yield (np.ones((2, 2)), 2), RuntimeError, "torch.dsplit requires a tensor with at least 3 dimension, but got a tensor with 2 dimensions!"
 
 
 def _unbind(input: np.ndarray, dim: int) -> list[np.ndarray]:
@@ -579,6 +623,7 @@ class unsafe_chunk:
     """
 
     def function(F, input, chunks, dim=0): return F.chunk(input, chunks, dim)
+    def samples(rng): yield rng.standard_normal((5, 2)), 2
 
 
 @op("unsafe_split(Tensor input, int split_size, int dim=0) -> Tensor[]", out=False)
@@ -590,3 +635,4 @@ class unsafe_split:
     """
 
     def function(F, tensor, split_size, dim=0): return F.split_equal(tensor, split_size, dim)
+    def samples(rng): yield rng.standard_normal((5, 2)), 2

@@ -64,6 +64,7 @@ class fliplr:
             raise AutogradError("Input must be >= 2-d.")
         return F.flip(input, (1,))
 
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
     def errors(rng): yield (np.ones(2),), RuntimeError, "Input must be >= 2-d."
 
 
@@ -79,6 +80,8 @@ class flipud:
         if input.ndim < 1:
             raise AutogradError("Input must be >= 1-d.")
         return F.flip(input, (0,))
+
+    def samples(rng): yield (rng.standard_normal(3),)
 
 
 @op("rot90(Tensor input, int k=1, int[] dims=(0, 1)) -> Tensor", out=False)
@@ -204,6 +207,10 @@ class tile:
 
     def method(F, self, *dims): return F.tile(self, dims[0] if len(dims) == 1 else dims)
 
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), (2,)
+        yield rng.standard_normal(3), (2, 2)
+
 
 @op("repeat_interleave(Tensor input, Any repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False)
 class repeat_interleave:
@@ -239,6 +246,10 @@ class repeat_interleave:
         else:
             if repeats < 0:
                 raise AutogradError("Repeats must be non-negative")
+            # One size for all: an expanded dimension, as torch does it, whose gradient is a sum.
+            wide = F.expand(F.unsqueeze(input, d + 1), (*input.shape[:d + 1], repeats, *input.shape[d + 1:])) if input.ndim else None
+            if wide is not None and output_size in (None, n * repeats):
+                return F.reshape(wide, (*input.shape[:d], n * repeats, *input.shape[d + 1:]))
             counts = np.array([repeats])
         at = np.repeat(np.arange(n), np.broadcast_to(counts, (n,)))
         if output_size is not None and output_size != at.size:
@@ -375,6 +386,7 @@ class diagflat:
     """
 
     def function(F, input, offset=0): return F.diag_embed(F.reshape(input, (-1,)), offset)
+    def samples(rng): yield rng.standard_normal((2, 2)), 1
 
 
 @op("select_scatter(Tensor input, Tensor src, int dim, int index) -> Tensor", out=False)
@@ -512,6 +524,10 @@ class pad_by_index_backward:
     numpy = _pad_by_index_backward
     compose = on_host(_pad_by_index_backward)
     def vjp(F, grad, pad, mode): return getattr(F, f"pad_{mode}")(grad, pad)
+
+    def samples(rng):
+        for mode in ("reflect", "replicate", "circular"):
+            yield rng.standard_normal((1, 2, 6)), (1, 2, 3), (1, 2), mode
 
 
 def _pad_record(mode: str, node: str) -> Any:
@@ -658,3 +674,5 @@ class channel_shuffle:
         if c % groups:
             raise AutogradError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
         return F.reshape(F.transpose(F.reshape(input, (n, groups, c // groups, *space)), 1, 2), input.shape)
+
+    def samples(rng): yield rng.standard_normal((2, 4, 3)), 2

@@ -12,7 +12,7 @@ from ..errors import ArgumentError, AutogradError
 from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
-from ._record import op
+from ._record import Sample, op
 
 _ndarray = np.ndarray
 _add, _multiply = np.add.reduce, np.multiply.reduce
@@ -383,6 +383,11 @@ class var:
         dim, correction = _moment_arguments("var", dim, unbiased, correction)
         return F.var_of(input, dim, correction, keepdim, out=out)
 
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, False, True
+        yield Sample((rng.standard_normal((2, 3)), (0, 1)), {"correction": 2})
+
     def errors(rng): yield (np.ones(3, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"
 
 
@@ -397,6 +402,10 @@ class std:
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         dim, correction = _moment_arguments("std", dim, unbiased, correction)
         return F.std_of(input, dim, correction, keepdim, out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), False
 
     def errors(rng): yield (np.ones(3, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"
 
@@ -414,6 +423,8 @@ class var_mean:
         dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
         return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
 
+    def samples(rng): yield rng.standard_normal((2, 3)), 1
+
 
 @op("std_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor std, Tensor mean)",
     method=False, out=False)
@@ -427,6 +438,8 @@ class std_mean:
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
         return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), 1
 
 
 # -- logarithms of sums ------------------------------------------------------------------------------------------

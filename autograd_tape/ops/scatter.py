@@ -52,6 +52,8 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         flat = input.reshape(-1)
         _in_range(index, flat.size, 0)
         return flat[index]
+    if index.ndim != input.ndim and index.size:
+        raise ValueError("the ranks differ")
     d = wrap_dim(dim, input.ndim)
     _in_range(index, input.shape[d], d)
     return input[_positions(index, d)]
@@ -98,7 +100,12 @@ def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: Any)
     result = input.copy()
     d = wrap_dim(dim, input.ndim)
     target = result if input.ndim else result.reshape(1)
-    index = index.reshape(-1) if index.ndim < target.ndim else index
+    if not index.size:
+        index = np.zeros((0,) * target.ndim, np.int64)
+    elif index.ndim != target.ndim:
+        if max(index.ndim, 1) != target.ndim:
+            raise ValueError("the ranks differ")
+        index = index.reshape(-1)
     _in_range(index, target.shape[d], d)
     part = src
     if isinstance(src, np.ndarray) and src.ndim:
@@ -174,9 +181,6 @@ class scatter_value:
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
 
 
-_SCATTER = "scatter(Tensor input, int dim, Index index, Any src, *, str? reduce=None) -> Tensor"
-
-
 def _scatter_any(F: Any, suffix: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None, out: Any) -> Any:
     src = value if src is None else src
     kwargs = {} if suffix else {"out": out}
@@ -192,7 +196,7 @@ def _scatter_any(F: Any, suffix: str, input: Any, dim: int, index: Any, src: Any
     return getattr(F, "scatter_value" + suffix)(input, dim, index, src, **kwargs)
 
 
-@op(_SCATTER)
+@op("scatter(Tensor input, int dim, Index index, Any src, *, str? reduce=None) -> Tensor", inplace=True)
 class scatter:
     """`input` with elements of `src`, or a number, put at `index` along a dimension; or added or multiplied where `reduce` says so.
 
@@ -202,6 +206,9 @@ class scatter:
 
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
         return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
+
+    def function_(F, input, dim, index, src=None, *, value=None, reduce=None):
+        return _scatter_any(F, "_", input, dim, index, src, value, reduce, None)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
@@ -213,18 +220,6 @@ class scatter:
             "Index tensor must have the same number of dimensions as self tensor")
         yield (np.ones((3, 4)), 0, np.zeros((2, 9), np.int64), np.ones((3, 4))), RuntimeError, (
             "Expected index [2, 9] to be no larger than self [3, 4] apart from dimension 0 and to be no larger size than src [3, 4]")
-
-
-@op(_SCATTER.replace("scatter(", "scatter_("), out=False)
-class scatter_:
-    """In-place version of `scatter`.
-
-    >>> torch.zeros(3).scatter_(0, torch.tensor([2]), 1.)
-    tensor([0., 0., 1.])
-    """
-
-    def function(F, input, dim, index, src=None, *, value=None, reduce=None):
-        return _scatter_any(F, "_", input, dim, index, src, value, reduce, None)
 
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
@@ -386,6 +381,7 @@ class cast_like:
 
     def numpy(input, like): return input.astype(like.dtype)
     compose = on_host(numpy)
+    def samples(rng): yield np.array([True, False]), rng.standard_normal(3)
 
 
 # -- index_* ----------------------------------------------------------------------------------------------------------------
@@ -437,11 +433,18 @@ class index_select:
         yield (np.ones((3, 4)), 0, np.array([7])), IndexError, "index out of range in self"
 
 
+def _same_parts(target: np.ndarray, d: int, index: np.ndarray, source: np.ndarray) -> None:
+    """Keeps NumPy from broadcasting where torch does not; the general path words the error."""
+    if source.shape != target.shape[:d] + (index.size,) + target.shape[d + 1:]:
+        raise ValueError("source has another shape than the parts")
+
+
 def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
     result = input.copy()
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
+    _same_parts(target, d, flat, source)
     _in_range(flat, target.shape[d], d)
     from ..executors.kernels.embedding import index_add
 
@@ -489,7 +492,7 @@ class index_add_scaled:
         yield rng.standard_normal((3, 4)), 1, np.array([1]), rng.standard_normal((3, 1))
 
 
-@op("index_add(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor")
+@op("index_add(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor", inplace=True)
 class index_add:
     """`input` with `alpha` times the parts of `source` added at positions of a dimension.
 
@@ -502,7 +505,11 @@ class index_add:
     def function(F, input, dim, index, source, *, alpha=1, out=None):
         return F.index_add_scaled(input, dim, index, source if alpha == 1 else source * alpha, out=out)
 
+    def function_(F, input, dim, index, source, *, alpha=1):
+        return F.index_add_scaled_(input, dim, index, source if alpha == 1 else source * alpha)
+
     compose = on_host(_index_add)
+    def samples(rng): yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
 
     def errors(rng):
         yield (np.ones((3, 4)), 0, np.array([0, 1]), np.ones((3, 4))), RuntimeError, (
@@ -510,22 +517,12 @@ class index_add:
         yield (np.ones((3, 4)), 0, np.array([9]), np.ones((1, 4))), RuntimeError, "index 9 is out of bounds for dimension 0 with size 3"
 
 
-@op("index_add_(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor", out=False)
-class index_add_:
-    """In-place version of `index_add`.
-
-    >>> torch.zeros(3).index_add_(0, torch.tensor([2]), torch.tensor([1.]))
-    tensor([0., 0., 1.])
-    """
-
-    def function(F, input, dim, index, source, *, alpha=1):
-        return F.index_add_scaled_(input, dim, index, source if alpha == 1 else source * alpha)
-
-
 def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
     result = input.copy()
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    source = source if source.ndim else source.reshape(1)
+    _same_parts(target, d, flat, source)
     _in_range(flat, target.shape[d], d)
     target[(slice(None),) * d + (flat,)] = source
     return result
@@ -602,9 +599,10 @@ class unique_index:
 
     def numpy(index): return np.unique(index)
     compose = on_host(numpy)
+    def samples(rng): yield (np.array([2, 0, 2]),)
 
 
-@op("index_fill(Tensor input, int dim, Index index, Any value) -> Tensor", out=False)
+@op("index_fill(Tensor input, int dim, Index index, Any value) -> Tensor", inplace=True, out=False)
 class index_fill:
     """`input` with one value put at positions of a dimension.
 
@@ -615,20 +613,15 @@ class index_fill:
     def function(F, input, dim, index, value):
         return (F.index_fill_tensor if isinstance(value, TensorRef) else F.index_fill_value)(input, dim, index, value)
 
+    def function_(F, input, dim, index, value):
+        return (F.index_fill_tensor_ if isinstance(value, TensorRef) else F.index_fill_value_)(input, dim, index, value)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([2, 0]), 1.5
+        yield rng.standard_normal((3, 4)), 0, np.array([2]), rng.standard_normal(())
+
     def errors(rng):
         yield (np.ones((3, 4)), 0, np.array([9]), 1.0), IndexError, "index 9 is out of bounds for dimension 0 with size 3"
-
-
-@op("index_fill_(Tensor input, int dim, Index index, Any value) -> Tensor", out=False)
-class index_fill_:
-    """In-place version of `index_fill`.
-
-    >>> torch.zeros(3).index_fill_(0, torch.tensor([2]), 5)
-    tensor([0., 0., 5.])
-    """
-
-    def function(F, input, dim, index, value):
-        return (F.index_fill_tensor_ if isinstance(value, TensorRef) else F.index_fill_value_)(input, dim, index, value)
 
 
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
@@ -697,6 +690,8 @@ class take:
 
 
 def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
+    if index.size != source.size:
+        raise ValueError("the sizes differ")
     result = np.array(input, order="C")
     flat, n = result.reshape(-1), result.size
     if index.size and (index.min() < -n or index.max() >= n):
@@ -763,6 +758,10 @@ class take_along_dim:
         common = broadcast_shape(i, j)
         sized = lambda x: common[:d] + (x.shape[d],) + common[d + 1:]  # noqa: E731
         return F.gather(F.expand(input, sized(input)), d, F.expand(indices, sized(indices)), out=out)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), np.array([[2], [0], [3]]), 1
+        yield rng.standard_normal((3, 4)), np.array([5, 0])
 
     def errors(rng):
         yield (np.ones((3, 4)), np.zeros(3, np.int64), 0), RuntimeError, (

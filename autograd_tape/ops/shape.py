@@ -10,7 +10,8 @@ from ..dtypes import DType
 from ..errors import ArgumentError, AutogradError
 from ._dims import wrap_dim
 from ._host import on_host
-from ._record import RECORDS, op
+from ._host import on_host
+from ._record import RECORDS, Sample, op
 from ._strided import contiguous_strides, copy_like, empty_strided, strided, view_strides
 
 _ndarray = np.ndarray
@@ -104,8 +105,11 @@ def _infer(size: Sequence[int], numel: int) -> tuple[int, ...]:
 def _reshape(input: np.ndarray, shape: Any) -> np.ndarray:
     try:
         if input.flags.c_contiguous:
-            return input.reshape(shape)
-    except ValueError:
+            result = input.reshape(shape)
+            # NumPy takes any negative size for -1.
+            if result.shape == shape or shape == -1 or min(shape) >= -1:
+                return result
+    except (ValueError, TypeError):
         pass
     size = _infer((shape,) if shape.__class__ is int else shape, input.size)
     strides = view_strides(input.shape, input.strides, size) if input.size else None
@@ -137,8 +141,10 @@ class reshape:
 def _view(input: np.ndarray, size: Any) -> np.ndarray:
     try:
         if input.flags.c_contiguous:
-            return input.reshape(size)
-    except ValueError:
+            result = input.reshape(size)
+            if result.shape == size or size == -1 or min(size) >= -1:
+                return result
+    except (ValueError, TypeError):
         pass
     size = _infer((size,) if size.__class__ is int else size, input.size)
     if not input.size:
@@ -216,6 +222,7 @@ class view_dtype:
     """The same bytes read as another dtype."""
 
     numpy = _view_dtype
+    def samples(rng): yield rng.standard_normal((2, 3)), np.dtype(np.int64)
     def vjp(F, grad, input, dtype): return F.view_dtype(grad, input._k.dtype if hasattr(input, "_k") else input.dtype)
 
 
@@ -228,6 +235,7 @@ class view_as:
     """
 
     def function(F, input, other): return F.view(input, other.shape)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.zeros(6, np.int64)
 
 
 @op("reshape_as(Tensor input, Tensor other) -> Tensor", out=False)
@@ -239,6 +247,7 @@ class reshape_as:
     """
 
     def function(F, input, other): return F.reshape(input, other.shape)
+    def samples(rng): yield rng.standard_normal((3, 2)).T, np.zeros(6, np.int64)
 
 
 @op("expand_as(Tensor input, Tensor other) -> Tensor", out=False)
@@ -250,6 +259,7 @@ class expand_as:
     """
 
     def function(F, input, other): return F.expand(input, other.shape)
+    def samples(rng): yield rng.standard_normal(3), np.zeros((2, 3), np.int64)
 
 
 @op("broadcast_to(Tensor input, int[] size) -> Tensor", out=False)
@@ -262,6 +272,7 @@ class broadcast_to:
     """
 
     def function(F, input, size): return F.expand(input, size)
+    def samples(rng): yield rng.standard_normal((2, 1)), (2, 3)
 
 
 @op("broadcast_tensors(Tensor[] tensors) -> Tensor[]", method=False, out=False)
@@ -278,6 +289,11 @@ class broadcast_tensors:
         tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
         shape = broadcast_shape(*[t.shape for t in tensors])
         return F.list_type(RECORDS["broadcast_tensors"])([F.expand(t, shape) for t in tensors])
+
+    def samples(rng): yield rng.standard_normal((2, 1)), rng.standard_normal(3)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.ones(5)), RuntimeError, "The size of tensor a (4) must match the size of tensor b (5) at non-singleton dimension 1"
 
 
 # -- dimensions exchanged -----------------------------------------------------------------------------------------------
@@ -350,6 +366,9 @@ class adjoint:
         swapped = F.transpose(input, -2, -1)
         return F.conj(swapped) if input.dtype.is_complex else swapped
 
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+    def errors(rng): yield (np.ones(3),), RuntimeError, "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+
 
 def _permute(input: np.ndarray, dims: Any) -> np.ndarray:
     try:
@@ -416,6 +435,13 @@ class movedim:
             order[d] = s
         rest = iter([d for d in range(n) if d not in sources])
         return F.permute(input, tuple([next(rest) if d < 0 else d for d in order]))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3, 4)), 0, -1
+        yield rng.standard_normal((2, 3, 4)), (0, 1), (2, 0)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), (0, 1), (0, 0)), RuntimeError, "movedim: repeated dim in `destination` ([0, 0])"
 
 
 # -- dimensions of size one ---------------------------------------------------------------------------------------------
@@ -510,6 +536,13 @@ class flatten:
             size *= i
         return F.reshape(input, (*shape[:start], size, *shape[end + 1:]))
 
+    def samples(rng):
+        yield rng.standard_normal((2, 3, 4)), 1
+        yield rng.standard_normal((3, 2)).T, 0, 1
+        yield (rng.standard_normal(()),)
+
+    def errors(rng): yield (np.ones((3, 4)), 1, 0), RuntimeError, "flatten() has invalid args: start_dim cannot come after end_dim"
+
 
 @op("unflatten(Tensor input, int dim, int[] sizes) -> Tensor", out=False)
 class unflatten:
@@ -534,6 +567,12 @@ class unflatten:
             raise AutogradError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input tensor")
         return F.view(input, (*input.shape[:d], *_infer(sizes, n), *input.shape[d + 1:]))
 
+    def samples(rng): yield rng.standard_normal((2, 6)), 1, (3, -1)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, (2, 2)), RuntimeError, (
+            "unflatten: Provided sizes [2, 2] don't multiply up to the size of dim 0 (3) in the input tensor")
+
 
 @op("ravel(Tensor input) -> Tensor", out=False)
 class ravel:
@@ -544,6 +583,7 @@ class ravel:
     """
 
     def function(F, input): return F.reshape(input, (-1,) if input._data.size else (0,))
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
 # -- copies -----------------------------------------------------------------------------------------------------------------
@@ -616,12 +656,18 @@ class contiguous:
             return input
         return F.clone(input, memory_format=memory_format)
 
+    def samples(rng):
+        yield (rng.standard_normal((3, 2)).T,)
+        yield Sample((rng.standard_normal((2, 3, 2, 2)),), {"memory_format": "torch.channels_last"})
+
 
 @op("ones_for(Tensor like, int[] shape) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
 class ones_for:
     """Ones of a shape, of the dtype of a tensor."""
 
     def numpy(like, shape): return np.ones(shape, like.dtype)
+    compose = on_host(numpy)
+    def samples(rng): yield rng.standard_normal(2), (2, 3)
     compose = on_host(numpy)
 
 
@@ -631,6 +677,8 @@ class zeros_for:
 
     def numpy(like, shape): return np.zeros(shape, like.dtype)
     compose = on_host(numpy)
+    def samples(rng): yield rng.standard_normal(2), (2, 3)
+    compose = on_host(numpy)
 
 
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)
@@ -638,6 +686,7 @@ class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
     def numpy(input, dtype): return input.astype(dtype.np)
+    def samples(rng): yield rng.standard_normal(3), DType.by_name["float64"]
     compose = on_host(numpy)
     def vjp(F, grad, input): return F.cast(grad, dtype_of(input)) if hasattr(input, "_k") else grad.astype(input.dtype)
 

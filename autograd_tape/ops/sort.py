@@ -14,6 +14,7 @@ from ._dims import wrap_dim
 from ._host import on_host
 from ._record import op
 from .extremes import along, need_elements
+from .reduce import finish
 
 
 def _not_implemented(kernel: str, input: Any) -> UnsupportedDTypeError:
@@ -100,6 +101,7 @@ class argsort:
     """
 
     def function(F, input, dim=-1, descending=False, stable=False): return F.sort_along(input, dim, descending, stable)[1]
+    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 0, True
 
 
 @op("msort(Tensor input) -> Tensor")
@@ -113,6 +115,8 @@ class msort:
     def function(F, input, *, out=None):
         values = F.sort_along(input, 0)[0]
         return values if out is None else F.copy_(out, values)
+
+    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
 
 
 def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> Any:
@@ -172,7 +176,7 @@ def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> Any:
 
 def _picked(input: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
     values = np.take_along_axis(input, indices, d)
-    return (values, indices) if keepdim else (np.ascontiguousarray(values.squeeze(d)), np.ascontiguousarray(indices.squeeze(d)))
+    return (finish(values, input), finish(indices, input)) if keepdim else (finish(values.squeeze(d), input), finish(indices.squeeze(d), input))
 
 
 @op("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int")
@@ -302,6 +306,10 @@ class median:
     def function(F, input, dim=None, keepdim=False, *, out=None):
         return F.median_all(input) if dim is None else along(F, "median", F.median_along(input, dim, keepdim), out)
 
+    def samples(rng):
+        yield (rng.permutation(6.0).reshape(2, 3),)
+        yield rng.permutation(6.0).reshape(2, 3), 1, True
+
 
 @op("nanmedian(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
 class nanmedian:
@@ -313,6 +321,10 @@ class nanmedian:
 
     def function(F, input, dim=None, keepdim=False, *, out=None):
         return F.nanmedian_all(input) if dim is None else along(F, "nanmedian", F.nanmedian_along(input, dim, keepdim), out)
+
+    def samples(rng):
+        yield (rng.permutation(6.0).reshape(2, 3),)
+        yield rng.permutation(6.0).reshape(2, 3), 1, True
 
 
 def _mode(input: np.ndarray, dim: int, keepdim: bool) -> Any:
@@ -433,12 +445,14 @@ class nanquantile:
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
         return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, out, True)
 
+    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 0.3, 1
+
 
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
 
 
 def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], k: Any) -> Any:
-    found = tuple([F.wrap(np.ascontiguousarray(p), k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
+    found = tuple([F.wrap(finish(p, p), k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
     return found if len(found) > 1 else found[0]
 
 
@@ -462,6 +476,10 @@ class unique:
             return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts), input._k)
         values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=d)
         return _results(F, (values, inverse.reshape(-1), counts), (True, return_inverse, return_counts), input._k)
+
+    def samples(rng):
+        yield rng.integers(0, 3, (2, 4)), True, True, True
+        yield rng.integers(0, 2, (4, 2)), True, True, True, 0
 
     def errors(rng):
         yield (np.ones((2, 3)), True, False, False, 9), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 9)"
@@ -490,6 +508,10 @@ class unique_consecutive:
             inverse = inverse.reshape(data.shape)
         return _results(F, (values, inverse, np.diff(np.append(at, n))), (True, return_inverse, return_counts), input._k)
 
+    def samples(rng):
+        yield rng.integers(0, 2, (2, 4)), True, True
+        yield rng.integers(0, 2, (4, 1)), True, True, 0
+
 
 # -- counting in bins -------------------------------------------------------------------------------------------------------------
 
@@ -515,6 +537,10 @@ class bincount:
         result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else weights._data, minlength)
         single = weights is not None and weights._k.dtype.name == "float32"
         return F.wrap(result.astype(np.float32) if single else result)
+
+    def samples(rng):
+        yield (rng.integers(0, 4, 6),)
+        yield rng.integers(0, 4, 6), rng.random(6).astype(np.float32), 7
 
     def errors(rng):
         yield (np.array([-1]),), RuntimeError, "bincount only supports 1-d non-negative integral inputs."
@@ -548,6 +574,10 @@ class histc:
         counts = np.bincount(np.minimum(at, bins - 1), minlength=bins).astype(data.dtype)
         result = F.wrap(counts, input._k)
         return result if out is None else F.copy_(out, result)
+
+    def samples(rng):
+        yield rng.standard_normal(20), 5
+        yield rng.standard_normal(20), 4, -1, 1
 
     def errors(rng):
         yield (np.ones(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"
@@ -598,6 +628,10 @@ class searchsorted:
         result = F.wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
         return result if out is None else F.copy_(out, result)
 
+    def samples(rng):
+        yield np.arange(5.0), rng.uniform(-1, 6, (2, 3))
+        yield np.sort(rng.standard_normal((2, 5))), rng.standard_normal((2, 3))
+
     def errors(rng):
         yield (np.ones((3, 4)), np.ones(4)), RuntimeError, (
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
@@ -620,6 +654,7 @@ class bucketize:
         result = F.wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
         return result if out is None else F.copy_(out, result)
 
+    def samples(rng): yield rng.uniform(-1, 6, (2, 3)), np.arange(5.0)
     def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"
 
 
@@ -635,3 +670,5 @@ class isin:
         a, b = [x._data if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         found = F.wrap(np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))
         return found if out is None else F.copy_(out, found)
+
+    def samples(rng): yield rng.integers(0, 9, (2, 3)), rng.integers(0, 9, 4)
