@@ -193,8 +193,9 @@ class channel_norm:
     def numpy(input, weight, bias, running_mean, running_var, training, momentum, eps):
         _floats_only(input)
         return fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    def vjp(F, grad, input, mean, rstd, weight, running_mean, running_var, training, eps, needs):
-        return (*F.channel_norm_backward(grad, input, mean, rstd, weight, running_mean, running_var, training, eps, needs), None, None)
+    def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):
+        # The running statistics are not saved: they move in place, and the gradient needs only what was used of them.
+        return (*F.channel_norm_backward(grad, input, mean, rstd, weight, None, None, training, eps, needs), None, None)
     def compose(F, input, weight, bias, running_mean, running_var, training, momentum, eps):
         axes, count = _channel_axes(input.ndim), prod(input.shape) // max(input.shape[1], 1)
         if training:
