@@ -233,11 +233,8 @@ def _batch_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if input._k.dtype.category < FLOATING:
         _check_floating("batch_norm", input)
-    result = F.channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    if training and running_mean is not None:
-        F.bump(running_mean)
-        F.bump(running_var)
-    return result
+    # The statistics' versions stay, as in torch: nothing saves them.
+    return F.channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def _batch_norm_samples(rng: np.random.Generator) -> Any:
