@@ -2,8 +2,9 @@
 
 A file ``data/<family>.npz`` holds ``cases`` (UTF-8 JSON) and one flat array per dtype.  In the JSON a tensor is
 ``{"t": dtype, "at": offset into the dtype's array, "s": shape}``, with ``"st"`` its strides unless contiguous and ``"g": 1``
-if it requires grad; values lie in logical (row-major) order.  Everything else that is not a JSON scalar is a one-key object:
-``tuple``, ``list``, ``dict``, ``dtype``, ``attr`` (a named object of the library), ``slice``, ``ellipsis``, ``complex``.
+if it requires grad, ``"e"`` how far torch's float32 is from torch's float64 where that is far; values lie in logical
+(row-major) order.  Everything else that is not a JSON scalar is a one-key object: ``tuple``, ``list``, ``dict``, ``dtype``,
+``attr`` (a named object of the library), ``slice``, ``ellipsis``, ``complex``.
 """
 
 from __future__ import annotations

@@ -159,6 +159,7 @@ class Replay:
         if node["t"] == "float32":
             usual = WIDER_FAMILIES.get(OPERATIONS[self.operation], (relative, absolute))
             relative, absolute = WIDER.get(self.operation, usual)
+            absolute += 2.0 * node.get("e", 0.0)
         if not relative:
             same = actual == expected
         else:
