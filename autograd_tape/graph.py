@@ -19,6 +19,7 @@ from .errors import ArgumentError, AutogradError
 from .executors import Executor, executor_for
 from .lazy import call, frontend_of
 from .ops.index import _ALL as ALL, Indices
+from .ops.resize import Table
 from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
 from .tensor import TensorRef
 
@@ -374,6 +375,8 @@ def _text(value: Any) -> str:
         return f"{value.dtype.name}{list(value.shape)}"
     if isinstance(value, Indices):
         return f"[{', '.join(':' if x is ALL else _text(x) for x in value.key)}]"
+    if isinstance(value, Table):
+        return _text(value.array)
     return value.name if isinstance(value, DType) else repr(value)
 
 
@@ -402,6 +405,8 @@ def _encode(value: Any, where: str = "a value") -> Any:
         return {"ellipsis": True}
     if isinstance(value, Indices):
         return {"indices": [None if x is ALL else _encode(x, where) for x in value.key]}
+    if isinstance(value, Table):
+        return {"table": _encode(value.array, where)}
     if isinstance(value, TensorRef):
         return {"tensor": _encode(value.numpy(), where)}
     if isinstance(value, np.ndarray) and value.dtype in DType.by_np:
@@ -434,6 +439,8 @@ def _decode(value: Any) -> Any:
         return Ellipsis
     if key == "indices":
         return Indices([ALL if x is None else _decode(x) for x in content])
+    if key == "table":
+        return Table(_decode(content))
     if key == "tensor":
         return TensorRef.of(_decode(content))
     raise ValueError(f"unknown tag {key!r}")
