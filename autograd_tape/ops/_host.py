@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ..errors import MissingKernelError
+
 
 def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A `compose` field that runs the NumPy kernel on any executor: moving and picking elements gains nothing from another
@@ -13,3 +15,9 @@ def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     compose.host = True  # the status table says so
     return compose
+
+
+def data_dependent(*args: Any) -> Any:
+    """A `meta` field of operations whose result's shape depends on values, which meta tensors do not have."""
+    raise MissingKernelError("The shape of the result depends on the values of the input, and meta tensors have none",
+                             expected="a tensor with data", found="a meta tensor", remedy="run it on another device")

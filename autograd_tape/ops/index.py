@@ -667,7 +667,7 @@ class setitem:
 
 @op("index_put(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", inplace=True, out=False)
 class index_put:
-    """`input` with `values` put at index tensors, or added where `accumulate`; None in the place of a tensor takes all of a dimension.
+    """`input` with `values` put at index tensors, or added where `accumulate`.
 
     >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor([1., 2.]))
     tensor([1., 0., 2.])
@@ -678,7 +678,7 @@ class index_put:
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), (np.array([0, 2]),), rng.standard_normal((2, 4))
-        yield rng.standard_normal((3, 4)), (None, np.array([0, 2, 0])), rng.standard_normal(()), True
+        yield rng.standard_normal((3, 4)), (np.array([0, 2, 0]),), rng.standard_normal(()), True
 
     def errors(rng):
         yield (np.ones((3, 4)), (np.array([0, 1, 2, 0, 0]),), np.zeros((3, 4))), RuntimeError, (
@@ -690,10 +690,14 @@ def _put_arguments(F: Any, input: Any, indices: Any, values: Any) -> tuple[Indic
         raise ArgumentError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
     if len(indices) > input.ndim:
         raise IndexRangeError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
-    found = [(_ALL, None) if i is None else _array(F, i) for i in indices]
+    for at, item in enumerate(indices):
+        if not isinstance(item, TensorRef):
+            raise ArgumentError(f"expected Tensor as element {at} in argument 1, but got {type(item).__name__}", expected="Tensor",
+                                found=type(item).__name__)
+    found = [_array(F, i) for i in indices]
     if values._k.dtype is not input._k.dtype:
         from ..dtypes import SCALAR_TYPE_NAMES as names
 
         raise AutogradError("Index put requires the source and destination dtypes match, got "
                             f"{names[input._k.dtype.name]} for the destination and {names[values._k.dtype.name]} for the source.")
-    return Indices([a for a, _ in found], [s for _, s in found if s is not None]), values
+    return Indices([a for a, _ in found], [s for _, s in found]), values

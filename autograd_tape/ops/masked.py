@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import AutogradError
-from ._host import on_host
+from ._host import data_dependent, on_host
 from ._record import RECORDS, op
 
 
@@ -39,6 +39,7 @@ class masked_select:
     """
 
     numpy = _select
+    meta = data_dependent
     def mindspore(ms, input, mask): return ms.ops.masked_select(input, mask)
     compose = on_host(_select)
     def check(input, mask): _check_mask(mask, "masked_select"); _both(input, mask)
@@ -64,6 +65,7 @@ class masked_place:
     """Zeros of the broadcast shape with `values` where `mask` is true."""
 
     numpy = _place
+    def shape(values, mask, shape): return np.broadcast_shapes(tuple(shape), mask)
     compose = on_host(_place)
     def vjp(F, grad, mask): return F.masked_select(grad, mask)
     def samples(rng): yield rng.standard_normal(2), np.array([True, False, True]), (3,)
@@ -136,6 +138,7 @@ class argwhere:
     """
 
     numpy = _nonzero
+    meta = data_dependent
     compose = on_host(_nonzero)
     def samples(rng): yield (rng.integers(0, 2, (2, 3)),)
 

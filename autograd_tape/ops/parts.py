@@ -529,7 +529,7 @@ class tensor_split:
 def _named_split(F: Any, name: str, least: int, dim: int, input: Any, sections: Any) -> Any:
     n = input.ndim
     if n < least:
-        raise AutogradError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 2 else ''}, but got a tensor "
+        raise AutogradError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                             f"with {n} dimensions!")
     if isinstance(sections, int) and (sections <= 0 or input.shape[dim] % sections):
         raise AutogradError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is not "

@@ -172,10 +172,12 @@ class logcumsumexp:
     def vjp(F, grad, input, result, dim):
         # grad is split by sign, so that each part's running sum stays a sum of exponentials.
         def part(g):
-            logs = F.log(F.clamp(g, 0.0)) - result
-            return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input) if len(input.shape) else F.clamp(g, 0.0)
+            positive = F.gt(g, 0)
+            # -1e30 stands for the logarithm of zero: infinity less infinity would spoil the next derivative.
+            logs = F.where(positive, F.log(F.where(positive, g, 1.0)), -1e30) - result
+            return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input)
 
-        return part(grad) - part(-grad)
+        return part(grad) - part(-grad) if len(input.shape) else grad
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1

@@ -10,7 +10,7 @@ from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError
 from ..tensor import TensorRef
 from ._dims import wrap_dim
-from ._host import on_host
+from ._host import data_dependent, on_host
 from ._record import op
 
 
@@ -598,6 +598,7 @@ class unique_index:
     """The positions of an index, each once."""
 
     def numpy(index): return np.unique(index)
+    meta = data_dependent
     compose = on_host(numpy)
     def samples(rng): yield (np.array([2, 0, 2]),)
 

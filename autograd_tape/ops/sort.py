@@ -101,7 +101,7 @@ class argsort:
     """
 
     def function(F, input, dim=-1, descending=False, stable=False): return F.sort_along(input, dim, descending, stable)[1]
-    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 0, True
+    def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0, True
 
 
 @op("msort(Tensor input) -> Tensor")
@@ -116,7 +116,7 @@ class msort:
         values = F.sort_along(input, 0)[0]
         return values if out is None else F.copy_(out, values)
 
-    def samples(rng): yield (rng.permutation(6.0).reshape(2, 3),)
+    def samples(rng): yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
 
 
 def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> Any:
@@ -307,8 +307,8 @@ class median:
         return F.median_all(input) if dim is None else along(F, "median", F.median_along(input, dim, keepdim), out)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(6.0).reshape(2, 3), 1, True
+        yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
+        yield rng.permutation(np.arange(6.0)).reshape(2, 3), 1, True
 
 
 @op("nanmedian(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
@@ -323,8 +323,8 @@ class nanmedian:
         return F.nanmedian_all(input) if dim is None else along(F, "nanmedian", F.nanmedian_along(input, dim, keepdim), out)
 
     def samples(rng):
-        yield (rng.permutation(6.0).reshape(2, 3),)
-        yield rng.permutation(6.0).reshape(2, 3), 1, True
+        yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
+        yield rng.permutation(np.arange(6.0)).reshape(2, 3), 1, True
 
 
 def _mode(input: np.ndarray, dim: int, keepdim: bool) -> Any:
@@ -445,7 +445,7 @@ class nanquantile:
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
         return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, out, True)
 
-    def samples(rng): yield rng.permutation(6.0).reshape(2, 3), 0.3, 1
+    def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0.3, 1
 
 
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
