@@ -43,6 +43,32 @@ def without_nan(name: str) -> Callable[..., Any]:
     return kernel
 
 
+def finite(name: str) -> Callable[..., Any]:
+    """The primitive on tensors alone, for operands without infinities and NaN."""
+    def kernel(ms: Any, *tensors: Any) -> Any:
+        for t in tensors:
+            need_finite(t)
+        return ms.primitive(name)(*tensors)
+
+    return kernel
+
+
+def quotient(name: str, of_floats: bool = True, of_infinities: bool = False) -> Callable[..., Any]:
+    """The primitive on a dividend and a divisor. Division by zero loses the zero's sign and NaN; rounded quotients mistake infinities;
+    remainders of large quotients are wrong, so that floats are declined."""
+    def kernel(ms: Any, input: Any, other: Any, rounding_mode: str | None = None) -> Any:
+        divisor = other.asnumpy()
+        if divisor.dtype.kind not in "iub":
+            if not of_floats or not divisor.all():
+                raise NotImplementedError("no kernel for these floats")
+            if not of_infinities:
+                need_finite(input)
+                need_finite(other)
+        return ms.primitive(name)(input, other)
+
+    return kernel
+
+
 def in_single(name: str) -> Callable[..., Any]:
     """The primitive on one tensor, except in float64."""
     def kernel(ms: Any, input: Any) -> Any:

@@ -11,7 +11,6 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
 from ..errors import AutogradError, ShapeMismatchError
 from ._dims import normalize_dims, wrap_dim
 from ._general import broadcast_shape
-from ._host import on_host
 from ._losses import buffer, constant
 from ._record import Sample, op
 
@@ -84,7 +83,15 @@ class linalg_vector_norm:
     """
 
     numpy = _vector_norm
-    compose = on_host(_vector_norm)
+    def compose(F, x, ord, dim, keepdim):
+        size = F.abs(x)
+        if abs(ord) == inf:
+            return (F.amax if ord > 0 else F.amin)(size, dim, keepdim)
+        if ord == 0:
+            return F.sum(F.where(F.ne(size, 0), F.ones_for(size, size.shape), 0), dim, keepdim)
+        if ord == 1:
+            return F.sum(size, dim, keepdim)
+        return F.sqrt(F.sum(size * size, dim, keepdim)) if ord == 2 else F.pow(F.sum(F.pow(size, ord), dim, keepdim), 1 / ord)
     def check(x, ord, dim, keepdim, dtype):
         _check_floating("linalg.vector_norm", x, dtype)
         normalize_dims(dim, x.ndim)
@@ -107,18 +114,6 @@ class linalg_vector_norm:
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
 
 
-@op("matrix_singular_values(Tensor input) -> Tensor", namespace="_internal", alias="linalg.svdvals", method=False, out=False)
-class matrix_singular_values:
-    """The singular values of matrices, in descending order.
-
-    >>> torch.linalg.svdvals(torch.tensor([[0., 2.], [1., 0.]]))
-    tensor([2., 1.])
-    """
-
-    def function(F, A): return F.linalg_svd(A, False)[1]
-    def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
-
-
 def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) -> Any:
     if len(dim) != 2:
         raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
@@ -128,7 +123,7 @@ def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) ->
     if ord == "fro":
         return F.linalg_vector_norm(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
-        values = F.matrix_singular_values(F.movedim(A, (rows, columns), (-2, -1)))
+        values = F.linalg_svdvals(F.movedim(A, (rows, columns), (-2, -1)))
         result = F.sum(values, -1) if ord == "nuc" else F.amax(values, -1) if ord == 2 else F.amin(values, -1)
         return F.reshape(result, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)])) if keepdim else result
     if ord in (1, -1):

@@ -185,7 +185,9 @@ class logaddexp:
     """
 
     numpy = np.logaddexp
-    def compose(F, input, other): return F.maximum(input, other) + F.log1p(F.exp(-F.abs(input - other)))
+    def compose(F, input, other):
+        gap = F.where(F.eq(input, other), 0, F.abs(input - other))  # infinities of one sign are no distance apart
+        return F.maximum(input, other) + F.log1p(F.exp(-gap))
     check = takes("float complex", "logaddexp_cpu")
     def vjp_input(F, grad, input, other): return grad * F.sigmoid(input - other)
     def vjp_other(F, grad, input, other): return grad * F.sigmoid(other - input)
@@ -205,7 +207,9 @@ class logaddexp2:
     """
 
     numpy = np.logaddexp2
-    def compose(F, input, other): return F.maximum(input, other) + F.log1p(F.exp2(-F.abs(input - other))) / _LN2
+    def compose(F, input, other):
+        gap = F.where(F.eq(input, other), 0, F.abs(input - other))
+        return F.maximum(input, other) + F.log1p(F.exp2(-gap)) / _LN2
     check = takes("float complex", "logaddexp2_cpu")
     def vjp_input(F, grad, input, other): return grad * F.sigmoid((input - other) * _LN2)
     def vjp_other(F, grad, input, other): return grad * F.sigmoid((other - input) * _LN2)

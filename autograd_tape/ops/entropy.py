@@ -331,17 +331,22 @@ class cross_entropy_of_probabilities:
 # -- two classes ------------------------------------------------------------------------------------------------------
 
 
+def _check_probabilities(input: np.ndarray) -> None:
+    if input.size and not (input.min() >= 0 and input.max() <= 1):
+        raise AutogradError("all elements of input should be between 0 and 1", remedy="apply sigmoid, or use the loss with logits")
+
+
 @op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, broadcasts=True,
     node="BinaryCrossEntropyBackward0")
 class bce:
     """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100."""
 
     def numpy(input, target):
-        if input.size and not (input.min() >= 0 and input.max() <= 1):
-            raise AutogradError("all elements of input should be between 0 and 1", remedy="apply sigmoid, or use the loss with logits")
+        _check_probabilities(input)
         with np.errstate(divide="ignore"):
             return (target - 1) * np.maximum(np.log1p(-input), -100) - target * np.maximum(np.log(input), -100)
     def compose(F, input, target):
+        _check_probabilities(input)
         return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
     def vjp_input(F, grad, input, target): return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12)
     def vjp_target(F, grad, input): return grad * (F.clamp_min(F.log1p(-input), -100.0) - F.clamp_min(F.log(input), -100.0))

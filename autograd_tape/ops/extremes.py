@@ -35,7 +35,7 @@ class tie_weights:
     def compose(F, input, result, dim):
         equal = F.logical_or(F.eq(input, result), F.logical_and(F.ne(input, input), F.ne(result, result)))
         weights = F.where(equal, F.ones_for(input, tuple(input.shape)), 0)
-        return weights / F.sum(weights, dim, True)
+        return (weights / F.sum(weights, dim, True)).astype(input.dtype)
 
 
 def _shared(F: Any, grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:

@@ -9,6 +9,8 @@ import numpy as np
 from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
+from . import _mindspore as kernels
+from ._host import on_host
 from ._record import op
 from ._samples import C_TYPE_NAMES, category, domain, pairs, scalar_like, takes, zero_divisor
 
@@ -380,7 +382,8 @@ class div:
     """
 
     numpy = np.divide  # a rounding mode, which is no array to write to, sends the call to the general path
-    def mindspore(ms, input, other, rounding_mode): return ms.ops.Div()(input, other)
+    mindspore = kernels.quotient("Div", of_infinities=True)
+    compose = on_host(lambda input, other, rounding_mode=None: np.divide(input, other))
 
     def redirect(input, other, rounding_mode):
         if rounding_mode is None:
@@ -416,7 +419,8 @@ class div_floor:
     """The quotient rounded down: `div(..., rounding_mode="floor")`."""
 
     numpy = _floor_divide
-    mindspore = "ops.FloorDiv"
+    mindspore = kernels.quotient("FloorDiv")
+    compose = on_host(numpy)
     check = _check_zero
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_other(F, grad): return F.zero_gradient(grad)
@@ -433,7 +437,8 @@ class div_trunc:
     """The quotient rounded to zero: `div(..., rounding_mode="trunc")`."""
 
     numpy = _divide_trunc
-    mindspore = "ops.TruncateDiv"
+    mindspore = kernels.quotient("TruncateDiv")
+    compose = on_host(numpy)
     check = _check_zero
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_other(F, grad): return F.zero_gradient(grad)
@@ -451,7 +456,8 @@ class floor_divide:
     """
 
     numpy = _floor_divide
-    mindspore = "ops.FloorDiv"
+    mindspore = kernels.quotient("FloorDiv")
+    compose = on_host(numpy)
     check = _check_zero
     errors = _no_zero_errors
     samples = div_floor.field("samples")
@@ -485,7 +491,8 @@ class remainder:
     """
 
     numpy = _remainder
-    mindspore = "ops.FloorMod"
+    mindspore = kernels.quotient("FloorMod", of_floats=False)
+    compose = on_host(numpy)
     check = _check_zero
     def vjp_input(F, grad): return grad
     def vjp_other(F, grad, input, other): return -grad * F.div_floor(input, other)
@@ -503,7 +510,8 @@ class fmod:
     """
 
     numpy = _fmod
-    mindspore = "ops.Mod"
+    mindspore = kernels.quotient("Mod", of_floats=False)
+    compose = on_host(numpy)
     check = _check_zero
     def vjp_input(F, grad): return grad
     def vjp_other(F, grad, input, other): return -grad * F.div_trunc(input, other)

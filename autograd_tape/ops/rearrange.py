@@ -172,7 +172,6 @@ class repeat:
     """
 
     numpy = _repeat
-    def mindspore(ms, input, repeats): return ms.ops.tile(input, (repeats,) if isinstance(repeats, int) else tuple(repeats))
     compose = on_host(_repeat)
 
     def vjp(F, grad, input_shape, repeats):
