@@ -58,6 +58,10 @@ class ShapeMismatchError(AutogradError, RuntimeError):
     """Shapes that do not fit each other or the operation."""
 
 
+class LinAlgError(AutogradError, RuntimeError):
+    """A singular matrix, or one that a factorization does not exist for."""
+
+
 class GradCheckFailedError(AutogradError, RuntimeError):
     """Analytical and numerical gradients disagree (see `autograd_tape.check`)."""
 
