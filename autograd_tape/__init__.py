@@ -49,6 +49,16 @@ from .backward import (  # noqa: E402
     BackwardContext, BackwardOptions, accumulate_cotangent, backward, grad, reduce_to_shape, topological_order,
 )
 
+__all__ = [
+    "AutogradError", "BackwardContext", "BackwardOptions", "DType", "Device", "Executor", "F", "GradCheckFailedError", "GradManager",
+    "GradMode", "GradientInfo", "Graph", "NoGradError", "NoGradFnError", "OpSpec", "Operation", "RecordingContext",
+    "ShapeMismatchError", "Tape", "TapeEntry", "TapeId", "TapeNotRecordingError", "TensorRef", "Trace", "accumulate_cotangent",
+    "available_executors", "backward", "backward_on_trace", "check_grad", "clear_default_tape", "cpu_executor", "get_default_tape",
+    "get_executor", "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape",
+    "register_grad_fn", "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn", "value_and_grad",
+    "vjp", "vjp_rule",
+]
+
 
 def __getattr__(name: str) -> object:
     # grad_add, grad_matmul, ...: derived from the records, so there is no list of them.

@@ -15,11 +15,11 @@ from typing import Any, Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
-from .dtypes import CPU, FLOATING
+from .dtypes import CPU
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
 from .tape import GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
-from .tensor import LEAF, LEAF_CLASSES, TensorRef
+from .tensor import LEAF_CLASSES, TensorRef
 
 _getrefcount = sys.getrefcount
 _ndarray = np.ndarray

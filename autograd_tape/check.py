@@ -8,7 +8,8 @@ that do not give the same answer twice.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -79,7 +80,7 @@ class Report:
         result = "every gradient agrees" if self.ok else f"{sum(r.verdict != OK for r in self.rows)} of {len(self.rows)} rows failed"
         return "\n".join([f"check_grad of {self.name}: {result} (eps={self.eps:g}, atol={self.atol:g}, rtol={self.rtol:g})", *text])
 
-    def raise_if_failed(self) -> "Report":
+    def raise_if_failed(self) -> Report:
         """The report itself; GradCheckFailedError with the table where a row failed."""
         if not self.ok:
             raise GradCheckFailedError(f"The gradients of {self.name} are wrong.\n{self.table()}\n", expected="analytical gradients equal to "

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -215,7 +216,7 @@ class GradManager:
     # -- gradients ------------------------------------------------------------------------------------------------
 
     def backward(self, output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
-                 options: "BackwardOptions | None" = None, grad_outputs: Sequence[Any] | None = None) -> dict[int, Any]:
+                 options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> dict[int, Any]:
         """`autograd_tape.backward`, with the gradients of all leaves accumulated here, managed before or not."""
         from .backward import deliver, run_backward
 
@@ -302,7 +303,7 @@ class GradManager:
             # Written so that a norm that is no number spoils the gradients visibly, as in torch.
             if not factor >= 1.0:
                 for id, g in held:
-                    self._gradients[id] = g * _array(g).dtype.type(factor) if not isinstance(g, TensorRef) else g * factor
+                    self._gradients[id] = g * (factor if isinstance(g, TensorRef) else g.dtype.type(factor))
         return total
 
     def clip_grad_value(self, refs: Sequence[TensorRef], clip_value: float) -> None:

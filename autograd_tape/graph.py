@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import json
 import math
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -18,7 +19,8 @@ from .dtypes import CPU, DType
 from .errors import ArgumentError, AutogradError
 from .executors import Executor, executor_for
 from .lazy import call, frontend_of
-from .ops.index import _ALL as ALL, Indices
+from .ops.index import _ALL as ALL
+from .ops.index import Indices
 from .ops.resize import Table
 from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
 from .tensor import TensorRef
@@ -92,7 +94,7 @@ class Graph:
     replayable: bool = True
 
     @classmethod
-    def from_tape(cls, tape: Tape, outputs: Sequence[TensorRef] | None = None) -> "Graph":
+    def from_tape(cls, tape: Tape, outputs: Sequence[TensorRef] | None = None) -> Graph:
         """The graph of a tape: of what leads to `outputs`, or of everything.
 
         The default tape keeps neither arguments nor intermediate tensors, so its graph, for given `outputs`, can be looked at but
@@ -171,7 +173,7 @@ class Graph:
                 if data is None:
                     raise AutogradError(f"The input {value.name} has no data", expected=value.type_text, found="none",
                                         remedy=f"pass it to replay({{'{value.name}': array}})")
-                env[value.id] = TensorRef.of(np.asarray(data, None if isinstance(data, np.ndarray) else value.dtype and value.dtype.np))
+                env[value.id] = TensorRef.of(np.asarray(data, None if isinstance(data, np.ndarray) or value.dtype is None else value.dtype.np))
         with _ModeContext(GradMode.DISABLED):
             self.run(env, lambda node, refs: call(F, node.op, refs, node.arguments))
         return [env[id].numpy() for id in self.outputs]
@@ -268,7 +270,7 @@ class Graph:
         return json.dumps(document, indent=indent, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str) -> "Graph":
+    def from_json(cls, text: str) -> Graph:
         """The graph that `to_json` wrote.
 
         Raises:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -124,8 +125,8 @@ def assign_tensors(rec: Record, tensors: Sequence[Any], arguments: dict[str, Any
 class OpSpec:
     """An operation on tensors: its name, its inputs, its further arguments, and what comes out.
 
-    An output whose shape depends on values (`nonzero`, `masked_select`) cannot be declared: the shape is inferred for zeros, and
-    computing the value reports the difference.
+    An output whose shape depends on values (`nonzero`, `one_hot`) cannot be declared: this is an error, or, where only the kernel
+    knows, one when the value is computed.
 
     Args:
         op: an operation's name.
@@ -233,8 +234,6 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
     Raises:
         NoGradError: a leaf has no data.
     """
-    if ref._data is not None:
-        return ref._data
     executor = executor or executor_for(CPU)
     stack = [ref]  # not recursive: chains may be long
     while stack:
@@ -255,7 +254,8 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
                                          found=str(tuple(output.shape)), remedy="take the output from OpSpec(op, inputs)")
             if output._data is None:
                 output._data = np.asarray(result._data, output._k.np)
-    return ref._data
+    data: np.ndarray = ref._data
+    return data
 
 
 def _detached(x: TensorRef) -> TensorRef:

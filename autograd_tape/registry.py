@@ -7,7 +7,8 @@ formula per operation, and the functions `grad_add`, `grad_mul`, `grad_matmul`, 
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,18 @@ from .executors import executor_for
 from .ops import ALIASES, RECORDS
 from .ops._record import Record
 from .tape import (
-    WEAK_TAPE, GradFn, GradMode, ManualEntry, TapeId, _ModeContext, active_tapes, aside, edge_of, grad_mode, next_id, version_of,
+    WEAK_TAPE,
+    GradFn,
+    GradMode,
+    ManualEntry,
+    TapeId,
+    _ModeContext,
+    active_tapes,
+    aside,
+    edge_of,
+    grad_mode,
+    next_id,
+    version_of,
 )
 from .tensor import TensorRef
 
@@ -59,7 +71,7 @@ class RecordGradFn:
         bound = "".join(f", {k}={v!r}" for k, v in self.arguments.items())
         return f"<gradient function of {self.record.schema}{bound}>"
 
-    def bind(self, **arguments: Any) -> "RecordGradFn":
+    def bind(self, **arguments: Any) -> RecordGradFn:
         """The same function with parameters set: `grad_sum.bind(dim=0)`."""
         known = {p.name for p in self.record.params}
         for name in arguments:
@@ -186,7 +198,7 @@ def _fit(F: Any, g: Any, x: Any) -> Any:
 
 
 def _as_tensors(F: Any, grad: Any, saved: Sequence[Any]) -> tuple[Any, list[Any]]:
-    wrap = lambda x: x if isinstance(x, TensorRef) else F.wrap(np.asarray(x))  # noqa: E731
+    wrap = lambda x: x if isinstance(x, TensorRef) else F.wrap(np.asarray(x))
     return [wrap(g) for g in grad] if isinstance(grad, (list, tuple)) else wrap(grad), [wrap(s) for s in saved]
 
 
@@ -284,7 +296,7 @@ def named_grad_fn(name: str) -> GradFn:
 
 # -- operations of one's own ------------------------------------------------------------------------------------------
 
-OPERATIONS: dict[str, "Operation"] = {}
+OPERATIONS: dict[str, Operation] = {}
 
 
 class Operation:

@@ -443,7 +443,8 @@ class Tape:
         from .lazy import OpSpec, spec_of
 
         if isinstance(op, OpSpec):
-            op, inputs, output = op.op, op.inputs if inputs is None else inputs, op.output if output is None else output
+            inputs, output = op.inputs if inputs is None else inputs, op.output if output is None else output
+            op = op.op
         if inputs is None or output is None:
             raise ArgumentError(f"record() needs the inputs and the output of '{op}'", expected="inputs and output",
                                 found="no " + ("inputs" if inputs is None else "output"), remedy="pass both, or an OpSpec")

@@ -9,14 +9,15 @@ that transforms compose to derivatives of any order.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from .backward import BackwardOptions, accumulate_cotangent, reduce_to_shape, run_backward
 from .dtypes import FLOATING, dtype_of
-from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
+from .errors import ArgumentError, NoGradError, ShapeMismatchError
 from .graph import Graph, Node
 from .lazy import bind, call
 from .tape import WEAK_TAPE, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
@@ -369,7 +370,7 @@ class Trace:
         self.graph: Graph = self.tape.to_graph([o for o in self.outputs if self.tape.get_entry_for_tensor(o) is not None])
         self.nodes: list[TapeEntry] = [self.tape.get_entry(node.id) for node in self.graph.nodes]
         # What is needed to walk the graph again: the entries as first recorded, the tensors that come from outside and those made.
-        self._first = {entry.id: entry for entry in self.nodes}
+        self._first: dict[int, TapeEntry] = {entry.id: entry for entry in self.nodes}
         self._made = [(id, ref) for entry in self.nodes for id, ref in zip(entry.value_ids[1], entry.refs[1])]
         made = {id for id, _ in self._made}
         self._sources = {id: ref for entry in self.nodes for id, ref in zip(entry.value_ids[0], entry.refs[0]) if id not in made}
@@ -461,5 +462,5 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
         context = run_backward([o for o, _ in roots], trace.tape, None, BackwardOptions(
             retain_graph=True, create_graph=create_graph, inputs=inputs, grad_outputs=[g for _, g in roots]))
         found = context.grad_tensors
-    zeros = lambda x: TensorRef.of(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)  # noqa: E731
-    return {x.id: found.get(x.id) if x.id in found else zeros(x) for x in inputs}
+    zeros = lambda x: TensorRef.of(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)
+    return {x.id: found[x.id] if x.id in found else zeros(x) for x in inputs}

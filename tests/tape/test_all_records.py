@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from autograd_tape import Graph, OpSpec, Tape, TensorRef, backward, cpu_executor, get_grad_fn, has_grad_fn
-from autograd_tape.errors import AutogradError, ShapeMismatchError
+from autograd_tape.errors import AutogradError, MissingKernelError, ShapeMismatchError
 from autograd_tape.ops import RECORDS
 
 from .record_samples import NAMES, cases
@@ -33,7 +34,11 @@ def test_an_op_spec_knows_shape_and_dtype_and_computes_what_the_operation_comput
         if expected is None:
             continue
         declared = [TensorRef(tuple(t.shape), t.dtype) for t in case.tensors]
-        spec = OpSpec(name, declared, **case.arguments)
+        try:
+            spec = OpSpec(name, declared, **case.arguments)
+        except MissingKernelError as error:
+            assert name in VALUE_DEPENDENT and "depends on the values" in str(error), str(case)
+            continue
         assert not any(o.has_data for o in spec.outputs)
         for ref, tensor in zip(declared, case.tensors):
             cpu_executor().bind(ref, tensor.numpy())

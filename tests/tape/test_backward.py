@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 import autograd_tape as at
 from autograd_tape import (
-    BackwardContext, BackwardOptions, F, OpSpec, Tape, TensorRef, accumulate_cotangent, backward, grad, reduce_to_shape, topological_order,
+    BackwardContext,
+    BackwardOptions,
+    F,
+    OpSpec,
+    Tape,
+    TensorRef,
+    accumulate_cotangent,
+    backward,
+    grad,
+    reduce_to_shape,
+    topological_order,
 )
 from autograd_tape.errors import ArgumentError, NoGradError, NoGradFnError, ShapeMismatchError
 
@@ -310,7 +320,7 @@ class TestScale:
                         loss = F.sum(F.exp(own) * own)
                     found.append(backward(loss, tape)[own.id])
                     assert len(tape) == 0
-            except BaseException as error:  # noqa: BLE001
+            except BaseException as error:
                 errors.append(error)
 
         threads = [threading.Thread(target=work) for _ in range(4)]

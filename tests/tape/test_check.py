@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-import autograd_tape as at
 from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, check_grad
 from autograd_tape.__main__ import main
 from autograd_tape.errors import ArgumentError

@@ -251,7 +251,7 @@ class TestGradFunctions:
         assert len(differentiable) > 30 and all(has_grad_fn(name) for name in differentiable)
         assert not has_grad_fn("eq") and not has_grad_fn("nothing") and get_grad_fn("nothing") is None
         with pytest.raises(AttributeError):
-            at.grad_nothing
+            _ = at.grad_nothing
 
     def test_arrays_in_arrays_out(self) -> None:
         a, b, g = np.random.default_rng(0).standard_normal((3, 2, 2))
@@ -297,29 +297,6 @@ class TestGradFunctions:
             at.grad_neg(np.ones(2), [np.ones(2)] * 4)
         with pytest.raises(ArgumentError, match=r"needs 'shape'.*bind it: grad_reshape.bind\(shape=...\)"):
             at.grad_reshape(np.ones(2), [np.ones(2)])
-
-    def test_every_record_agrees_with_backward(self) -> None:
-        """The one mechanism on every operation whose samples are tensors alone."""
-        checked = 0
-        for rec in list(RECORDS.values()):
-            samples = rec.field("samples")
-            if not (rec.differentiable and samples) or rec.returns_list or len(rec.returns) > 1 or any(not p.is_tensor for p in rec.params):
-                continue
-            for sample in samples(np.random.default_rng(0)):
-                args = getattr(sample, "args", sample)
-                if not all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in args) or len(args) != len(rec.params):
-                    continue
-                refs = [TensorRef.of(a, requires_grad=True) for a in args]
-                output = getattr(F, rec.name)(*refs)
-                if not output.requires_grad:
-                    continue
-                g = np.random.default_rng(1).standard_normal(output.shape)
-                expected = backward(output, grad_outputs=[g])
-                for ref, found in zip(refs, get_grad_fn(rec.name)(g, list(args))):
-                    if ref.id in expected:
-                        np.testing.assert_allclose(found, expected[ref.id], rtol=1e-10, atol=1e-12, err_msg=rec.name)
-                checked += 1
-        assert checked > 40
 
     def test_repr_and_name(self) -> None:
         assert at.grad_mul.__name__ == "grad_mul" and "mul(Tensor input, Operand other)" in repr(at.grad_mul)

@@ -24,9 +24,9 @@ class TestRecording:
         x, c = leaf(1.0, 2.0), TensorRef.of([3.0, 4.0])
         with Tape() as tape:
             y = x * c
-            c * c
+            _ = c * c
             z = F.sum(y)
-        x * x
+        _ = x * x
         assert [e.op_name for e in tape.entries] == ["mul", "sum"]
         assert [e.op_name for e in tape] == ["mul", "sum"] and len(tape) == 2
         first, second = tape.entries
@@ -69,23 +69,20 @@ class TestRecording:
 
     def test_an_exception_ends_the_block(self) -> None:
         tape, outer = Tape(), get_default_tape()
-        with pytest.raises(ZeroDivisionError):
-            with tape:
-                1 / 0  # noqa: B018
+        with pytest.raises(ZeroDivisionError), tape:
+            1 / 0
         assert not tape.is_recording and get_default_tape() is outer
 
     def test_no_grad_inside_a_block_records_nothing(self) -> None:
         x = leaf(1.0)
-        with Tape() as tape:
-            with no_grad():
-                y = x * x
+        with Tape() as tape, no_grad():
+            y = x * x
         assert not y.requires_grad and len(tape) == 0
 
     def test_both_of_two_nested_tapes_record_and_one_clear_spares_the_other(self) -> None:
         x = leaf(3.0)
-        with Tape() as outer:
-            with Tape() as inner:
-                y = F.sum(x * x)
+        with Tape() as outer, Tape() as inner:
+            y = F.sum(x * x)
         inner.clear()
         assert [e.op_name for e in outer.entries] == ["mul", "sum"]
         assert outer.entries[1].output is y and outer.entries[0].inputs[0] is x
