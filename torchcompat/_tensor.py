@@ -6,6 +6,7 @@ what a tensor *is*: its metadata, its memory, its gradient, conversion to and fr
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any, Callable, Iterator, Sequence
@@ -27,6 +28,7 @@ from .views import link_detached
 
 _new = object.__new__
 _ndarray = np.ndarray
+_size = functools.partial(tuple.__new__, Size)
 
 
 class _TensorMeta(type):
@@ -62,7 +64,7 @@ class Tensor(TensorRef, metaclass=_TensorMeta):
     @property
     def shape(self) -> Size:
         """The sizes."""
-        return tuple.__new__(Size, self._data.shape)
+        return _size(self._data.shape)
 
     @property
     def dtype(self) -> DType:
@@ -105,7 +107,7 @@ class Tensor(TensorRef, metaclass=_TensorMeta):
     def size(self, dim: int | None = None) -> Any:
         """The sizes, or the size of one dimension."""
         if dim is None:
-            return tuple.__new__(Size, self._data.shape)
+            return _size(self._data.shape)
         shape = self._data.shape
         try:
             return shape[dim]

@@ -313,6 +313,8 @@ def inplace_source(rec: Record) -> str:
     args = "(" + ", ".join(p.name for p in rec.params) + ",)"
     first = rec.params[0].name
     further = rec.params[2 if rec.family == "binary" else 1:]
+    if rec.field("store") is not None:
+        return "\n".join([*lines, *_store_lines(rec), f"    return general({args}, None, True)"]) + "\n"
     if rec.family in ("binary", "unary") and isinstance(rec.field("numpy"), np.ufunc) and all(p.default is not None for p in further):
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
@@ -340,6 +342,27 @@ def inplace_source(rec: Record) -> str:
         lines += ["    except STUMBLES: pass"]
     lines += [f"    return general({args}, None, True)"]
     return "\n".join(lines) + "\n"
+
+
+def _store_lines(rec: Record) -> list[str]:
+    """The quiet path of an operation that overwrites its first input: `store(buffer, ...)` does the work."""
+    first, *others = rec.params
+    tests = [f"{first.name}._k in Q_ALL", "0 not in _a.strides"]
+    free = [f"{first.name}._node is None"]
+    raw = []
+    for p in others:
+        if p.type == "Operand":
+            tests.append(f"({p.name}.__class__ is float or {p.name}.__class__ is int)")
+            raw.append(p.name)
+        elif p.is_tensor:
+            tests.append(f"{p.name}._k in Q_ALL")
+            free.append(f"{p.name}._node is None")
+            raw.append(f"{p.name}._data")
+    return ["    try:", f"        _a = {first.name}._data",
+            f"        if {' and '.join(tests)} and (({' and '.join(free)}) or grad_mode() is not ENABLED):",
+            f"            kernel({', '.join(['_a', *raw])})",
+            f"            _v = {first.name}._v", f"            if _v is None: {first.name}._v = [1]", "            else: _v[0] += 1",
+            f"            return {first.name}", "    except STUMBLES: pass"]
 
 
 # -- backward -------------------------------------------------------------------------------------------------------
@@ -491,7 +514,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
 
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
-    cells = {"kernel": frontend.numpy_kernel(rec), "general": General(rec, frontend), "Node": node_class(rec) if rec.differentiable else None,
+    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": General(rec, frontend), "Node": node_class(rec) if rec.differentiable else None,
              "named": frontend.return_type(rec)}
     if spread:
         cells["function"] = frontend.function(rec.name)

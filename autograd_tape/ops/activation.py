@@ -11,6 +11,7 @@ from ..dtypes import BOOL
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import elementwise as fused
 from . import _mindspore as kernels
+from ._constants import ZERO
 from ._dims import wrap_dim
 from ._record import op
 from ._samples import category, domain, takes
@@ -38,7 +39,7 @@ class relu:
     tensor([0., 2.])
     """
 
-    def numpy(input): return np.maximum(input, 0)
+    def numpy(input): return np.maximum(input, ZERO.get(input.dtype.char, 0))
     mindspore = kernels.without_nan("ReLU")
     def compose(F, input): return F.maximum(input, 0)
     check = _check_relu

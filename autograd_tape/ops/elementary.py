@@ -12,6 +12,7 @@ from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
 from . import _mindspore as kernels
+from ._constants import ONE
 from ._record import op
 from ._samples import domain, pairs, takes
 from .pointwise import broadcast_shapes
@@ -27,10 +28,12 @@ def _tanh(input: Any) -> Any:
     return np.tanh(input) if input.size < state.cheap or input.dtype.kind == "c" else fused.tanh(input)
 
 
+_reciprocal, _add, _exp, _negative = np.reciprocal, np.add, np.exp, np.negative
+
+
 def _sigmoid(input: Any) -> Any:
     if input.size < state.fused or input.dtype.kind == "c":
-        with np.errstate(over="ignore"):
-            return np.reciprocal(1 + np.exp(-input))
+        return _reciprocal(_add(_exp(_negative(input)), ONE.get(input.dtype.char, 1)))
     return fused.sigmoid(input)
 
 

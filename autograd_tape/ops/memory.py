@@ -34,6 +34,7 @@ class copy:
     """
 
     def numpy(input, src, non_blocking=False): return _copy(input, src)
+    def store(a, src): a[...] = src if src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
     def compose(F, input, src, non_blocking=False): return _copy(input, src)
     def shape(input, src, non_blocking=False): return input
     def vjp_src(F, grad, src_shape): return F.reduce_to_shape(grad, tuple(src_shape))
@@ -51,6 +52,7 @@ class fill:
     """
 
     def numpy(input, value): return np.full(input.shape, value, input.dtype)
+    def store(a, value): a.fill(value)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)
     def shape(input, value): return input
     def vjp_input(F, grad): return grad * 0
@@ -67,6 +69,7 @@ class zero:
     """
 
     def numpy(input): return np.zeros(input.shape, input.dtype)
+    def store(a): a.fill(0)
     def compose(F, input): return np.zeros(input.shape, input.dtype)
     def shape(input): return input
     def vjp(F, grad): return grad * 0
