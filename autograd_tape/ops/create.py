@@ -659,8 +659,8 @@ class complex_:
     numpy = _complex
     def check(real, imag): _check_parts(real, imag)
     def compose(F, real, imag): return _complex(real, imag)
-    def vjp_real(F, grad): return F.real(grad)
-    def vjp_imag(F, grad): return F.imag(grad)
+    def vjp_real(F, grad): return F.real_part(grad)
+    def vjp_imag(F, grad): return F.imag_part(grad)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
     def errors(rng):
@@ -679,6 +679,6 @@ class polar:
     def numpy(abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
     def check(abs, angle): _check_parts(abs, angle)
     def compose(F, abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
-    def vjp_abs(F, grad, angle): return F.real(grad) * F.cos(angle) + F.imag(grad) * F.sin(angle)
-    def vjp_angle(F, grad, abs, angle): return (F.imag(grad) * F.cos(angle) - F.real(grad) * F.sin(angle)) * abs
+    def vjp_abs(F, grad, angle): return F.real_part(grad) * F.cos(angle) + F.imag_part(grad) * F.sin(angle)
+    def vjp_angle(F, grad, abs, angle): return (F.imag_part(grad) * F.cos(angle) - F.real_part(grad) * F.sin(angle)) * abs
     def samples(rng): yield rng.random((2, 3)), rng.standard_normal((2, 3))
