@@ -61,9 +61,9 @@ def contiguous_strides(shape: Sequence[int], step: int = 1) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def dense_strides(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Strides (in elements) of a dense tensor whose dimensions are in the order of `strides`; where those do not tell, as with
-    expanded dimensions, the given order. (The rule of torch's `infer_dense_strides`.)
+def dense_strides(shape: Sequence[int], *operands: Sequence[int]) -> tuple[int, ...]:
+    """Strides (in elements) of a dense tensor whose dimensions are in the order of the operands' strides, the first that tells;
+    where none does, as with expanded dimensions, the given order. (The rule of torch's `infer_dense_strides` and TensorIterator.)
 
     >>> dense_strides((2, 3), (1, 2)), dense_strides((2, 3), (0, 1))
     ((1, 2), (3, 1))
@@ -72,11 +72,14 @@ def dense_strides(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ..
     order = list(range(n - 1, -1, -1))
 
     def before(a: int, b: int) -> int:
-        if strides[a] == 0 or strides[b] == 0:
-            return 0
-        if strides[a] != strides[b]:
-            return -1 if strides[a] < strides[b] else 1
-        return 1 if shape[a] > shape[b] else 0
+        for strides in operands:
+            if strides[a] == 0 or strides[b] == 0:
+                continue
+            if strides[a] != strides[b]:
+                return -1 if strides[a] < strides[b] else 1
+            if shape[a] > shape[b]:
+                return 1
+        return 0
 
     for i in range(1, n):
         at = i

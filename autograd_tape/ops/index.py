@@ -16,6 +16,7 @@ from ..errors import ArgumentError, AutogradError, IndexRangeError
 from ..tensor import LEAF, TensorRef
 from ._host import on_host
 from ._record import op
+from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
 _ndarray = np.ndarray
 _ALL = slice(None)
@@ -35,8 +36,6 @@ def _basic(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
 
 def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
     """`view` with torch's strides for new dimensions, where NumPy's are 0: the reach of the dimension of `input` that follows."""
-    from ._strided import strided
-
     if not view.size:
         return view
     shape, strides, n, found, d, at = input.shape, input.strides, input.ndim, list(view.strides), 0, 0
@@ -78,17 +77,21 @@ class basic_index_backward:
     def samples(rng): yield rng.standard_normal(2), (3, 4), (slice(0, 2), -1)
 
 
-def _view_name(items: Sequence[Any]) -> str:
-    """Which of torch's views comes last for these items, and so names the node."""
-    name = "alias"
+def _view_name(items: Sequence[Any], shape: Sequence[int], single: bool = False) -> str:
+    """Which of torch's views comes last for these items, and so names the node. Ranges that take everything are left out by torch,
+    but where one is the whole index."""
+    name, d = "alias", 0
     for item in items:
         if item is None:
             name = "unsqueeze"
-        elif item.__class__ is slice:
-            if item != _ALL or len(items) == 1:
+        elif item is ...:
+            d += len(shape) - sum([i is not None and i is not ... for i in items])
+        else:
+            if item.__class__ is not slice:
+                name = "select"
+            elif single or item.start or not (item.stop is None or item.stop >= shape[d]) or item.step not in (None, 1):
                 name = "slice"
-        elif item is not ...:
-            name = "select"
+            d += 1
     return name
 
 
@@ -115,26 +118,34 @@ class Indices:
 
 
 def _bounds_error(shape: Sequence[int], key: Sequence[Any]) -> AutogradError:
-    """What is wrong with an index that NumPy refused."""
-    arrays, d, nr = [], 0, 0
+    """What is wrong with an index that NumPy refused: first the masks' shapes, then whether all broadcast, then the ranges."""
+    arrays: list[np.ndarray] = []
+    sizes: list[int] = []
+    d = 0
     for item in key:
         if item is _ALL:
             d += 1
         elif item.dtype == bool:
-            if item.shape != tuple(shape[d:d + item.ndim]):
-                return IndexRangeError(f"The shape of the mask {list(item.shape)} at index {d} does not match the shape of the indexed tensor "
-                                       f"{list(shape)} at index {d}", expected=str(list(shape[d:d + item.ndim])), found=str(list(item.shape)))
+            for i, n in enumerate(item.shape):
+                if n != shape[d + i]:
+                    return IndexRangeError(
+                        f"The shape of the mask {list(item.shape)} at index {i} does not match the shape of the indexed tensor {list(shape)} "
+                        f"at index {d + i}", expected=str(list(shape[d:d + item.ndim])), found=str(list(item.shape)))
+            arrays += item.nonzero()
+            sizes += shape[d:d + item.ndim]
             d += item.ndim
         else:
-            n = shape[d]
-            wrong = item[(item < -n) | (item >= n)]
-            if wrong.size:
-                return IndexRangeError(f"index {wrong.reshape(-1)[0]} is out of bounds for dimension {nr} with size {n}",
-                                       expected=f"{-n} to {n - 1}", found=str(wrong.reshape(-1)[0]))
             arrays.append(item)
-            d, nr = d + 1, nr + 1
-    return IndexRangeError("shape mismatch: indexing tensors could not be broadcast together with shapes "
-                           + ", ".join(str(list(a.shape)) for a in arrays))
+            sizes.append(shape[d])
+            d += 1
+    try:
+        np.broadcast_shapes(*[a.shape for a in arrays])
+    except ValueError:
+        return IndexRangeError("shape mismatch: indexing tensors could not be broadcast together with shapes "
+                               + ", ".join([str(list(a.shape)) for a in arrays]))
+    nr, index, n = next((nr, a, n) for nr, (a, n) in enumerate(zip(arrays, sizes)) if ((a < -n) | (a >= n)).any())
+    wrong = index[(index < -n) | (index >= n)].reshape(-1)[0]
+    return IndexRangeError(f"index {wrong} is out of bounds for dimension {nr} with size {n}", expected=f"{-n} to {n - 1}", found=str(wrong))
 
 
 def _single(key: tuple[Any, ...]) -> tuple[int, Any]:
@@ -152,14 +163,41 @@ def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
     key = indices.key
     d, only = _single(key)
     try:
-        if d >= 0 and only.dtype != bool:
-            if input.flags.c_contiguous:
-                return input.take(only, d)
-            return np.ascontiguousarray(input[key])
+        if d >= 0 and only.dtype != bool and input.flags.c_contiguous:
+            return input.take(only, d)
         result = input[key]
     except (IndexError, ValueError):
         raise _bounds_error(input.shape, key) from None
-    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    if input.flags.c_contiguous:
+        return result if result.flags.c_contiguous else result.copy()
+    return _laid_out(input, key, result)
+
+
+def _laid_out(input: np.ndarray, key: tuple[Any, ...], result: np.ndarray) -> np.ndarray:
+    """`result` in the layout torch's iterator chooses: dimensions that were not indexed in the order of the input's strides."""
+    if not result.size:
+        return result.copy()
+    strides: list[int] = []
+    at, d, last, rank = -1, 0, None, 0
+    for position, item in enumerate(key):
+        if item is _ALL:
+            strides.append(input.strides[d])
+            d += 1
+            continue
+        if at < 0:
+            at = len(strides)
+        elif last != position - 1:
+            at = 0  # index arrays with a range between them come first
+        last = position
+        rank = max(rank, 1 if item.dtype == bool else item.ndim)
+        d += item.ndim if item.dtype == bool else 1
+    strides += input.strides[d:]
+    source = strides[:at] + [0] * rank + strides[at:]
+    inner = contiguous_strides(result.shape[at:at + rank])
+    wanted = dense_strides(result.shape, source, [0] * at + list(inner) + [0] * (len(strides) - at))
+    out = empty_strided(result.shape, wanted, result.dtype)
+    np.copyto(out, result)
+    return out
 
 
 @op("index(Tensor input, Any indices) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
@@ -353,7 +391,7 @@ def _parse(F: Any, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], I
         elif i not in arrays or arrays[i][0].ndim == 0 and arrays[i][0].dtype != bool:
             at = int(item if i not in arrays else arrays[i][0])
             if not -shape[d] <= at < shape[d]:
-                raise IndexRangeError(f"index {at} is out of bounds for dimension {d} with size {shape[d]}",
+                raise IndexRangeError(f"index {at} is out of bounds for dimension {i} with size {shape[d]}",
                                       expected=f"{-shape[d]} to {shape[d] - 1}", found=str(at))
             basic.append(at)
             d += 1
@@ -387,13 +425,13 @@ def _step_error(step: int) -> AutogradError:
 
 def _view_at(F: Any, self: Any, basic: tuple[Any, ...]) -> Any:
     """The view at a basic index; the tensor itself where it changes nothing."""
-    return getattr(F, f"basic_{_view_name(basic)}")(self, basic)
+    return getattr(F, f"basic_{_view_name(basic, self.shape)}")(self, basic)
 
 
 def _get(F: Any, self: Any, index: Any) -> Any:
     basic, indices = _parse(F, self.shape, index)
     if indices is None:
-        return getattr(F, f"basic_{_view_name(_as_tuple(index) if len(basic) == 1 else basic)}")(self, basic)
+        return getattr(F, f"basic_{_view_name(basic, self.shape, index.__class__ is slice)}")(self, basic)
     if any([item is None or item.__class__ is int or item != _ALL for item in basic]):
         self = _view_at(F, self, basic)
     return F.index(self, indices)
@@ -425,7 +463,8 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
                             expected="a number or a tensor", found=type(value).__name__, remedy="make it a tensor first")
     if index is False or isinstance(index, TensorRef) and index._k is BOOL_KIND and not index.ndim and not index._data:
         return
-    basic, indices = _parse(F, self.shape, index)
+    alone = index is True or isinstance(index, TensorRef) and index._k is BOOL_KIND and not index.ndim
+    basic, indices = ((None,), None) if alone else _parse(F, self.shape, index)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, TensorRef):
@@ -532,7 +571,7 @@ class getitem:
                         watch_view(v, t)
                         if node is not None:
                             if Node is None:
-                                Node = nodes[_view_name(index)]
+                                Node = nodes[_view_name(index, a.shape)]
                             n = new_node(Node)
                             n.id = next_id()
                             n.edges = (input if node is LEAF else node,)

@@ -463,7 +463,7 @@ class logsumexp:
     """The logarithm of the sum of exponentials, without overflow.
 
     >>> torch.logsumexp(torch.tensor([1000., 1000.]), 0)
-    tensor(1000.6931)
+    tensor(1000.6932)
     """
 
     numpy = _logsumexp
