@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import attention as fused
+from ..executors.kernels._compile import state
 from ._general import broadcast_shape
 from ._losses import buffer, constant
 from ._record import Sample, op
@@ -40,20 +41,39 @@ def probabilities(F: Any, query: Any, key: Any, mask: Any, bias: Any, causal: bo
     return p if added is None else p * constant(F, query, added[1])
 
 
+def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) -> tuple[np.ndarray, None, np.ndarray]:
+    """Attention without masks in the fewest calls; the probabilities are kept instead of being computed again."""
+    p = np.matmul(query * query.dtype.type(scale), key.swapaxes(-2, -1))
+    p -= np.maximum.reduce(p, -1, None, None, True)
+    np.exp(p, p)
+    p /= np.add.reduce(p, -1, None, None, True)
+    return np.matmul(p, value), None, p
+
+
+def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray, scale: float) -> tuple[Any, ...]:
+    ds = np.matmul(grad, value.swapaxes(-2, -1))
+    ds *= p
+    ds -= p * np.add.reduce(ds, -1, None, None, True)
+    ds *= ds.dtype.type(scale)
+    return np.matmul(ds, key), np.matmul(ds.swapaxes(-2, -1), query), np.matmul(p.swapaxes(-2, -1), grad), None
+
+
 def _factor(query: Any, scale: float | None) -> float:
     return 1 / sqrt(query.shape[-1]) if scale is None else scale
 
 
-@op("attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor result, Tensor lse, Mask? mask, Tensor? bias, bool causal, "
+@op("attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor result, Tensor? lse, Tensor? p, Mask? mask, Tensor? bias, bool causal, "
     "float? scale, Any needs) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value, Tensor grad_bias)", namespace="_internal",
     method=False, out=False)
 class attention_backward:
     """The gradients of `attention`."""
 
-    def numpy(grad, query, key, value, result, lse, mask, bias, causal, scale, needs):
+    def numpy(grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
+        if p is not None:
+            return _small_backward(grad, query, key, value, p, _factor(query, scale))
         both = mask if bias is None else bias if mask is None else np.where(mask, bias, -np.inf).astype(bias.dtype)
         return fused.scaled_dot_product_attention_backward(grad, query, key, value, result, lse, both, causal, scale, needs[3])
-    def compose(F, grad, query, key, value, result, lse, mask, bias, causal, scale, needs):
+    def compose(F, grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
         factor = _factor(query, scale)
         p = probabilities(F, query, key, mask, bias, causal, factor)
         ds = F.softmax_backward(F.matmul(grad, F.transpose(value, -2, -1)), p, -1)
@@ -65,21 +85,24 @@ class attention_backward:
         r = rng.standard_normal
         q, k, v = r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2))
         y, lse = fused.scaled_dot_product_attention(q, k, v)
-        yield r((2, 3, 2)), q, k, v, y, lse, None, None, False, None, (True, True, True, False)
+        yield r((2, 3, 2)), q, k, v, y, lse, None, None, None, False, None, (True, True, True, False)
 
 
-@op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale) -> (Tensor result, Saved lse)",
+@op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale) -> (Tensor result, Saved lse, Saved p)",
     namespace="_internal", method=False, out=False, node="ScaledDotProductFlashAttentionForCpuBackward0")
 class attention:
     """softmax(scale * query key^T + bias, where `mask`) value; leading dimensions broadcast."""
 
     def numpy(query, key, value, mask, bias, causal, scale):
+        if bias is None and mask is None and not causal and query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and (
+                0 < query.size * key.shape[-2] < state.fused * 4 and key.size):
+            return _small(query, key, value, _factor(query, scale))
         both = mask if bias is None else bias if mask is None else np.where(mask, bias, -np.inf).astype(bias.dtype)
-        return fused.scaled_dot_product_attention(query, key, value, both, causal, scale)
+        return (*fused.scaled_dot_product_attention(query, key, value, both, causal, scale), None)
     def compose(F, query, key, value, mask, bias, causal, scale):
-        return F.matmul(probabilities(F, query, key, mask, bias, causal, _factor(query, scale)), value), None
-    def vjp(F, grad, query, key, value, result, lse, mask, bias, causal, scale, needs):
-        return F.attention_backward(grad, query, key, value, result, lse, mask, bias, causal, scale, needs)
+        return F.matmul(probabilities(F, query, key, mask, bias, causal, _factor(query, scale)), value), None, None
+    def vjp(F, grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
+        return F.attention_backward(grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs)
 
     def samples(rng):
         r = rng.standard_normal

@@ -15,6 +15,7 @@ from ..executors.kernels._compile import state
 from ._host import on_host
 from ._losses import buffer, constant, reduced, reduction_name, size_text
 from ._record import Sample, op
+from .softmax import ones_column
 
 _exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
 _arange = np.arange
@@ -195,10 +196,10 @@ class nll_loss:
 def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
                    reduction: str, label_smoothing: float) -> tuple[Any, Any, Any, Any, Any]:
     if (input.ndim == 2 and target.ndim == 1 and input.size < state.fused and weight is None and reduction == "mean" and not label_smoothing
-            and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and _min(target) >= 0):
+            and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and min(target.tolist()) >= 0):
         n = input.shape[0]
         log_p = input - _max(input, 1, None, None, True)
-        log_p -= _log(_sum(_exp(log_p), 1, None, None, True))
+        log_p -= _log(_exp(log_p).dot(ones_column(log_p.shape[1], log_p.dtype.char)))
         if ignore_index < 0 or not (target == ignore_index).any():
             try:
                 hits = log_p[_arange(n), target]

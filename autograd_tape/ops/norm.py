@@ -17,8 +17,9 @@ from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
 from ._losses import size_text
 from ._record import Sample, op
+from .softmax import ones_column
 
-_sum, _sqrt = np.add.reduce, np.sqrt
+_sqrt, _reciprocal = np.sqrt, np.reciprocal
 
 
 def _check_floating(kernel: str, input: Any) -> None:
@@ -51,29 +52,54 @@ def _normal(F: Any, input: Any, axes: tuple[int, ...], eps: float) -> tuple[Any,
 def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.ndarray | None, bias: np.ndarray | None, eps: float,
                 cudnn_enable: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     _floats_only(input)
-    n_dims = len(normalized_shape)
-    if not n_dims or input.shape[-n_dims:] != tuple(normalized_shape) or weight is not None and weight.shape != tuple(normalized_shape) or (
-            bias is not None and bias.shape != tuple(normalized_shape)):
+    n_dims, size = len(normalized_shape), tuple(normalized_shape)
+    if not n_dims or input.shape[-n_dims:] != size or weight is not None and weight.shape != size or bias is not None and bias.shape != size:
         raise ValueError("shapes do not match")
     char = input.dtype.char
     if input.size >= state.fused or n_dims > 1 or char != "f" and char != "d":
         return fused.layer_norm(input, n_dims, weight, bias, eps)
-    of = input.dtype.type
-    scale = of(1 / max(normalized_shape[0], 1))
-    mean = _sum(input, -1, None, None, True)
-    mean *= scale
-    y = input - mean
-    rstd = _sum(y * y, -1, None, None, True)
-    rstd *= scale
-    rstd += of(eps)
+    n = input.shape[-1]
+    if not n:
+        return fused.layer_norm(input, n_dims, weight, bias, eps)
+    rows = input if input.ndim == 2 else input.reshape(-1, n)
+    average = ones_column(n, char, 1 / n)
+    mean = rows.dot(average)
+    y = rows - mean
+    rstd = (y * y).dot(average)
+    rstd += eps
     _sqrt(rstd, rstd)
-    np.divide(of(1), rstd, rstd)
+    _reciprocal(rstd, rstd)
     y *= rstd
     if weight is not None:
         y *= weight
     if bias is not None:
         y += bias
-    return y, mean, rstd
+    return y if input.ndim == 2 else y.reshape(input.shape), mean, rstd
+
+
+def _layer_norm_backward(grad: np.ndarray, input: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, n_dims: int,
+                         eps: float, needs: Sequence[bool]) -> tuple[np.ndarray | None, ...]:
+    n = input.shape[-1]
+    if n_dims > 1 or input.size >= state.fused or not n or grad.dtype is not input.dtype or rstd.dtype is not input.dtype or (
+            weight is not None and weight.dtype is not input.dtype):
+        return fused.layer_norm_backward(grad, input, mean, rstd, weight, n_dims, needs)
+    g, x = grad.reshape(-1, n), input.reshape(-1, n)
+    rstd = rstd.reshape(-1, 1)
+    normal = x - mean.reshape(-1, 1)
+    normal *= rstd
+    dx = dw = db = None
+    if needs[0]:
+        average = ones_column(n, x.dtype.char, 1 / n)
+        v = g if weight is None else g * weight
+        dx = v - normal * (v * normal).dot(average)
+        dx -= v.dot(average)
+        dx *= rstd
+        dx = dx.reshape(input.shape)
+    if needs[1]:
+        dw = np.add.reduce(g * normal, 0)
+    if needs[2]:
+        db = np.add.reduce(g, 0)
+    return dx, dw, db
 
 
 @op("layer_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int n_dims, float eps, Any needs) -> "
@@ -81,8 +107,7 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
 class layer_norm_backward:
     """The gradients of `layer_norm`."""
 
-    def numpy(grad, input, mean, rstd, weight, n_dims, eps, needs):
-        return fused.layer_norm_backward(grad, input, mean, rstd, weight, n_dims, needs)
+    numpy = _layer_norm_backward
     def compose(F, grad, input, mean, rstd, weight, n_dims, eps, needs):
         lead, last = tuple(range(input.ndim - n_dims)), tuple(range(input.ndim - n_dims, input.ndim))
         normal, rstd = _normal(F, input, last, eps)

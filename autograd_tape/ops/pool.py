@@ -15,6 +15,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import pooling as fused
+from ..executors.kernels._compile import state
 from . import _mindspore as kernels
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._host import on_host
@@ -39,8 +40,25 @@ def _output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation
     return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
 
 
+def _max_tiles(input: np.ndarray, kernel: Ints, out: Ints) -> tuple[np.ndarray, np.ndarray]:
+    """Maxima of windows that neither overlap nor leave gaps: one pass over an array with the windows in its last dimension."""
+    n, lead, size = len(kernel), input.shape[:input.ndim - len(kernel)], input.shape[input.ndim - len(kernel):]
+    whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])
+    split = [v for pair in zip(out, kernel) for v in pair]
+    axes = (*range(len(lead)), *range(len(lead), len(lead) + 2 * n, 2), *range(len(lead) + 1, len(lead) + 2 * n, 2))
+    windows = input[(..., *whole)].reshape(*lead, *split).transpose(axes).reshape(*lead, *out, prod(kernel))
+    at = windows.argmax(-1)  # the first of equals and the first NaN
+    positions = np.arange(prod(size)).reshape(size)
+    index = positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])] + positions[tuple([slice(0, k) for k in kernel])].reshape(-1)[at]
+    return np.maximum.reduce(windows, -1), index
+
+
 def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
     n = len(kernel)
+    if tuple(kernel) == tuple(stride) and input.size < state.fused and input.size and not any(padding) and not ceil_mode and max(dilation) == 1:
+        out = [m // k for m, k in zip(input.shape[input.ndim - n:], kernel)]
+        if min(out):
+            return _max_tiles(input, kernel, out)
     if n == 1:
         return fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
     if n == 2:
@@ -614,7 +632,7 @@ def _lp_record(n: int, sample: tuple[int, ...]) -> None:
        namespace="nn.functional", method=False, out=False)(
         type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__":
              f"The sums of powers of windows, and the root of that: (sum x^p)^(1/p).\n\n>>> torch.nn.functional.lp_pool{n}d("
-             f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, ({'1, ' * (n - 1)}2{',' if n == 1 else ''}))\n"
+             f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, {'2' if n == 1 else '(' + '1, ' * (n - 1) + '2)'})\n"
              f"tensor({'[' * (n + 2)}5.{']' * (n + 2)})"}))
 
 

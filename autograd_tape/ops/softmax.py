@@ -16,6 +16,18 @@ from ._dims import wrap_dim
 from ._record import op
 
 _exp, _log, _max, _sum = np.exp, np.log, np.maximum.reduce, np.add.reduce
+_ones: dict[tuple[int, str], np.ndarray] = {}
+
+
+def ones_column(n: int, char: str, value: float = 1.0) -> np.ndarray:
+    """(n, 1) of `value`, kept: a product with it sums rows in half the time of a reduction."""
+    key = (n, char) if value == 1.0 else (-n, char)
+    column = _ones.get(key)
+    if column is None:
+        if len(_ones) > 1000:
+            _ones.clear()
+        column = _ones[key] = np.full((n, 1), value, char)
+    return column
 
 
 def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
@@ -23,7 +35,10 @@ def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
         return fused.softmax(input, wrap_dim(dim, input.ndim))
     y = input - _max(input, dim, None, None, True)
     _exp(y, y)
-    y /= _sum(y, dim, None, None, True)
+    if y.ndim == 2 and (dim == 1 or dim == -1):
+        y /= y.dot(ones_column(y.shape[1], y.dtype.char))
+    else:
+        y /= _sum(y, dim, None, None, True)
     return y
 
 
@@ -31,7 +46,10 @@ def _log_softmax(input: np.ndarray, dim: int) -> np.ndarray:
     if input.size >= state.fused or not input.size or not input.ndim:
         return fused.log_softmax(input, wrap_dim(dim, input.ndim))
     y = input - _max(input, dim, None, None, True)
-    y -= _log(_sum(_exp(y), dim, None, None, True))
+    if y.ndim == 2 and (dim == 1 or dim == -1):
+        y -= _log(_exp(y).dot(ones_column(y.shape[1], y.dtype.char)))
+    else:
+        y -= _log(_sum(_exp(y), dim, None, None, True))
     return y
 
 
@@ -39,7 +57,10 @@ def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndar
     if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.softmax_backward(grad, output, dim)
     dx = grad * output
-    dx -= output * _sum(dx, dim, None, None, True)
+    if dx.ndim == 2 and (dim == 1 or dim == -1):
+        dx -= output * dx.dot(ones_column(dx.shape[1], dx.dtype.char))
+    else:
+        dx -= output * _sum(dx, dim, None, None, True)
     return dx
 
 
