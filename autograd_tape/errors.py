@@ -81,6 +81,10 @@ class MissingKernelError(AutogradError, NotImplementedError):
 class ExecutorUnavailableError(AutogradError, RuntimeError):
     """An executor or device was asked for that cannot be used here."""
 
+    def as_builtin(self) -> Exception:
+        """With the remedy: there is no wording of PyTorch's to keep."""
+        return self.builtin(str(self))
+
 
 class DTypeError(AutogradError, TypeError):
     """An operation does not take this dtype."""

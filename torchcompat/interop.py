@@ -20,9 +20,9 @@ def set_interop_warning(enabled: bool) -> None:
     _warn = bool(enabled)
 
 
-def _notice(what: str) -> None:
+def _notice(what: str, stacklevel: int) -> None:
     if _warn:
-        warnings.warn(f"{what}: gradients do not cross to MindSpore and back", UserWarning, stacklevel=4)
+        warnings.warn(f"{what}: gradients do not cross to MindSpore and back", UserWarning, stacklevel=stacklevel)
 
 
 def to_mindspore(tensor: Tensor) -> Any:
@@ -33,23 +33,32 @@ def to_mindspore(tensor: Tensor) -> Any:
     """
     from autograd_tape.executors.mindspore import load
 
-    _notice("to_mindspore")
+    _notice("to_mindspore", 4)  # past Tensor.to_mindspore
     ms = load()
     tensor._needs_data("numpy")
-    array = np.ascontiguousarray(tensor._data) if not tensor._data.flags.c_contiguous else tensor._data
+    flags = tensor._data.flags
+    # MindSpore writes to what it shares, and copies other layouts without a word.
+    array = tensor._data if flags.c_contiguous and flags.writeable else np.array(tensor._data, order="C")
     if tensor._k.dtype is bfloat16:
         return ms.Tensor.from_numpy(array.astype(np.float32)).astype(ms.bfloat16)
     return ms.Tensor.from_numpy(array)
 
 
 def from_mindspore(value: Any, copy: bool = True) -> Tensor:
-    """A tensor from a MindSpore tensor: a copy, or with `copy=False` over the same memory."""
+    """A tensor from a MindSpore tensor: a copy, or with `copy=False` over the same memory. Gradient history stays behind.
+
+    Raises:
+        TypeError: `value` is no MindSpore tensor.
+        ValueError: `copy=False`, but the memory is on another device, or holds bfloat16, which MindSpore keeps in a form of its own.
+    """
     from autograd_tape.executors.mindspore import load
 
-    _notice("from_mindspore")
+    _notice("from_mindspore", 3)
     ms = load()
     if not isinstance(value, ms.Tensor):
         raise TypeError(f"from_mindspore() takes a mindspore.Tensor, not {type(value).__name__}")
+    if not copy and (value.dtype == ms.bfloat16 or not value.device.startswith("CPU")):
+        raise ValueError(f"from_mindspore() cannot share the memory of a {value.dtype} tensor on {value.device}; pass copy=True")
     if value.dtype == ms.bfloat16:
         return frontend.wrap(value.astype(ms.float32).asnumpy().astype(bfloat16.np))
     array = value.asnumpy()

@@ -145,25 +145,32 @@ _executors: dict[tuple[str, str], Executor] = {}
 _chosen: dict[str, Executor] = {}
 _lock = threading.RLock()
 DEFAULTS = {"cpu": "numpy", "meta": "meta", "npu": "mindspore", "cuda": "mindspore"}
+SERVES = {"numpy": ("cpu",), "mindspore": ("cpu", "npu", "cuda"), "meta": ("meta",)}
 
 
 def _make(name: str, device_type: str) -> Executor:
     key = (name, device_type)
     found = _executors.get(key)
     if found is None:
-        if name == "numpy":
-            from .numpy import NumpyExecutor as factory
-        elif name == "meta":
-            from .meta import MetaExecutor as factory  # type: ignore[assignment]
-        elif name == "mindspore":
-            from .mindspore import MindSporeExecutor
-
-            found = _executors[key] = MindSporeExecutor(device_type)
-            return found
-        else:
+        if name not in SERVES:
             raise ExecutorUnavailableError(f"There is no executor '{name}'", expected="numpy, mindspore or meta", found=repr(name),
                                            remedy="choose one of these")
-        found = _executors[key] = factory()
+        if device_type not in SERVES[name]:
+            raise ExecutorUnavailableError(f"The executor '{name}' does not serve device type '{device_type}'", expected=" or ".join(SERVES[name]),
+                                           found=device_type, remedy="choose another executor or device")
+        if name == "numpy":
+            from .numpy import NumpyExecutor
+
+            found = NumpyExecutor()
+        elif name == "meta":
+            from .meta import MetaExecutor
+
+            found = MetaExecutor()
+        else:
+            from .mindspore import MindSporeExecutor
+
+            found = MindSporeExecutor(device_type)
+        _executors[key] = found
     return found
 
 

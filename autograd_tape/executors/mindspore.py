@@ -115,7 +115,7 @@ class MindSporeExecutor(Executor):
                 with _lock:
                     module.set_device(target)
             except Exception as error:  # whatever the plugin loader says
-                raise ExecutorUnavailableError(f"MindSpore cannot use the device '{device_type}' here ({_first_line(error)})",
+                raise ExecutorUnavailableError(f"MindSpore cannot use the device '{device_type}' here ({_first_line(error).split('. ')[0]})",
                                                expected=f"a MindSpore build with {target} and its driver", found="none",
                                                remedy="use device 'cpu'") from None
         self.device_type = device_type
