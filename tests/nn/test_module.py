@@ -56,10 +56,14 @@ def test_assignment_moves_a_name_between_tables():
     assert "x" in m.__dict__
     m.x = nn.Parameter(torch.ones(1))
     assert "x" not in m.__dict__ and "x" in m._parameters
-    m.x = nn.Linear(1, 1)
-    assert "x" not in m._parameters and "x" in m._modules
-    m.x = nn.Parameter(torch.ones(1))
-    assert "x" not in m._modules
+    with raises(TypeError, "cannot assign 'torch.nn.modules.linear.Linear' as parameter 'x' (torch.nn.Parameter or None expected)"):
+        m.x = nn.Linear(1, 1)
+    m.y = nn.Linear(1, 1)
+    m.y = nn.Parameter(torch.ones(1))
+    assert "y" not in m._modules and "y" in m._parameters
+    m.register_buffer("z", torch.ones(1), persistent=False)
+    m.z = nn.Linear(1, 1)
+    assert "z" not in m._buffers and "z" not in m._non_persistent_buffers_set
 
 
 def test_errors_of_attributes():

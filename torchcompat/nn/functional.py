@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from autograd_tape.dtypes import float64
 from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat._tensor import frontend as _frontend
 
@@ -64,6 +65,30 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
         return soft
     index = soft.max(dim, keepdim=True)[1]
     return _frontend.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
+
+
+def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Any:
+    """input where it is positive, else input times a slope (Xu et al., 2015).
+
+    Args:
+        input: any shape.
+        lower, upper: bounds of the slope, which is drawn anew for each element in training, and their mean otherwise.
+        training: see above.
+        inplace: overwrite the input.
+    """
+    if not training:
+        return _frontend.leaky_relu(input, (lower + upper) / 2, inplace)
+    slopes = _frontend.ones_like(input, requires_grad=False)
+    negative = input.detach() <= 0
+    # One number for each element that needs it, in double precision: the numbers that torch draws.
+    count = int(negative.sum())
+    slopes[negative] = _frontend.empty((count,), dtype=float64).uniform_(lower, upper).to(input.dtype)
+    return input.mul_(slopes) if inplace else input * slopes
+
+
+def rrelu_(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Any:
+    """`rrelu` in place."""
+    return rrelu(input, lower, upper, training, inplace=True)
 
 
 def _renamed(name: str, mode: str | None) -> Any:

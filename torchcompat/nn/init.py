@@ -7,6 +7,7 @@ import warnings
 from typing import Any, Callable
 
 import torchcompat as torch
+from torchcompat._tensor import frontend as _frontend
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
@@ -213,7 +214,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     columns = tensor.numel() // rows
     with torch.no_grad():
         flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = torch.linalg.qr(flat.t() if rows < columns else flat)
+        q, r = _frontend.linalg_qr(flat.t() if rows < columns else flat)
         q = q * r.diagonal().sign()  # uniform over orthogonal matrices, arXiv:math-ph/0609050
         tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
     return tensor

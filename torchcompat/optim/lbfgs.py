@@ -10,6 +10,8 @@ from .optimizer import Optimizer, _to_scalar, check_lr
 
 __all__ = ["LBFGS"]
 
+_MEMORY = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+"""What is kept from one iteration to the next, besides the counts."""
 Evaluate = Callable[[float], tuple[float, Any]]
 
 
@@ -141,28 +143,29 @@ class LBFGS(Optimizer):
             p.add_(direction[start:start + p.numel()].view_as(p), alpha=length)
             start += p.numel()
 
-    def _direction(self, state: dict[str, Any], grad: Any, history_size: int) -> Any:
+    def _direction(self, state: dict[str, Any], memory: dict[str, Any], grad: Any, history_size: int) -> Any:
         """The product of the negative gradient with the inverse Hessian that the history approximates (two-loop recursion)."""
         if state["n_iter"] == 1:
-            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+            memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()
-        y, s = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
-        ys = y.dot(s).item()
-        if ys > 1e-10:
-            history = state["old_dirs"], state["old_stps"], state["ro"]
-            for items, item in zip(history, (y, s, 1.0 / ys)):
-                if len(items) == history_size:
-                    items.pop(0)
-                items.append(item)
-            state["H_diag"] = ys / y.dot(y).item()
-        old = list(zip(state["old_dirs"], state["old_stps"], state["ro"]))
-        q, weights = grad.neg(), []
-        for y, s, ro in reversed(old):
-            weights.append(s.dot(q).item() * ro)
-            q.add_(y, alpha=-weights[-1])
-        r = q.mul(state["H_diag"])
-        for (y, s, ro), weight in zip(old, reversed(weights)):
-            r.add_(s, alpha=weight - y.dot(r).item() * ro)
+        y, s = grad.sub(memory["prev_flat_grad"]), memory["d"].mul(memory["t"])
+        ys = y.dot(s)
+        if ys.item() > 1e-10:
+            for name, item in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
+                if len(memory[name]) == history_size:
+                    memory[name].pop(0)
+                memory[name].append(item)
+            memory["H_diag"] = ys / y.dot(y)
+        old = list(zip(memory["old_dirs"], memory["old_stps"], memory["ro"]))
+        weights = state.setdefault("al", [None] * history_size)
+        q = grad.neg()
+        for i in range(len(old) - 1, -1, -1):
+            y, s, ro = old[i]
+            weights[i] = s.dot(q) * ro
+            q.add_(y, alpha=-weights[i].item())
+        r = q.mul(memory["H_diag"])
+        for weight, (y, s, ro) in zip(weights, old):
+            r.add_(s, alpha=(weight - y.dot(r) * ro).item())
         return r
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
@@ -181,11 +184,12 @@ class LBFGS(Optimizer):
         grad = self._flat_grad()
         if grad.abs().max().item() <= group["tolerance_grad"]:
             return first_loss
+        memory = {name: state.get(name) for name in _MEMORY}
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
-            d = state["d"] = self._direction(state, grad, group["history_size"])
-            state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
-            t = state["t"] = min(1.0, 1.0 / grad.abs().sum().item()) * lr if state["n_iter"] == 1 else lr
+            d = memory["d"] = self._direction(state, memory, grad, group["history_size"])
+            memory["prev_flat_grad"], memory["prev_loss"] = grad.clone(), loss
+            t = memory["t"] = min(1.0, 1.0 / grad.abs().sum().item()) * lr if state["n_iter"] == 1 else lr
             slope = grad.dot(d).item()
             if slope > -tolerance_change:
                 break
@@ -195,7 +199,7 @@ class LBFGS(Optimizer):
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 found, spent = self._search(closure, _Point(0.0, loss, grad, slope), d, t, group["max_eval"] - evaluations)
                 loss, grad, t = found.f, found.g, found.t
-                state["t"] = t
+                memory["t"] = t
                 self._move(t, d)
                 small = grad.abs().max().item() <= group["tolerance_grad"]
             else:
@@ -207,8 +211,9 @@ class LBFGS(Optimizer):
             evaluations += spent
             state["func_evals"] += spent
             if small or evaluations >= group["max_eval"] or d.mul(t).abs().max().item() <= tolerance_change \
-                    or abs(loss - state["prev_loss"]) < tolerance_change:
+                    or abs(loss - memory["prev_loss"]) < tolerance_change:
                 break
+        state.update(memory)
         return first_loss
 
     def _search(self, closure: Callable[[], Any], start: _Point, d: Any, t: float, max_ls: int) -> tuple[_Point, int]:

@@ -281,14 +281,14 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _describe(items: Iterable[tuple[Any, Any]]) -> str:
-    """One line for each parameter or other object of a list or dict."""
+def _describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
+    """One line for each parameter or other object of a list or dict, with what `type_of` makes of a tensor's type."""
     lines = []
     for key, value in items:
         if isinstance(value, Tensor):
             kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
             where = f" ({value.device})" if value.device.type not in ("cpu", "meta") else ""
-            lines.append(f"  ({key}): {kind} containing: [{torch.typename(value)} of size {'x'.join(map(str, value.size()))}{where}]")
+            lines.append(f"  ({key}): {kind} containing: [{type_of(value)} of size {'x'.join(map(str, value.size()))}{where}]")
         else:
             lines.append(f"  ({key}): Object of type: {type(value).__name__}")
     return "\n".join(lines)
@@ -343,7 +343,7 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """One line for each value."""
-        return _describe(enumerate(self))
+        return _describe(enumerate(self), lambda t: t.dtype)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -446,7 +446,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """One line for each value."""
-        return _describe(self.items())
+        return _describe(self.items(), torch.typename)
 
     def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

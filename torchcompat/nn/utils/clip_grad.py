@@ -7,6 +7,7 @@ from typing import Any, Iterable
 
 import torchcompat as torch
 from torchcompat._tensor import Tensor
+from torchcompat._tensor import frontend as _frontend
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -37,8 +38,8 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     if not tensors:
         return torch.tensor(0.0)
     device = tensors[0].device
-    norms = [torch.linalg.vector_norm(t, norm_type) for t in tensors]
-    total = torch.linalg.vector_norm(torch.stack([norm.to(device) for norm in norms]), norm_type)
+    norms = [_frontend.linalg_vector_norm(t, norm_type) for t in tensors]
+    total = _frontend.linalg_vector_norm(torch.stack([norm.to(device) for norm in norms]), norm_type)
     if error_if_nonfinite and torch.logical_or(total.isnan(), total.isinf()):
         raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
                            "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`")

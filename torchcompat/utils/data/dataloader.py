@@ -171,21 +171,20 @@ class DataLoader(Generic[T]):
         return partial(_fetch_iterable, self.dataset, self._auto_collation, self.collate_fn, self.drop_last)
 
     def __iter__(self) -> Iterator[Any]:
-        # Drawn whether or not there are workers, as torch does, so that the numbers that follow are the same.
-        base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=self.generator).item())
-        expected = None
-        if self._dataset_kind == _DatasetKind.Iterable and hasattr(self.dataset, "__len__"):
-            expected = len(self)
-        return _Iterator(self, base_seed, expected)
+        return _Iterator(self)
 
 
 class _Iterator:
     """One pass over the data."""
 
-    def __init__(self, loader: DataLoader[Any], base_seed: int, expected: int | None) -> None:
-        self.loader, self.expected, self.yielded = loader, expected, 0
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self.loader, self.yielded = loader, 0
+        iterable = loader._dataset_kind == _DatasetKind.Iterable
+        self.expected = len(loader) if iterable and hasattr(loader.dataset, "__len__") else None
         self.indices = iter(loader._index_sampler)
-        self.batches = self._with_workers(base_seed) if loader.num_workers else self._here()
+        # Drawn whether or not there are workers, as torch does, so that the numbers that follow are the same.
+        base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
+        self.batches = _fetched_by_workers(loader, self.indices, base_seed) if loader.num_workers else _fetched_here(loader, self.indices)
 
     def __iter__(self) -> "_Iterator":
         return self
@@ -201,50 +200,52 @@ class _Iterator:
     def __len__(self) -> int:
         return len(self.loader)
 
-    def _here(self) -> Iterator[Any]:
-        fetch = self.loader._make_fetch()()
-        for indices in self.indices:
-            try:
-                batch = fetch(indices)
-            except StopIteration:
-                return
-            yield batch
 
-    def _with_workers(self, base_seed: int) -> Iterator[Any]:
-        from .worker import Failure, Finished, Pool
-
-        loader = self.loader
-        pool = Pool(loader.multiprocessing_context, loader._make_fetch(), loader.dataset, loader.num_workers, base_seed,
-                    loader.worker_init_fn, loader.timeout)
+def _fetched_here(loader: DataLoader[Any], batches: Iterator[Any]) -> Iterator[Any]:
+    fetch = loader._make_fetch()()
+    for indices in batches:
         try:
-            running = set(range(loader.num_workers))
-            turns = itertools.cycle(range(loader.num_workers))
-            numbered = enumerate(self.indices)
-            waiting: set[int] = set()
-            ready: dict[int, Any] = {}
+            batch = fetch(indices)
+        except StopIteration:
+            return
+        yield batch
 
-            def send() -> None:
-                task = next(numbered, None) if running else None
-                if task is not None:
-                    pool.send(next(worker for worker in turns if worker in running), *task)
-                    waiting.add(task[0])
 
-            for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
-                send()
-            while waiting or ready:
-                wanted = min([*waiting, *ready]) if loader.in_order else next(iter(ready), None)
-                while wanted not in ready:
-                    number, worker, batch = pool.receive()
-                    waiting.remove(number)
-                    ready[number] = batch
-                    if isinstance(batch, Finished):
-                        running.discard(worker)
-                    wanted = wanted if loader.in_order else number
-                batch = ready.pop(wanted)
-                send()
-                if isinstance(batch, Failure):
-                    batch.reraise()
-                if not isinstance(batch, Finished):
-                    yield batch
-        finally:
-            pool.close()
+# No method: the generator must die with the last reference to the iterator, and end the workers, so it may not refer back to it.
+def _fetched_by_workers(loader: DataLoader[Any], batches: Iterator[Any], base_seed: int) -> Iterator[Any]:
+    from .worker import Failure, Finished, Pool
+
+    pool = Pool(loader.multiprocessing_context, loader._make_fetch(), loader.dataset, loader.num_workers, base_seed,
+                loader.worker_init_fn, loader.timeout)
+    try:
+        running = set(range(loader.num_workers))
+        turns = itertools.cycle(range(loader.num_workers))
+        numbered = enumerate(batches)
+        waiting: set[int] = set()
+        ready: dict[int, Any] = {}
+
+        def send() -> None:
+            task = next(numbered, None) if running else None
+            if task is not None:
+                pool.send(next(worker for worker in turns if worker in running), *task)
+                waiting.add(task[0])
+
+        for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
+            send()
+        while waiting or ready:
+            wanted = min([*waiting, *ready]) if loader.in_order else next(iter(ready), None)
+            while wanted not in ready:
+                number, worker, batch = pool.receive()
+                waiting.remove(number)
+                ready[number] = batch
+                if isinstance(batch, Finished):
+                    running.discard(worker)
+                wanted = wanted if loader.in_order else number
+            batch = ready.pop(wanted)
+            send()
+            if isinstance(batch, Failure):
+                batch.reraise()
+            if not isinstance(batch, Finished):
+                yield batch
+    finally:
+        pool.close()

@@ -70,7 +70,7 @@ class RandomSampler(Sampler[int]):
         if self.replacement:
             whole, rest = divmod(self.num_samples, 32)
             for count in [32] * whole + [rest]:
-                yield from torch.randint(high=n, size=(count,), dtype=torch.int64, generator=generator).tolist()
+                yield from torch.randint(n, (count,), dtype=torch.int64, generator=generator).tolist()
         else:
             whole, rest = divmod(self.num_samples, n)
             for count in [n] * whole + [rest]:

@@ -142,6 +142,7 @@ class Pool:
             process.join(timeout=1.0)
             if process.is_alive():
                 process.terminate()
+                process.join()
         for q in (*self.tasks, self.results):
             q.cancel_join_thread()
             q.close()

@@ -1,0 +1,112 @@
+"""Optimizers, schedules and data orders, for the recording script and for the tests that compare with what it recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+OPTIMIZERS = [
+    "SGD(params, lr=0.1)",
+    "SGD(params, lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.01)",
+    "SGD(params, lr=0.1, momentum=0.9, nesterov=True, maximize=True)",
+    "Adam(params)",
+    "Adam(params, lr=0.01, betas=(0.8, 0.9), eps=1e-6, weight_decay=0.1, amsgrad=True)",
+    "Adam(params, maximize=True)",
+    "AdamW(params, lr=0.01)",
+    "AdamW(params, lr=0.01, weight_decay=0.1, amsgrad=True, maximize=True)",
+    "RMSprop(params)",
+    "RMSprop(params, momentum=0.9, centered=True, weight_decay=0.1)",
+    "Adagrad(params, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.2)",
+    "Adadelta(params, weight_decay=0.1)",
+    "Adamax(params, weight_decay=0.1)",
+    "NAdam(params, weight_decay=0.1)",
+    "NAdam(params, weight_decay=0.1, decoupled_weight_decay=True)",
+    "RAdam(params, lr=0.01, betas=(0.9, 0.8), weight_decay=0.1)",
+    "ASGD(params, lr=0.1, t0=2, weight_decay=0.1)",
+    "Rprop(params)",
+    "LBFGS(params, lr=0.5, max_iter=4)",
+    "LBFGS(params, max_iter=2, line_search_fn='strong_wolfe')",
+    "SGD([{'params': params[:1], 'lr': 0.5}, {'params': params[1:]}], lr=0.1, momentum=0.5)",
+]
+
+SCHEDULES = [
+    "StepLR(opt, 3)",
+    "MultiStepLR(opt, [2, 5, 5], gamma=0.5)",
+    "ConstantLR(opt, 0.3, 4)",
+    "LinearLR(opt, 0.2, 0.9, 6)",
+    "ExponentialLR(opt, 0.9)",
+    "PolynomialLR(opt, 8, 2.0)",
+    "LambdaLR(opt, lambda e: 1 / (e + 1))",
+    "MultiplicativeLR(opt, lambda e: 0.9 + e / 100)",
+    "CosineAnnealingLR(opt, 4, eta_min=0.01)",
+    "CosineAnnealingWarmRestarts(opt, 3, 2)",
+    "CyclicLR(opt, 0.01, 0.2, step_size_up=3, step_size_down=2, mode='triangular2')",
+    "CyclicLR(opt, 0.01, 0.2, step_size_up=3, mode='exp_range', gamma=0.9, cycle_momentum=False)",
+    "OneCycleLR(opt, 0.5, total_steps=12)",
+    "OneCycleLR(opt, 0.5, epochs=3, steps_per_epoch=4, anneal_strategy='linear', three_phase=True)",
+    "SequentialLR(opt, [LinearLR(opt, 0.1, total_iters=3), CosineAnnealingLR(opt, 8)], [4])",
+    "ChainedScheduler([ConstantLR(opt, 0.5, 3), ExponentialLR(opt, 0.9)])",
+]
+
+ORDERS = [
+    "DataLoader(range(10), batch_size=4, shuffle=True)",
+    "DataLoader(range(10), batch_size=4, shuffle=True, drop_last=True)",
+    "DataLoader(range(10), batch_size=3, sampler=SubsetRandomSampler([1, 3, 5, 7]))",
+    "DataLoader(range(10), batch_size=None, sampler=RandomSampler(range(10)))",
+    "DataLoader(range(5), sampler=RandomSampler(range(5), replacement=True, num_samples=40), batch_size=8)",
+    "DataLoader(range(5), sampler=RandomSampler(range(5), num_samples=12), batch_size=8)",
+    "DataLoader(range(6), sampler=WeightedRandomSampler([1., 2., 0., 4., 1., 1.], 9), batch_size=3)",
+    "DataLoader(range(10), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(5))",
+    "DataLoader(random_split(range(12), [0.5, 0.3, 0.2])[1], batch_size=2)",
+    "DataLoader(range(9), sampler=DistributedSampler(range(9), 2, 1, seed=3), batch_size=2)",
+]
+
+
+def run_optimizer(torch: Any, expression: str) -> dict[str, Any]:
+    """Parameters and state after five steps on a fixed quadratic, with closures where the optimizer needs them."""
+    rng = np.random.RandomState(3)
+    params = [torch.nn.Parameter(torch.tensor(rng.standard_normal(shape).astype(np.float32))) for shape in ((3, 4), (5,))]
+    targets = [torch.tensor(rng.standard_normal(tuple(p.shape)).astype(np.float32)) for p in params]
+    opt = eval(expression, {**vars(torch.optim), "params": params})
+    losses = []
+
+    def closure() -> Any:
+        opt.zero_grad()
+        loss = sum((((p - t) ** 2) * (1 + i)).sum() for i, (p, t) in enumerate(zip(params, targets)))
+        loss.backward()
+        return loss
+
+    for _ in range(5):
+        losses.append(opt.step(closure).item())
+    state = opt.state_dict()
+    return {"repr": repr(opt), "losses": losses, "params": [p.tolist() for p in params], "groups": state["param_groups"],
+            "state": {str(k): {name: plain(v, torch) for name, v in s.items()} for k, s in state["state"].items()}}
+
+
+def plain(value: Any, torch: Any) -> Any:
+    """Tensors as lists, with their dtype."""
+    if isinstance(value, torch.Tensor):
+        return {"dtype": str(value.dtype), "value": value.tolist()}
+    return [plain(v, torch) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def run_schedule(torch: Any, expression: str) -> list[Any]:
+    """The learning rates (and momenta) of twelve steps, and the last as the schedule knows it."""
+    groups = [{"params": [torch.nn.Parameter(torch.ones(1))], "lr": 0.1}, {"params": [torch.nn.Parameter(torch.ones(1))], "lr": 0.3}]
+    opt = torch.optim.SGD(groups, momentum=0.7)
+    schedule = eval(expression, {**vars(torch.optim.lr_scheduler), "opt": opt})
+    found = []
+    for _ in range(11):
+        found.append([[float(g["lr"]), float(g["momentum"])] for g in opt.param_groups])
+        opt.step()
+        schedule.step()
+    return found + [[float(lr) for lr in schedule.get_last_lr()]]
+
+
+def run_order(torch: Any, expression: str) -> list[Any]:
+    """Two passes over the data, and a random number after them."""
+    torch.manual_seed(11)
+    loader = eval(expression, {**vars(torch.utils.data), "torch": torch})
+    passes = [[batch.tolist() if isinstance(batch, torch.Tensor) else batch for batch in loader] for _ in range(2)]
+    return [*passes, torch.rand(1).item()]

@@ -1,0 +1,62 @@
+"""Learning rate schedules against what real torch made of the same steps."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+from torchcompat.optim import SGD, lr_scheduler
+
+from .optim_cases import SCHEDULES, run_schedule
+
+RECORDED = json.loads((Path(__file__).parent / "optim.json").read_text())["schedules"]
+
+
+@pytest.mark.parametrize("expression", SCHEDULES)
+def test_schedule(expression: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = run_schedule(torch, expression)
+    for a, b in zip(found, RECORDED[expression], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7)
+
+
+def make() -> SGD:
+    return SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+
+
+def test_reduce_on_plateau() -> None:
+    opt = make()
+    schedule = lr_scheduler.ReduceLROnPlateau(opt, factor=0.5, patience=1, cooldown=1, min_lr=0.2)
+    rates = []
+    for metric in (1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9):
+        schedule.step(metric)
+        rates.append(opt.param_groups[0]["lr"])
+    assert rates == [1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2]
+
+
+def test_state_dict_continues() -> None:
+    a, b = make(), make()
+    first, second = lr_scheduler.StepLR(a, 2), lr_scheduler.StepLR(b, 2)
+    for _ in range(3):
+        a.step()
+        first.step()
+    second.load_state_dict(first.state_dict())
+    b.load_state_dict(a.state_dict())
+    for opt, schedule in ((a, first), (b, second)):
+        opt.step()
+        schedule.step()
+    assert a.param_groups[0]["lr"] == b.param_groups[0]["lr"] and first.last_epoch == second.last_epoch == 4
+
+
+def test_wrong_order_is_warned_of() -> None:
+    schedule = lr_scheduler.StepLR(make(), 2)
+    with pytest.warns(UserWarning, match="Detected call of `lr_scheduler.step\\(\\)` before `optimizer.step\\(\\)`"):
+        schedule.step()
+    with pytest.raises(TypeError, match="^int is not an Optimizer$"):
+        lr_scheduler.StepLR(3, 2)
