@@ -159,15 +159,30 @@ def _single(key: tuple[Any, ...]) -> tuple[int, Any]:
     return found, key[found]
 
 
+def _picked(input: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
+    """`input[key]`, with torch's errors."""
+    try:
+        return input[key]
+    except (IndexError, ValueError):
+        pass
+    try:
+        result = input[tuple([item if item is _ALL or item.dtype == bool else np.zeros_like(item) for item in key])]
+    except (IndexError, ValueError):
+        raise _bounds_error(input.shape, key) from None
+    if result.size:
+        raise _bounds_error(input.shape, key)
+    return result  # positions are not looked at where nothing is picked
+
+
 def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
     key = indices.key
     d, only = _single(key)
-    try:
-        if d >= 0 and only.dtype != bool and input.flags.c_contiguous:
+    if d >= 0 and only.dtype != bool and input.flags.c_contiguous:
+        try:
             return input.take(only, d)
-        result = input[key]
-    except (IndexError, ValueError):
-        raise _bounds_error(input.shape, key) from None
+        except IndexError:
+            pass
+    result = _picked(input, key)
     if input.flags.c_contiguous:
         return result if result.flags.c_contiguous else result.copy()
     return _laid_out(input, key, result)
@@ -193,8 +208,11 @@ def _laid_out(input: np.ndarray, key: tuple[Any, ...], result: np.ndarray) -> np
         d += item.ndim if item.dtype == bool else 1
     strides += input.strides[d:]
     source = strides[:at] + [0] * rank + strides[at:]
-    inner = contiguous_strides(result.shape[at:at + rank])
-    wanted = dense_strides(result.shape, source, [0] * at + list(inner) + [0] * (len(strides) - at))
+    shape = result.shape
+    inner = contiguous_strides(shape[at:at + rank])
+    # The index as torch's iterator sees it, (1, ..., index, 1, ...): broadcast where the result is larger.
+    index = [inner[0] * shape[at] if n == 1 else 0 for n in shape[:at]] + list(inner) + [int(n == 1) for n in shape[at + rank:]]
+    wanted = dense_strides(shape, source, index)
     out = empty_strided(result.shape, wanted, result.dtype)
     np.copyto(out, result)
     return out
@@ -265,17 +283,13 @@ def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bo
     try:
         put(result, indices.key, values, accumulate)
     except (IndexError, ValueError):
-        raise _put_error(input, indices.key, values) from None
+        shape = _picked(input, indices.key).shape
+        try:
+            np.broadcast_to(values, shape)
+        except ValueError:
+            raise AutogradError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+                                f"{list(shape)}", expected=f"a shape that broadcasts to {list(shape)}", found=str(list(values.shape))) from None
     return result
-
-
-def _put_error(input: np.ndarray, key: tuple[Any, ...], values: np.ndarray) -> AutogradError:
-    try:
-        shape = input[key].shape
-    except (IndexError, ValueError):
-        return _bounds_error(input.shape, key)
-    return AutogradError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-                         f"{list(shape)}", expected=f"a shape that broadcasts to {list(shape)}", found=str(list(values.shape)))
 
 
 @op("put_at(Tensor input, Any indices, Tensor values, bool accumulate=False) -> Tensor", quiet="all", method=False, namespace="_internal",
@@ -461,10 +475,9 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
 
         raise ArgumentError(f"can't assign a {type(value).__name__} to a torch.{SCALAR_TYPE_NAMES[self._k.dtype.name]}Tensor",
                             expected="a number or a tensor", found=type(value).__name__, remedy="make it a tensor first")
-    if index is False or isinstance(index, TensorRef) and index._k is BOOL_KIND and not index.ndim and not index._data:
+    if index is False:
         return
-    alone = index is True or isinstance(index, TensorRef) and index._k is BOOL_KIND and not index.ndim
-    basic, indices = ((None,), None) if alone else _parse(F, self.shape, index)
+    basic, indices = ((None,), None) if index is True else _parse(F, self.shape, index)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, TensorRef):
@@ -484,7 +497,7 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
 
         raise AutogradError("Index put requires the source and destination dtypes match, got "
                             f"{names[self._k.dtype.name]} for the destination and {names[value._k.dtype.name]} for the source.")
-    F.put_at_(view, indices, _without_lead(F, value, view._data[indices.key].ndim if value.ndim > 1 else 0))
+    F.put_at_(view, indices, _without_lead(F, value, _picked(view._data, indices.key).ndim if value.ndim > 1 else 0))
 
 
 def _without_lead(F: Any, value: Any, ndim: int) -> Any:
