@@ -33,10 +33,11 @@ def modules() -> list[str]:
 
 def run(text: str, name: str, filename: str, namespace: dict[str, Any]) -> None:
     """Runs a docstring's examples; an assertion error shows what failed."""
-    test = doctest.DocTestParser().get_doctest(text, namespace, name, filename, 0)
+    test = doctest.DocTestParser().get_doctest(text, {}, name, filename, 0)
+    test.globs = namespace  # later examples of the same file see the names of earlier ones
     output: list[str] = []
     runner = doctest.DocTestRunner(optionflags=FLAGS)
-    runner.run(test, out=output.append)
+    runner.run(test, out=output.append, clear_globs=False)
     assert runner.failures == 0, "".join(output)
 
 
