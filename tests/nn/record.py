@@ -23,6 +23,8 @@ def rounded(value: Any) -> Any:
 
 def main() -> None:
     import torch
+    from init_cases import CASES as INIT_CASES
+    from init_cases import run as run_init
     from module_cases import CASES, run
 
     torch.set_num_threads(1)
@@ -30,6 +32,8 @@ def main() -> None:
     cases = {expression: rounded(run(torch, expression, specs)) for expression, specs in CASES}
     text = ",\n".join(f"{json.dumps(key)}: {json.dumps(case, separators=(',', ':'))}" for key, case in cases.items())
     (HERE / "modules.json").write_text("{" + f'"torch": {json.dumps(torch.__version__)},\n' + text + "}\n")
+    drawn = {f"{expression} {shape}": rounded(run_init(torch, expression, shape)) for expression, shape in INIT_CASES}
+    (HERE / "init.json").write_text(json.dumps(drawn, separators=(",", ":")).replace('],"', '],\n"') + "\n")
 
 
 if __name__ == "__main__":

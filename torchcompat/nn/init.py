@@ -96,7 +96,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
     # Bounds as the tensor's dtype holds them, lest a value rounded onto a bound be drawn for ever.
-    low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
+    low, high = [torch.tensor(bound, dtype=tensor.dtype, device="cpu").item() for bound in (a, b)]
     tensor.normal_(mean, std, generator=generator)
     while True:
         outside = (tensor < low) | (tensor > high)
