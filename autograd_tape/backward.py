@@ -358,15 +358,22 @@ class BackwardOptions:
     grad_outputs: Sequence[Any] | None = None
 
 
+@attrs.define(eq=False)
 class BackwardContext:
-    """Gradients accumulated so far, by tensor id."""
+    """Gradients accumulated so far.
 
-    def __init__(self, tape: Tape | None = None, executor: Executor | None = None, *, retain_graph: bool = False,
-                 create_graph: bool = False) -> None:
-        self.tape, self.executor = tape, executor
-        self.retain_graph, self.create_graph = retain_graph, create_graph
-        self.grad_tensors: dict[int, Any] = {}
-        self.refs: dict[int, TensorRef] = {}
+    Attributes:
+        tape, executor, retain_graph, create_graph: what the pass runs with.
+        grad_tensors: from tensor id to gradient.
+        refs: from tensor id to the tensor.
+    """
+
+    tape: Tape | None = None
+    executor: Executor | None = None
+    retain_graph: bool = attrs.field(default=False, kw_only=True)
+    create_graph: bool = attrs.field(default=False, kw_only=True)
+    grad_tensors: dict[int, Any] = attrs.field(factory=dict, init=False)
+    refs: dict[int, TensorRef] = attrs.field(factory=dict, init=False, repr=False)
 
     def accumulate_grad(self, ref: TensorRef, grad: Any) -> None:
         """Adds `grad`, of the shape of `ref`, to what `ref` has."""

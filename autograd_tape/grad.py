@@ -178,7 +178,7 @@ class GradManager:
             gm, tensor = manager(), target()
             if gm is not None and tensor is not None:
                 recorded = isinstance(grad, TensorRef) and grad.requires_grad
-                gm.accumulate(tensor, grad if recorded or not isinstance(grad, TensorRef) else grad._data.copy())
+                gm.accumulate(tensor, grad if recorded or not isinstance(grad, TensorRef) else grad._data)
 
         entry.hooks.retain[nr] = keep
 
@@ -230,7 +230,8 @@ class GradManager:
         with self._lock:
             self._manage(ref)
             held = self._gradients.get(ref.id)
-            self._gradients[ref.id] = grad if held is None else held + grad
+            # A copy, for what `backward` returned belongs to its caller.
+            self._gradients[ref.id] = held + grad if held is not None else grad if isinstance(grad, TensorRef) else np.array(grad)
 
     def get_grad(self, ref: TensorRef) -> Any:
         """The accumulated gradient of a tensor, or None."""

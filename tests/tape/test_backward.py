@@ -287,6 +287,28 @@ class TestContext:
             reduce_to_shape(np.ones(3), (1, 1, 3))
 
 
+@pytest.mark.parametrize("name", ["numpy", "mindspore"])
+def test_on_each_executor(name: str) -> None:
+    reason = at.available_executors()[name]
+    if reason:
+        with pytest.raises(at.AutogradError):
+            at.get_executor(name)
+        return
+    executor = at.get_executor(name)
+    rng = np.random.default_rng(0)
+    x, w = TensorRef((2, 3), "float32", requires_grad=True), TensorRef((3, 4), "float32", requires_grad=True)
+    a, b = (executor.bind(t, rng.standard_normal(t.shape).astype(np.float32)).numpy() for t in (x, w))
+    with Tape() as tape:
+        for op, inputs in (("matmul", [x, w]), ("relu", None), ("sum", None)):
+            spec = OpSpec(op, inputs or [spec.output])
+            tape.record(spec)
+    grads = backward(spec.output, tape, executor)
+    mask = (a @ b > 0).astype(np.float32)
+    np.testing.assert_allclose(grads[x.id], mask @ b.T, rtol=1e-5)
+    np.testing.assert_allclose(grads[w.id], a.T @ mask, rtol=1e-5)
+    np.testing.assert_allclose(spec.output.numpy(), (a @ b * mask).sum(), rtol=1e-5)
+
+
 class TestScale:
     def test_a_chain_of_a_million_operations(self) -> None:
         x = leaf(1.0)

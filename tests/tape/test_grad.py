@@ -69,6 +69,9 @@ class TestManager:
         backward(F.sum(x * w * other))
         np.testing.assert_array_equal(gm.get_grad(x), 2 * grads[x.id])
         np.testing.assert_array_equal(grads[x.id], [15, 24])
+        grads = backward(F.sum(w * 2.0))
+        grads[w.id] *= 100
+        assert gm.get_grad(w).max() < 100, "what backward returned is the caller's alone"
 
     def test_its_own_backward_takes_everything(self) -> None:
         gm, other = GradManager(), GradManager()
