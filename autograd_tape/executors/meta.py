@@ -1,34 +1,85 @@
-"""The meta executor: shapes and dtypes only.
+"""The meta executor: shapes, dtypes and strides only.
 
-A meta buffer is an array of the right shape, dtype and strides over a single element, never read. Views work on it as on any
-other; everything else asks the record for the output's shape.
+A meta buffer is a read-only array of the right shape, dtype and strides over memory that nobody ever wrote: an operation gives its
+result without looking at data. Views work on it as on any other buffer; everything else asks the record for the output's shape.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..errors import MissingKernelError
 from ..ops._record import Record
-from .base import Executor
+from .base import Executor, get_executor
+
+# Up to this many bytes a buffer has memory of zeros, which the system provides only where it is touched: what should not look at
+# the data of a meta tensor, but does, finds zeros. Beyond, there is a single element.
+BACKED = 1 << 26
+ELEMENTWISE = ("unary", "binary", "compare")
 
 
 def meta_array(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> np.ndarray:
-    """A buffer without data: `shape`, `dtype`, `strides` (in bytes, row-major where left out)."""
+    """A buffer without data: `shape`, `dtype`, `strides` (in bytes, row-major where left out).
+
+    >>> meta_array((10**6, 10**6), np.dtype("f4")).strides
+    (4000000, 4)
+    """
+    dtype = np.dtype(dtype)
     if strides is None:
-        steps, step = [], np.dtype(dtype).itemsize
+        steps, step = [], dtype.itemsize
         for n in reversed(shape):
             steps.append(step)
             step *= max(n, 1)
         strides = tuple(reversed(steps))
-    return as_strided(np.zeros(1, dtype), shape, strides, writeable=False)
+    extent = 1 + sum([(n - 1) * s // dtype.itemsize for n, s in zip(shape, strides)]) if 0 not in shape and min(strides, default=0) >= 0 else 1
+    return as_strided(np.zeros(extent if extent * dtype.itemsize <= BACKED else 1, dtype), shape, strides, writeable=False)
+
+
+def elementwise_strides(shape: tuple[int, ...], operands: Sequence[np.ndarray], itemsize: int) -> tuple[int, ...]:
+    """The strides in bytes that torch gives the result of an element-wise operation: dense, dimensions ordered as in the operands.
+
+    The order is that of torch's TensorIterator: a dimension goes inside another where the first operand that tells them apart has
+    it inside; ties go to the smaller size.
+
+    >>> elementwise_strides((2, 3), [np.zeros((3, 2)).T], 8)
+    (8, 16)
+    """
+    aligned = []
+    for a in operands:
+        lead = len(shape) - a.ndim
+        aligned.append([0] * lead + [0 if n == 1 and shape[lead + i] != 1 else s // a.itemsize for i, (n, s) in enumerate(zip(a.shape, a.strides))])
+
+    def outside(d: int, e: int) -> int:
+        for steps in aligned:
+            if steps[d] and steps[e] and steps[d] != steps[e]:
+                return 1 if steps[d] > steps[e] else -1
+            if steps[d] and steps[e] and shape[d] != shape[e]:
+                if shape[d] > shape[e]:
+                    return 1
+        return 0
+
+    order = list(range(len(shape)))[::-1]  # fastest first
+    for i in range(1, len(order)):
+        at = i
+        for j in range(i - 1, -1, -1):
+            found = outside(order[j], order[at])
+            if found > 0:
+                order[j], order[at] = order[at], order[j]
+                at = j
+            elif found < 0:
+                break
+    strides, step = [0] * len(shape), itemsize
+    for d in order:
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
 
 
 class MetaExecutor(Executor):
-    """Shapes come from the record: its `shape` field, its family's rule, its composition, or its NumPy kernel on zeros."""
+    """Shapes come from the record: its `shape` field, broadcasting for element-wise families, or its NumPy kernel on zeros."""
 
     name = "meta"
     field = "meta"
@@ -41,7 +92,7 @@ class MetaExecutor(Executor):
             return own
         if rec.family in ("view", "view?"):
             return rec.field("numpy")
-        if rec.field("shape") is not None or rec.family in ("unary", "binary", "compare"):
+        if rec.field("shape") is not None or rec.family in ELEMENTWISE:
             return lambda *values: self._by_rule(rec, values)
         if rec.field("numpy") is not None:
             return lambda *values: self._by_trial(rec, values)
@@ -50,17 +101,36 @@ class MetaExecutor(Executor):
     def _by_rule(self, rec: Record, values: tuple[Any, ...]) -> Any:
         arrays = [v for v in values if isinstance(v, np.ndarray)]
         rule = rec.field("shape")
-        if rule is not None:
-            shape = rule(*[v.shape if isinstance(v, np.ndarray) else [x.shape for x in v] if isinstance(v, list) and v and
-                           isinstance(v[0], np.ndarray) else v for v in values])
-        else:
+        if rule is None:
             shape = np.broadcast_shapes(*[a.shape for a in arrays])
-        dtype = np.dtype(bool) if rec.result == "bool" else np.dtype("i8") if rec.result == "int64" else arrays[0].dtype
-        if rec.result == "numpy" and rec.field("numpy") is not None and rec.family in ("unary", "binary"):
-            dtype = np.asarray(rec.field("numpy")(*[np.ones((), a.dtype) for a in arrays])).dtype
-        if shape and isinstance(shape[0], tuple):
-            return tuple(meta_array(s, np.dtype("i8") if t == "Index" else dtype) for s, (t, _) in zip(shape, rec.returns))
-        return meta_array(tuple(shape), dtype)
+        else:
+            shape = rule(*[v.shape if isinstance(v, np.ndarray) else [x.shape for x in v] if _tensors(v) else v for v in values])
+        dtypes = self._dtypes(rec, values)
+        if shape and isinstance(shape[0], (tuple, type(None))):  # several outputs; None for what is saved and not there
+            return tuple([None if s is None else meta_array(tuple(s), d) for s, d in zip(shape, dtypes)])
+        shape = tuple(shape)
+        strides = None
+        if rec.family in ELEMENTWISE and len(shape) > 1:
+            strides = elementwise_strides(shape, arrays, dtypes[0].itemsize)
+        return meta_array(shape, dtypes[0], strides)
+
+    def _dtypes(self, rec: Record, values: tuple[Any, ...]) -> list[np.dtype]:
+        """The outputs' dtypes: what the record says, or what its NumPy kernel makes of single elements."""
+        passed = [p for p in rec.params if p.passed]
+        typed = [a for p, v in zip(passed, values) if p.differentiable for a in (v if isinstance(v, list) else [v]) if isinstance(a, np.ndarray)]
+        first = typed[0].dtype if typed else next((v.dtype for v in values if isinstance(v, np.ndarray)), np.dtype("f4"))
+        count = len(rec.returns) + len(rec.saved_returns)
+        if rec.result == "numpy" and rec.field("numpy") is not None and (first.kind != "f" or rec.returns[0][0] == "Tensor" and len(passed) < 4):
+            try:
+                made = get_executor("numpy").call(rec, rec.field("numpy"), [_ones(v) for v in values])
+                made = made if isinstance(made, (tuple, list)) else (made,)
+                return [np.asarray(r).dtype if r is not None else first for r in made][:count] + [first] * (count - len(made))
+            except Exception:  # noqa: BLE001  (single elements do not suit every operation; then dtypes stay)
+                pass
+        found = [np.dtype("i8") if t == "Index" else np.dtype(bool) if t == "Mask" else first for t, _ in rec.returns]
+        if rec.result in ("bool", "int64"):
+            found[0] = np.dtype(bool if rec.result == "bool" else "i8")
+        return found + [first] * (count - len(found))
 
     def _by_trial(self, rec: Record, values: tuple[Any, ...]) -> Any:
         def zeros(v: Any) -> Any:
@@ -72,7 +142,23 @@ class MetaExecutor(Executor):
                 return np.zeros(v.shape, v.dtype)
             return [zeros(x) for x in v] if isinstance(v, list) else v
 
-        results = rec.field("numpy")(*[zeros(v) for v in values])
+        results = get_executor("numpy").call(rec, rec.field("numpy"), [zeros(v) for v in values])
         if isinstance(results, (tuple, list)):
-            return tuple(meta_array(np.shape(r), np.asarray(r).dtype) for r in results)
-        return meta_array(np.shape(results), np.asarray(results).dtype)
+            return tuple([r if r is None or isinstance(r, (int, float)) else _like(r) for r in results])
+        return _like(results)
+
+
+def _tensors(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], np.ndarray)
+
+
+def _ones(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.ones((1,) * value.ndim, value.dtype)
+    return [_ones(v) for v in value] if _tensors(value) else value
+
+
+def _like(result: Any) -> np.ndarray:
+    """A meta buffer like the result of a trial, strides and all."""
+    a = np.asarray(result)
+    return meta_array(a.shape, a.dtype, a.strides if a.size and 0 not in a.strides and min(a.strides, default=0) >= 0 else None)
