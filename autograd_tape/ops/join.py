@@ -20,7 +20,10 @@ class _EmptyListError(AutogradError, ValueError):
 
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
-        return np.concatenate(tensors, dim)
+        result = np.concatenate(tensors, dim)
+        if result.flags.c_contiguous or result.ndim in (4, 5) and all([np.moveaxis(a, 1, -1).flags.c_contiguous for a in tensors]):
+            return result  # NumPy keeps any common order of the axes, torch only row-major and channels-last
+        return result.copy()
     except ValueError:
         pass
     # A tensor of shape (0,) may stand anywhere, for historical reasons.

@@ -13,6 +13,7 @@ from ._host import on_host
 from ._record import op
 from ._strided import copy_like
 from .parts import _diagonal
+from .reduce import finish
 
 _ALL = slice(None)
 
@@ -275,7 +276,7 @@ def _triangle(name: str, lower: bool) -> Any:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
         keep = np.tri(*input.shape[-2:], k=diagonal if lower else diagonal - 1, dtype=bool)
         zero = input.dtype.type(0)
-        return np.where(keep, input, zero) if lower else np.where(keep, zero, input)
+        return finish(np.where(keep, input, zero) if lower else np.where(keep, zero, input), input)
 
     return kernel
 
