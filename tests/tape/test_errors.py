@@ -26,8 +26,9 @@ def test_a_message_says_it_all_and_the_builtin_is_bare(cls: type[AutogradError])
     assert str(error) == "It broke. Expected a, found b. To fix it, do c."
     assert (error.message, error.expected, error.found, error.remedy) == ("It broke", "a", "b", "do c")
     bare = error.as_builtin()
-    assert type(bare) is cls.builtin and str(bare) == "It broke"
-    assert cls.builtin in (RuntimeError, TypeError, IndexError, AttributeError, NotImplementedError, ValueError)
+    wordless = cls is errors.ExecutorUnavailableError  # torch has no words for it, so it keeps its own
+    assert type(bare) is cls.builtin and str(bare) == (str(error) if wordless else "It broke")
+    assert cls.builtin.__module__ == "builtins" and issubclass(cls.builtin, Exception)
     assert cls.__doc__
 
 
