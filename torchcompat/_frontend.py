@@ -117,7 +117,8 @@ class TorchFrontend(Frontend):
                                   "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
                                   "resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
                 _resize(o, r._data.shape)  # type: ignore[arg-type]
-            np.copyto(o._data, r._data, casting="unsafe")
+            if o._k.device.type != "meta":
+                np.copyto(o._data, r._data, casting="unsafe")
             self.bump(o)
         return out
 

@@ -21,3 +21,8 @@ def data_dependent(*args: Any) -> Any:
     """A `meta` field of operations whose result's shape depends on values, which meta tensors do not have."""
     raise MissingKernelError("The shape of the result depends on the values of the input, and meta tensors have none",
                              expected="a tensor with data", found="a meta tensor", remedy="run it on another device")
+
+
+def need_values(tensor: Any) -> Any:
+    """The buffer of a tensor whose values decide a result's shape; `data_dependent`'s error for a meta tensor."""
+    return data_dependent() if tensor._k.device.type == "meta" else tensor._data

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import dtype_of, kind
 from ..tensor import TensorRef
 
 REDUCTIONS = ("none", "mean", "sum")
 
 
 def constant(F: Any, like: Any, array: np.ndarray) -> Any:
-    """`array` as what `like` is: a buffer, or a tensor that requires no gradient."""
-    return F.wrap(array) if isinstance(like, TensorRef) else array
+    """`array` as what `like` is: a buffer, or a tensor on its device that requires no gradient."""
+    return F.wrap(array, kind(dtype_of(array), like._k.device)) if isinstance(like, TensorRef) else array
 
 
 def buffer(x: Any) -> Any:

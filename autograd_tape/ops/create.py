@@ -15,6 +15,8 @@ import numpy as np
 from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, kind
 from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError
 from ..tensor import LEAF, TensorRef, as_dtype
+from ._host import need_values
+from ._losses import constant
 from ._record import op
 from ._strided import dense_strides, empty_strided
 
@@ -606,7 +608,7 @@ class one_hot:
         if input._k is not INT64_KIND and input._k.dtype.name != "int64":
             raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64", found=input._k.dtype.name,
                                 remedy="convert it with .long()")
-        data = input._data
+        data = input._data if num_classes >= 0 else need_values(input)
         if not data.size and num_classes <= 0:
             raise AutogradError("Can not infer total number of classes from empty tensor.")
         if data.size and data.min() < 0:
@@ -619,7 +621,7 @@ class one_hot:
             raise AutogradError("Class values must be smaller than num_classes.")
         result = np.zeros((*data.shape, num_classes), np.int64)
         np.put_along_axis(result, data[..., None], 1, -1)
-        return F.wrap(result)
+        return constant(F, input, result)
 
     def samples(rng):
         yield (rng.integers(0, 3, (2, 2)),)

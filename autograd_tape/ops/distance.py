@@ -269,7 +269,7 @@ class euclidean_distance:
     def numpy(x1, x2):
         squares = (x1 * x1).sum(-1, keepdims=True) + (x2 * x2).sum(-1, keepdims=True).swapaxes(-2, -1)
         squares -= 2 * np.matmul(x1, x2.swapaxes(-2, -1))
-        np.maximum(squares, 0, squares)
+        np.maximum(squares, 0, out=squares)
         return np.sqrt(squares, squares)
     def compose(F, x1, x2):
         squares = F.sum(x1 * x1, -1, True) + F.transpose(F.sum(x2 * x2, -1, True), -2, -1)
@@ -336,7 +336,7 @@ class pdist:
         if p < 0:
             raise AutogradError("pdist only supports non-negative p values")
         first, second = np.triu_indices(input.shape[0], 1)
-        rows = [F.index_select(input, 0, F.wrap(i.astype(np.int64))) for i in (first, second)]
+        rows = [F.index_select(input, 0, constant(F, input, i.astype(np.int64))) for i in (first, second)]
         return F.linalg_vector_norm(rows[0] - rows[1], p, -1)
 
     def samples(rng): yield (rng.standard_normal((4, 3)),)

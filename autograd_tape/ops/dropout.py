@@ -12,6 +12,7 @@ from ..executors.kernels import dropout as fused
 from ..executors.kernels._compile import state
 from ..random import default_generator
 from ._host import on_host
+from ._losses import constant
 from ._record import Sample, op
 
 ALPHA = 1.7580993408473766  # of the SELU activation
@@ -158,10 +159,10 @@ class native_dropout:
 
     def function(F, input, p, train):
         if not input._data.size or train is False:
-            return F.clone(input) if input._data.size else input, F.wrap(np.ones(input._data.shape, np.bool_))
+            return F.clone(input) if input._data.size else input, constant(F, input, np.ones(input._data.shape, np.bool_))
         mask = default_generator.bernoulli(1 - p, input._data.shape, np.bool_)
         scale = 0.0 if p == 1 else 1 / (1 - p)
-        return F.masked_scale(input, F.wrap(mask), scale), F.wrap(mask)
+        return F.masked_scale(input, constant(F, input, mask), scale), constant(F, input, mask)
 
     def samples(rng): yield rng.standard_normal((2, 3)), 0.5, False
 

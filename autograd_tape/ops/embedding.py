@@ -10,7 +10,7 @@ from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels import embedding as fused
 from ..executors.kernels._compile import state
-from ._host import on_host
+from ._host import need_values, on_host
 from ._losses import constant
 from ._record import Sample, op
 
@@ -152,7 +152,7 @@ class embedding_bag:
                 raise ValueError("offsets has to be a 1D Tensor but got None")
             if offsets.ndim != 1:
                 raise ValueError("offsets has to be a 1D Tensor")
-            starts = offsets._data.astype(np.int64)
+            starts = need_values(offsets).astype(np.int64)
             if starts.size and starts[0] != 0:
                 raise AutogradError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
                                     f"got {starts[0]}")
@@ -197,7 +197,7 @@ def _bag_maxima(F: Any, rows: Any, bag_of: np.ndarray, kept: np.ndarray, bags: i
     for bag in range(bags):
         index = np.flatnonzero((bag_of == bag) & kept)
         if index.size:
-            parts.append(F.max(F.index_select(rows, 0, F.wrap(index)), 0)[0])
+            parts.append(F.max(F.index_select(rows, 0, constant(F, rows, index)), 0)[0])
         else:
             parts.append(F.wrap(np.zeros(rows.shape[1], rows._k.np), rows._k))
     return F.stack(parts, 0)

@@ -513,7 +513,7 @@ class gaussian_nll_loss:
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(reduction + " is not valid")
         # The bound keeps the value from exploding but lets the gradient through, as in torch.
-        low = F.wrap(np.maximum(var._data, var._data.dtype.type(eps)) - var._data)
+        low = constant(F, var, np.maximum(var._data, var._data.dtype.type(eps)) - var._data)
         var = var + low
         difference = input - target
         loss = 0.5 * (F.log(var) + difference * difference / var)

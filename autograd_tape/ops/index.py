@@ -11,10 +11,10 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL_KIND, CPU_KINDS, DType, FLOATING, INT64_KIND, INTEGER
+from ..dtypes import BOOL_KIND, DType, INT64_KIND, INTEGER
 from ..errors import ArgumentError, AutogradError, IndexRangeError
 from ..tensor import LEAF, TensorRef
-from ._host import on_host
+from ._host import need_values, on_host
 from ._record import op
 from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
@@ -327,7 +327,8 @@ def _array(F: Any, item: Any) -> Any:
     """An index tensor, list or array as (array of int64 or bool, tensor or None)."""
     source = item if isinstance(item, TensorRef) else None
     if source is not None:
-        array, dtype = item._data, item._k.dtype
+        dtype = item._k.dtype
+        array = need_values(item) if dtype.name in ("bool", "uint8") else item._data
         if dtype.category > INTEGER or dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
             raise IndexRangeError("tensors used as indices must be long, int, byte or bool tensors", expected="int64, int32, uint8 or bool",
                                   found=dtype.name, remedy="convert the index with .long()")

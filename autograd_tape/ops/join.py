@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import AutogradError
 from ._dims import wrap_dim
 from ._host import on_host
+from ._losses import constant
 from ._record import RECORDS, Sample, op
 
 
@@ -375,7 +376,7 @@ class combinations:
         if r == 0:
             return F.slice(input, 0, 0, 0)
         chosen = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(input.shape[0]), r)
-        at = F.wrap(np.array(list(chosen), np.int64).reshape(-1, r))
+        at = constant(F, input, np.array(list(chosen), np.int64).reshape(-1, r))
         return F.reshape(F.index_select(input, 0, F.reshape(at, (-1,))), at.shape)
 
     def samples(rng):

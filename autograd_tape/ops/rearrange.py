@@ -9,7 +9,8 @@ import numpy as np
 from ..errors import AutogradError, MissingKernelError
 from ..tensor import TensorRef
 from ._dims import normalize_dims, wrap_dim
-from ._host import on_host
+from ._host import need_values, on_host
+from ._losses import constant
 from ._record import op
 from ._strided import copy_like
 from .parts import _diagonal
@@ -224,18 +225,18 @@ class repeat_interleave:
         if repeats is None:
             if input._k.dtype.name not in ("int32", "int64"):
                 raise AutogradError("repeats has to be Long or Int tensor")
-            counts = input._data
+            counts = need_values(input)
             if counts.ndim != 1:
                 raise AutogradError("repeat_interleave only accept 1D vector as repeat")
             if (counts < 0).any():
                 raise AutogradError("repeats can not be negative")
-            return F.wrap(np.repeat(np.arange(counts.size), counts))
+            return constant(F, input, np.repeat(np.arange(counts.size), counts))
         if dim is None:
             input, dim = F.reshape(input, (-1,)), 0
         d = wrap_dim(dim, input.ndim)
         n = input.shape[d] if input.ndim else 1
         if isinstance(repeats, TensorRef):
-            counts = repeats._data.reshape(-1)
+            counts = need_values(repeats).reshape(-1)
             if repeats.ndim > 1:
                 raise AutogradError("repeat_interleave only accept 1D vector as repeat")
             if counts.size not in (1, n):
@@ -254,7 +255,7 @@ class repeat_interleave:
         at = np.repeat(np.arange(n), np.broadcast_to(counts, (n,)))
         if output_size is not None and output_size != at.size:
             raise AutogradError("allocated size does not match required size")
-        return F.index_select(input, d, F.wrap(at))
+        return F.index_select(input, d, constant(F, input, at))
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 2
@@ -442,7 +443,7 @@ def _place_view(F: Any, input: Any, src: Any, name: str, view: Any, key: Any) ->
                             f"{list(part.shape)}")
     if not isinstance(key, np.ndarray):
         key = np.arange(input._data.size).reshape(input.shape)[key]
-    return F.put(input, F.wrap(np.ascontiguousarray(key)), src)
+    return F.put(input, constant(F, input, np.ascontiguousarray(key)), src)
 
 
 # -- padding ---------------------------------------------------------------------------------------------------------------------

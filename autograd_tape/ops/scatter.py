@@ -11,6 +11,7 @@ from ..errors import AutogradError, IndexRangeError
 from ..tensor import TensorRef
 from ._dims import wrap_dim
 from ._host import data_dependent, on_host
+from ._losses import constant
 from ._record import op
 
 
@@ -188,7 +189,7 @@ def _scatter_any(F: Any, suffix: str, input: Any, dim: int, index: Any, src: Any
         if reduce not in ("add", "multiply"):
             raise AutogradError("reduce argument must be either add or multiply.")
         if not isinstance(src, TensorRef):
-            src = F.expand(F.wrap(np.asarray(src, input._k.np)), index.shape)
+            src = F.expand(constant(F, input, np.asarray(src, input._k.np)), index.shape)
         result = F.scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
         return F.copy_(input, result) if suffix else result
     if isinstance(src, TensorRef):

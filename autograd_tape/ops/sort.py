@@ -11,7 +11,8 @@ from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._dims import wrap_dim
-from ._host import on_host
+from ._host import need_values, on_host
+from ._losses import constant
 from ._record import op
 from .extremes import along, need_elements
 from .reduce import finish
@@ -398,11 +399,11 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     if interpolation in ("lower", "higher", "nearest"):
         at = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](at)
     low = np.floor(at).astype(np.int64)
-    result = F.gather(ordered, -1, F.wrap(low))
+    result = F.gather(ordered, -1, constant(F, input, low))
     if interpolation in ("linear", "midpoint"):
         weight = np.full_like(at, 0.5) if interpolation == "midpoint" else at - low
-        high = F.gather(ordered, -1, F.wrap(np.ceil(at).astype(np.int64)))
-        result = F.lerp(result, high, F.wrap(np.asarray(weight, input._k.np)))
+        high = F.gather(ordered, -1, constant(F, input, np.ceil(at).astype(np.int64)))
+        result = F.lerp(result, high, constant(F, input, np.asarray(weight, input._k.np)))
     # The quantiles come first, what was reduced stays as 1 where asked.
     result = F.movedim(result, -1, 0)
     if keepdim and rank:
@@ -466,7 +467,7 @@ class unique:
     """
 
     def function(F, input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-        data = input._data
+        data = need_values(input)
         if dim is None:
             # Each NaN is distinct, as NaN equals nothing.
             values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, equal_nan=False)
@@ -495,7 +496,7 @@ class unique_consecutive:
     """
 
     def function(F, input, return_inverse=False, return_counts=False, dim=None):
-        data = input._data
+        data = need_values(input)
         rows = data.reshape(-1, 1) if dim is None else np.moveaxis(data, wrap_dim(dim, data.ndim), 0) if data.ndim else data.reshape(1)
         n = rows.shape[0]
         changes = np.ones(n, bool)
@@ -527,7 +528,7 @@ class bincount:
     def function(F, input, weights=None, minlength=0):
         if input._k.dtype.category not in (INTEGER, BOOL):
             raise _not_implemented("bincount_cpu", input)
-        data = input._data
+        data = need_values(input)
         if data.ndim != 1 or data.size and data.min() < 0:
             raise AutogradError("bincount only supports 1-d non-negative integral inputs.")
         if minlength < 0:
@@ -536,7 +537,7 @@ class bincount:
             raise AutogradError("weights should be 1-d and have the same length as input")
         result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else weights._data, minlength)
         single = weights is not None and weights._k.dtype.name == "float32"
-        return F.wrap(result.astype(np.float32) if single else result)
+        return constant(F, input, result.astype(np.float32) if single else result)
 
     def samples(rng):
         yield (rng.integers(0, 4, 6),)
@@ -625,7 +626,7 @@ class searchsorted:
             found = np.empty(values.shape, np.int64)
             for at in np.ndindex(values.shape[:-1]):
                 found[at] = np.searchsorted(sequence[at], values[at], side)
-        result = F.wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+        result = constant(F, sorted_sequence, np.asarray(found, np.int32 if out_int32 else np.int64))
         return result if out is None else F.copy_(out, result)
 
     def samples(rng):
@@ -651,7 +652,7 @@ class bucketize:
             raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
         values = input._data if isinstance(input, TensorRef) else np.asarray(input)
         found = np.searchsorted(boundaries._data, values, "right" if right else "left")
-        result = F.wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+        result = constant(F, boundaries, np.asarray(found, np.int32 if out_int32 else np.int64))
         return result if out is None else F.copy_(out, result)
 
     def samples(rng): yield rng.uniform(-1, 6, (2, 3)), np.arange(5.0)
@@ -668,7 +669,8 @@ class isin:
 
     def function(F, elements, test_elements, *, assume_unique=False, invert=False, out=None):
         a, b = [x._data if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
-        found = F.wrap(np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))
+        like = elements if isinstance(elements, TensorRef) else test_elements
+        found = constant(F, like, np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))
         return found if out is None else F.copy_(out, found)
 
     def samples(rng): yield rng.integers(0, 9, (2, 3)), rng.integers(0, 9, 4)
