@@ -88,7 +88,7 @@ class attention_backward:
         yield r((2, 3, 2)), q, k, v, y, lse, None, None, None, False, None, (True, True, True, False)
 
 
-@op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale) -> (Tensor result, Saved lse, Saved p)",
+@op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale=None) -> (Tensor result, Saved lse, Saved p)",
     namespace="_internal", method=False, out=False, node="ScaledDotProductFlashAttentionForCpuBackward0")
 class attention:
     """softmax(scale * query key^T + bias, where `mask`) value; leading dimensions broadcast."""
