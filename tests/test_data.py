@@ -110,7 +110,8 @@ def test_leaving_a_loop_ends_the_workers() -> None:
 def test_errors_of_the_loader() -> None:
     for text, options in [
         ("sampler option is mutually exclusive with shuffle", {"sampler": [0], "shuffle": True}),
-        ("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last", {"batch_sampler": [[0]], "batch_size": 2}),
+        ("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+         {"batch_sampler": [[0]], "batch_size": 2}),
         ("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.", {"num_workers": -1}),
         ("batch_size should be a positive integer value, but got batch_size=0", {"batch_size": 0}),
     ]:

@@ -71,7 +71,7 @@ def test_errors_of_attributes():
     with raises(TypeError, "cannot assign 'torch.FloatTensor' as parameter 'weight' (torch.nn.Parameter or None expected)"):
         m.weight = torch.ones(2, 2)
     with raises(AttributeError, "'Linear' object has no attribute 'nothing'"):
-        m.nothing
+        _ = m.nothing
     with raises(KeyError, "'parameter name can\\'t contain \".\"'"):
         m.register_parameter("a.b", None)
     with raises(KeyError, "\"attribute 'in_features' already exists\""):
@@ -416,7 +416,7 @@ def test_lazy_modules():
         warnings.simplefilter("ignore")
         lazy, conv, norm = nn.LazyLinear(3), nn.LazyConv2d(4, 3), nn.LazyBatchNorm1d()
     with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter or buffer"):
-        lazy.weight.shape
+        _ = lazy.weight.shape
     assert lazy(torch.ones(2, 5)).shape == (2, 3) and type(lazy) is nn.Linear and lazy.in_features == 5
     assert conv(torch.ones(1, 2, 5, 5)).shape == (1, 4, 3, 3) and type(conv) is nn.Conv2d
     assert norm(torch.randn(4, 6)).shape == (4, 6) and norm.running_mean.shape == (6,)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import torchcompat as torch
 from torchcompat._tensor import frontend as _frontend

@@ -55,11 +55,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         found = memo.get(id(self))
         if found is None:
-            found = memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+            data: Any = self.data
+            found = memo[id(self)] = type(self)(data.clone(), self.requires_grad)
         return found
 
-    def __repr__(self, **kwargs: Any) -> str:
-        return "Parameter containing:\n" + super().__repr__(**kwargs)
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
 
     def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
         from torchcompat.serialization import _rebuild_parameter, _rebuild_parameter_with_state
@@ -125,7 +126,7 @@ class UninitializedTensorMixin:
         raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
                            "before calling `module.share_memory()`.")
 
-    def __repr__(self, **kwargs: Any) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
@@ -164,7 +165,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     cls_to_become = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
-        t = Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        t: Any = Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
         t.persistent = persistent
         t._is_buffer = True
         return t

@@ -35,7 +35,8 @@ class Adagrad(RuleOptimizer):
         check(initial_accumulator_value >= 0.0, f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
         check(eps >= 0.0, f"Invalid epsilon value: {eps}")
         super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "initial_accumulator_value": initial_accumulator_value,
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
             "foreach": foreach, "maximize": maximize, "differentiable": differentiable, "fused": fused})
         check_implementation(fused, foreach, differentiable)
         for group in self.param_groups:

@@ -47,12 +47,12 @@ class Adam(RuleOptimizer):
             "decoupled_weight_decay": decoupled_weight_decay})
         check_implementation(fused, foreach, differentiable)
 
-    def new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
         """Running means of zero."""
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
         return {name: torch.zeros_like(p, requires_grad=False) for name in names}
 
-    def update_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
+    def update_group(self, group: dict[str, Any], params: list[Any]) -> None:
         """Updates `params` by the fused kernel where they are on the CPU."""
         from autograd_tape.executors.kernels import optim
 
@@ -73,7 +73,7 @@ class Adam(RuleOptimizer):
         if rest:
             super().update_group(group, rest)
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
         if decay:

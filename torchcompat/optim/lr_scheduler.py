@@ -8,7 +8,8 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 from functools import wraps
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 from weakref import ref
 
 from torchcompat._tensor import Tensor
@@ -43,7 +44,8 @@ def _for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     n = len(optimizer.param_groups)
     if isinstance(value, (list, tuple)):
         if len(value) != n:
-            raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has "
+            raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups "
+                             f"has "
                              f"{n}.")
         return list(value)
     return [value] * n
@@ -133,12 +135,15 @@ class LRScheduler:
         """Goes on to the next learning rates; to be called after the optimizer's `step`."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make "
+                warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
+                              "make "
                               "sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
                               "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
-                              "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result "
+                warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                              "call "
+                              "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                              "result "
                               "in PyTorch skipping the first value of the learning rate schedule. See more details at "
                               "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=2)
         self._step_count += 1
@@ -427,7 +432,8 @@ class _Several(LRScheduler):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when "
+                raise ValueError(f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                                 f"specified when "
                                  f"calling `step`, but got one at index {i} in the given schedulers sequence.")
             if optimizer is not None and scheduler.optimizer is not optimizer:
                 raise ValueError(f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
@@ -451,8 +457,10 @@ class SequentialLR(_Several):
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1) -> None:
         self._check(schedulers, optimizer, "")
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, "
-                             f"but got number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}")
+            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
+                             "points, "
+                             f"but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
+                             f"{len(milestones)}")
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
         # Each scheduler made its first step when it was constructed; only that of the first one counts.
@@ -563,7 +571,8 @@ class ReduceLROnPlateau(LRScheduler):
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
-                raise RuntimeError(f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
+                raise RuntimeError(f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                                   f"`ReduceLROnPlateau` was "
                                    f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. "
                                    "Please modify the `min_lrs` field to match the length of the `optimizer` param groups.")
             self.min_lrs = [self.default_min_lr] * len(groups)
@@ -738,7 +747,8 @@ class OneCycleLR(_WithMomentum):
         if total_steps is None and (epochs is None or steps_per_epoch is None):
             raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
         total = 1
-        for name, n in (("total_steps", total_steps),) if total_steps is not None else (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
+        for name, n in given.items():
             if not isinstance(n, int) or n <= 0:
                 raise ValueError(f"Expected positive integer {name}, but got {n}")
             total *= n

@@ -8,7 +8,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import torchcompat as torch
 from torchcompat._tensor import Tensor
@@ -89,6 +90,13 @@ class Optimizer:
         param_groups: the groups, dicts of options and "params".
         state: from parameter to its state, a dict.
     """
+
+    _optimizer_step_pre_hooks: OrderedDict[int, Any]
+    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -253,7 +261,7 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
-    def _cast(self, param: Tensor, value: Any, group: dict[str, Any], key: Any) -> Any:
+    def _cast(self, param: Any, value: Any, group: dict[str, Any], key: Any) -> Any:
         """A loaded state as `param` needs it; "step" stays a float32 on the CPU."""
         if isinstance(value, Tensor):
             if key == "step":
@@ -305,7 +313,7 @@ class RuleOptimizer(Optimizer):
                 self.update_group(group, [p for p in group["params"] if p.grad is not None])
         return loss
 
-    def state_of(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def state_of(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
         """The state of a parameter, made at its first step."""
         state = self.state[p]
         if not state and self.counts:
@@ -314,11 +322,11 @@ class RuleOptimizer(Optimizer):
             state.update(self.new_state(p, group))
         return state
 
-    def new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
         """What is kept for `p`, at the beginning."""
         return {}
 
-    def update_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
+    def update_group(self, group: dict[str, Any], params: list[Any]) -> None:
         """Updates `params`, which have gradients."""
         options = {**group, "lr": _to_scalar(group["lr"])}
         for p in params:
@@ -333,7 +341,7 @@ class RuleOptimizer(Optimizer):
             else:
                 self.update(p, grad, state, options)
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
         raise NotImplementedError
 
@@ -365,12 +373,12 @@ def check_implementation(fused: bool | None, foreach: bool | None, differentiabl
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def on_buffers(p: Tensor, differentiable: bool) -> bool:
+def on_buffers(p: Any, differentiable: bool) -> bool:
     """Whether a step may run on the buffers of `p`: it is real, on the CPU, and the step itself needs no history."""
     return p._k.device.type == "cpu" and not differentiable and not p._k.dtype.is_complex and type(p._data).__name__ == "ndarray"
 
 
-def bump(p: Tensor) -> None:
+def bump(p: Any) -> None:
     """Counts an in-place update of `p`."""
     if p._v is None:
         p._v = [1]

@@ -48,7 +48,7 @@ class SGD(RuleOptimizer):
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
         check_implementation(fused, foreach, differentiable)
 
-    def update_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
+    def update_group(self, group: dict[str, Any], params: list[Any]) -> None:
         """Updates `params` by the fused kernel where they are on the CPU."""
         from autograd_tape.executors.kernels.optim import sgd_step
 
@@ -72,7 +72,7 @@ class SGD(RuleOptimizer):
         if rest:
             super().update_group(group, rest)
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
         momentum = group["momentum"]
         if group["weight_decay"]:

@@ -43,4 +43,6 @@ from .sparse import Embedding, EmbeddingBag
 from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
-__all__ = sorted(name for name, value in globals().items() if isinstance(value, type) and issubclass(value, Module))
+__all__ = list(
+    name for name, value in globals().items() if isinstance(value, type) and issubclass(value, Module)
+)

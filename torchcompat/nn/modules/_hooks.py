@@ -6,7 +6,8 @@ import functools
 import warnings
 import weakref
 from collections import OrderedDict
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import torchcompat as torch
 from torchcompat.utils.hooks import BackwardHook, RemovableHandle
@@ -135,7 +136,8 @@ class _HookedCall:
     __slots__ = ("module", "args", "kwargs", "result", "called")
 
     def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.module, self.args, self.kwargs, self.result = module, args, kwargs, None
+        self.module, self.args, self.kwargs = module, args, kwargs
+        self.result: Any = None
         self.called: set[int] = set()
 
     def run(self) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import torchcompat as torch
 from torchcompat._tensor import Tensor

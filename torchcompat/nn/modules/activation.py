@@ -452,7 +452,8 @@ class MultiheadAttention(Module):
         output, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
             self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
-            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask, use_separate_proj_weight=separate is not None,
+            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
+            use_separate_proj_weight=separate is not None,
             q_proj_weight=q_weight, k_proj_weight=k_weight, v_proj_weight=v_weight, average_attn_weights=average_attn_weights,
             is_causal=is_causal)
         return (output.transpose(1, 0) if swap else output), weights

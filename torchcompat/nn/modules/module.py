@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections import OrderedDict
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 import torchcompat as torch
 from torchcompat import __future__
@@ -16,13 +17,13 @@ from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._hooks import (
     _global_backward_hooks, _global_backward_pre_hooks, _global_buffer_registration_hooks, _global_forward_hooks,
-    _global_forward_hooks_always_called, _global_forward_hooks_with_kwargs, _global_forward_pre_hooks,
-    _global_module_registration_hooks, _global_parameter_registration_hooks, _WrappedHook, call_with_hooks, register,
+    _global_forward_pre_hooks,
+    _global_module_registration_hooks, _global_parameter_registration_hooks, call_with_hooks, register,
     register_module_backward_hook, register_module_buffer_registration_hook, register_module_forward_hook,
     register_module_forward_pre_hook, register_module_full_backward_hook, register_module_full_backward_pre_hook,
     register_module_module_registration_hook, register_module_parameter_registration_hook,
 )
-from ._state import _EXTRA_STATE_KEY_SUFFIX, StateDict, _IncompatibleKeys
+from ._state import StateDict
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",

@@ -73,7 +73,8 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         parts = [str(self.num_embeddings), str(self.embedding_dim)]
-        for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False), ("sparse", False)):
+        for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False),
+                              ("sparse", False)):
             value = getattr(self, name)
             if value != default or (value is None) != (default is None):
                 parts.append(f"{name}={value}")

@@ -6,7 +6,8 @@ import bisect
 import itertools
 import math
 import warnings
-from typing import Any, Generic, Iterable, Iterator, Sequence, TypeVar
+from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 
 import torchcompat as torch
 
@@ -68,7 +69,8 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are "
+            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types "
+                             "are "
                              "given.")
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any, Generic, Iterable, Iterator, Sequence, TypeVar
+from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 
 import torchcompat as torch
 
