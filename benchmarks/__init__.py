@@ -28,7 +28,8 @@ Groups
     ``memory``   resident memory after import, in a training loop, and growth of an evaluation loop without ``no_grad``
 
 A full run against torch rewrites ``benchmarks/RESULTS.md`` and ``benchmarks/results.png``; a partial run prints the same
-Markdown and writes only where ``--output`` says.  Timings never decide a test.
+Markdown and writes only where ``--output`` says.  So does a run that began on a busy machine, where threads that wait for
+each other lose whole time slices: its ratios, mostly torch's side, are not worth keeping.  Timings never decide a test.
 
 Adding a workload: put a function under ``@workload(group, section, name)`` in the fitting file of ``benchmarks/workloads``.
 It builds its inputs and returns a callable without arguments; what the callable returns (tensors, or a tuple of them) is

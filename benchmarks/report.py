@@ -23,7 +23,7 @@ numbers are made.
 
 
 def machine() -> str:
-    """Architecture, number of CPUs, vector extensions and load; nothing that names the host."""
+    """Architecture, number of CPUs and vector extensions; nothing that names the host."""
     flags: set[str] = set()
     try:
         with open("/proc/cpuinfo") as lines:
@@ -34,8 +34,7 @@ def machine() -> str:
     except OSError:
         pass  # not Linux: the flags stay unknown
     extensions = [label for flag, label in VECTOR_FLAGS.items() if flag in flags]
-    load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
-    return ", ".join([platform.system(), platform.machine(), f"{os.cpu_count()} CPUs", *extensions, load])
+    return ", ".join([platform.system(), platform.machine(), f"{os.cpu_count()} CPUs", *extensions])
 
 
 def quantity(value: float, unit: str) -> str:
@@ -69,13 +68,20 @@ def by_section(results: Sequence[Result]) -> dict[tuple[str, str], list[Result]]
     return sections
 
 
-def markdown(results: Sequence[Result], facts: dict[str, dict[str, Any]], command: str, rounds: int, plot: bool) -> str:
-    """The whole report: machine, geometric means, failures, one table per section."""
+def load() -> float:
+    """How busy the machine is: processes that want to run (averaged over a minute) per CPU; nan where nobody knows."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else float("nan")
+
+
+def markdown(
+    results: Sequence[Result], facts: dict[str, dict[str, Any]], command: str, rounds: int, busy: float, plot: bool
+) -> str:
+    """The whole report: machine, geometric means, failures, one table per section; ``busy`` is the load at the start."""
     lines = [INTRODUCTION]
     lines += [
         f"- date: {date.today().isoformat()}",
         f"- command: `{command}` ({rounds} rounds)",
-        f"- machine: {machine()}",
+        f"- machine: {machine()}; load per CPU at the start {busy:.2f}",
     ]
     for side, fact in facts.items():
         lines.append(f"- {side} {fact['version']}: Python {fact['python']}, NumPy {fact['numpy']}")
@@ -144,7 +150,7 @@ def plot(results: Sequence[Result], path: Path) -> None:
     }
     rows = {key: ratios for key, ratios in rows.items() if ratios}
     figure, axes = pyplot.subplots(figsize=(7, 0.8 + 0.26 * len(rows)))
-    for height, ((group, section), ratios) in enumerate(reversed(rows.items())):
+    for height, ratios in enumerate(reversed(rows.values())):
         mean = geometric_mean(ratios)
         assert mean is not None  # there is at least one ratio
         axes.plot(ratios, [height] * len(ratios), "o", color="tab:gray", markersize=3, alpha=0.5)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import __main__ as front
 from benchmarks import harness, processes, report, worker
 from benchmarks.__main__ import GROUPS, command, main, parse
 from benchmarks.harness import Failure, Result, Side, geometric_mean, redact, same_digest
@@ -127,7 +128,7 @@ def test_a_failure_on_one_side_is_kept_and_the_other_side_still_timed(step: str)
     outcome = measured(ScriptedSide([], error_on=step), ScriptedSide([4.0, 5.0]))
     assert outcome.failures == {"torchcompat": "RuntimeError: scripted"}
     assert outcome.theirs == [4.0, 5.0] and outcome.ratio is None
-    text = report.markdown([outcome], FACTS, "c", 2, plot=False)
+    text = report.markdown([outcome], FACTS, "c", 2, 0.1, plot=False)
     assert "| small/forward/x | torchcompat | RuntimeError: scripted |" in text
     assert "| x | **failed** | 4 s | – |" in text
 
@@ -147,13 +148,13 @@ FACTS = {side: {"version": "1", "python": "3", "numpy": "2"} for side in ("torch
 
 def test_report_shows_means_ratios_and_growth() -> None:
     growth = Result("memory", "memory", "growth", unit="MiB growth", ours=[0.0, 1.5], theirs=[0.0])
-    text = report.markdown([result([1e-6], [2e-6]), result([8e-3], [1e-3]), growth], FACTS, "c", 1, plot=True)
+    text = report.markdown([result([1e-6], [2e-6]), result([8e-3], [1e-3]), growth], FACTS, "c", 1, 0.1, plot=True)
     assert "| small | forward | 2 | 0 | 2.00 | 8.00 |" in text
     assert "| a + b | 1 us | 2 us | 0.50 | 0% |" in text
     assert "| growth | 1.5 MiB | 0.0 MiB | – | – |" in text
     assert "results.png" in text and "None." in text
     assert "noise of 0 of 3 workloads is above 30%" in text
-    assert "noise of 1 of 1" in report.markdown([result([1.0, 2.0, 2.0], [1.0])], FACTS, "c", 3, plot=False)
+    assert "noise of 1 of 1" in report.markdown([result([1.0, 2.0, 2.0], [1.0])], FACTS, "c", 3, 0.1, plot=False)
 
 
 def test_plot_is_written(tmp_path: Path) -> None:
@@ -169,6 +170,20 @@ def test_options_are_checked_and_the_command_names_no_path(capsys: pytest.Captur
         with pytest.raises(SystemExit):
             parse(wrong)
     assert "unknown group 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("busy, written", [(0.1, True), (float("nan"), True), (3.0, False)])
+def test_results_are_kept_only_from_a_machine_that_is_not_busy(
+    busy: float, written: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(report, "load", lambda: busy)
+    monkeypatch.setattr(report, "plot", lambda results, path: None)
+    monkeypatch.setattr(front, "HERE", tmp_path)
+    monkeypatch.setattr(front, "measure", lambda *args, **kwargs: [result([1.0], [2.0])])
+    monkeypatch.setattr(processes, "measure", lambda *args: [])
+    monkeypatch.setattr(Side, "ask", lambda self, **request: FACTS["torch"])
+    assert main(["--torch-python", "python"]) == 0
+    assert (tmp_path / "RESULTS.md").exists() is written
 
 
 class FakeModule:
