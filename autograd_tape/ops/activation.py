@@ -609,6 +609,9 @@ class glu:
     """
 
     numpy = _glu
+    def shape(input, dim):
+        d = dim % len(input)
+        return (*input[:d], input[d] // 2, *input[d + 1:])
 
     def check(input, dim):
         _halves(input, dim)

@@ -13,6 +13,7 @@ from ..executors.kernels import attention as fused
 from ..executors.kernels._compile import state
 from ._general import broadcast_shape
 from ._losses import buffer, constant
+from . import _shapes as shapes
 from ._record import Sample, op
 
 
@@ -99,6 +100,9 @@ class attention:
             return _small(query, key, value, _factor(query, scale))
         both = mask if bias is None else bias if mask is None else np.where(mask, bias, -np.inf).astype(bias.dtype)
         return (*fused.scaled_dot_product_attention(query, key, value, both, causal, scale), None)
+    def shape(query, key, value, *rest):
+        result = shapes.matmul((*query[:-1], key[-2]), value)
+        return result, result[:-1], None
     def compose(F, query, key, value, mask, bias, causal, scale):
         return F.matmul(probabilities(F, query, key, mask, bias, causal, _factor(query, scale)), value), None, None
     def vjp(F, grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):

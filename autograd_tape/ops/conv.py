@@ -16,16 +16,26 @@ from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import conv as fused
 from ._host import on_host
 from . import _mindspore as kernels
+from . import _shapes as shapes
 from ._record import Sample, op
+from .linalg import _C_NAMES
 
-_C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int"}
+
+
+def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """`result`, stored with the channels of (N, C, H, W) innermost where `input` is."""
+    if input.ndim == 4 and not input.flags.c_contiguous and input.transpose(0, 2, 3, 1).flags.c_contiguous:
+        return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    return result
 
 
 # -- the three faces --------------------------------------------------------------------------------------------------
 
 
 def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
-    return (fused.conv2d if input.ndim == 4 else fused.convnd)(input, weight, bias, stride, padding, dilation, groups)
+    if input.ndim == 4:
+        return _keep_channels_last(input, fused.conv2d(input, weight, bias, stride, padding, dilation, groups))
+    return fused.convnd(input, weight, bias, stride, padding, dilation, groups)
 
 
 def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
@@ -65,6 +75,7 @@ class convolution_nd:
     """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
 
     numpy = _forward
+    shape = shapes.convolution
     mindspore = kernels.conv2d
     compose = _columns_product
     def vjp_input(F, grad, weight, input_shape, stride, padding, dilation, groups):
@@ -86,6 +97,7 @@ class convolution_nd_input:
     """The gradient of `convolution_nd` for an input of shape `size`; also the transposed convolution."""
 
     numpy = _input_grad
+    def shape(grad, weight, size, *rest): return tuple(size)
     mindspore = kernels.conv2d_input
     def compose(F, input, weight, size, stride, padding, dilation, groups):
         shape = tuple(weight.shape)
@@ -112,6 +124,7 @@ class convolution_nd_weight:
     """The gradient of `convolution_nd` for a weight of shape `size`."""
 
     numpy = _weight_grad
+    def shape(input, grad, size, *rest): return tuple(size)
     mindspore = kernels.conv2d_weight
     def compose(F, input, output, size, stride, padding, dilation, groups):
         size, batch = tuple(size), input.shape[0]
@@ -280,6 +293,8 @@ def _batched(F: Any, input: Any, n: int, name: str) -> Any:
 
 def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
                      groups: int, transposed: bool, output_padding: tuple[int, ...] = ()) -> None:
+    if min(dilation) < 0:
+        raise AutogradError("dilation should be greater than zero")
     for low, value, what in ((0, min(padding), "negative padding"), (0, min(output_padding, default=0), "negative output_padding"),
                              (1, min(stride), "non-positive stride"), (1, min(dilation), "non-positive dilation"),
                              (1, groups, "non-positive groups")):
@@ -287,7 +302,10 @@ def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...]
             raise AutogradError(f"{what} is not supported")
     w = list(weight.shape)
     head = f"Given transposed=1, weight of size {w}" if transposed else f"Given groups={groups}, weight of size {w}"
-    if w[0] < groups or w[0] % groups:
+    if w[0] < groups:
+        raise ShapeMismatchError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {w} "
+                                 "instead")
+    if w[0] % groups:
         raise ShapeMismatchError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
                                  f"[{w}] instead")
     channels = w[0] if transposed else w[1] * groups
@@ -332,15 +350,21 @@ def _string_padding(F: Any, input: Any, padding: str, kernel: tuple[int, ...], s
 
 
 def _convolve(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    stride = several(stride, n if weight.ndim == n + 2 else weight.ndim - 2, "stride")
+    if weight.ndim != n + 2:
+        if isinstance(padding, str):
+            k = weight.ndim
+            raise ShapeMismatchError(f"Expected {k}-dimensional input for {k}-dimensional weight{list(weight.shape)}, but got {input.ndim}-dimensional "
+                                     f"input of size {list(input.shape)} instead")
+        if weight.ndim < 3:
+            raise ShapeMismatchError("weight should have at least three dimensions")
+        several((1,) * n if isinstance(stride, int) else stride, weight.ndim - 2, "stride")
+    stride = several(stride, n, "stride")
     dilation = several(dilation, len(stride), "dilation")
     x = _batched(F, input, n, name)
     if isinstance(padding, str):
         x, padding = _string_padding(F, x, padding, tuple(weight.shape)[2:], stride, dilation)
     else:
         padding = several(padding, len(stride), "padding")
-    if weight.ndim != n + 2:
-        several((1,) * n if len(stride) != n else stride, len(stride), "stride")
     _check_arguments(x, weight, bias, stride, padding, dilation, groups, False)
     result = F.convolution_nd(x, weight, bias, stride, padding, dilation, groups)
     return result if x.ndim == input.ndim else F.squeeze(result, 0)

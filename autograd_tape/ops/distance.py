@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
 from ..errors import AutogradError, ShapeMismatchError
+from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
 from ._general import broadcast_shape
 from ._losses import buffer, constant
@@ -83,6 +84,7 @@ class linalg_vector_norm:
     """
 
     numpy = _vector_norm
+    def shape(x, ord, dim, keepdim): return shapes.reduced(x, dim, keepdim)
     def compose(F, x, ord, dim, keepdim):
         size = F.abs(x)
         if abs(ord) == inf:

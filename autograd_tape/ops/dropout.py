@@ -13,6 +13,7 @@ from ..executors.kernels._compile import state
 from ..random import default_generator
 from ._host import on_host
 from ._losses import constant
+from . import _shapes as shapes
 from ._record import Sample, op
 
 ALPHA = 1.7580993408473766  # of the SELU activation
@@ -38,6 +39,7 @@ class random_dropout:
     """Each element zero with chance `p`, else divided by 1 - p."""
 
     numpy = _dropout
+    def shape(input, p): return input, input, None
     compose = on_host(_dropout)
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
     def samples(rng): yield rng.standard_normal((2, 3)), 0.0
@@ -48,6 +50,7 @@ class masked_scale:
     """`input` times `scale` where `mask`, else zero."""
 
     numpy = _scaled
+    shape = shapes.like_first
     def compose(F, input, mask, scale): return input * (mask * input.dtype.type(scale))
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0

@@ -40,6 +40,7 @@ class embedding_backward:
     """The gradient for a table of `num_weights` rows: each row's cotangents added up."""
 
     numpy = fused.embedding_backward
+    def shape(grad, indices, num_weights, *rest): return (num_weights, grad[-1])
     compose = on_host(numpy)
     def vjp_grad(F, grad, indices, padding_idx, scale_grad_by_freq): return F.embedding_scaled(grad, indices, padding_idx, scale_grad_by_freq)
     def samples(rng): yield rng.standard_normal((2, 3, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 5, 1, True
@@ -51,6 +52,7 @@ class embedding_scaled:
     """Rows of `weight`, zero at `padding_idx` and divided by how often they occur: the transpose of `embedding_backward`."""
 
     numpy = _scaled_rows
+    def shape(weight, indices, *rest): return (*indices, weight[1])
     compose = on_host(numpy)
     def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
         return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
@@ -68,6 +70,7 @@ class embedding:
     """
 
     numpy = _embedding
+    def shape(weight, indices, *rest): return (*indices, weight[1])
     compose = on_host(numpy)
     def check(weight, indices, padding_idx, scale_grad_by_freq, sparse):
         if weight.ndim != 2:

@@ -14,6 +14,7 @@ from ..executors.kernels import softmax as fused
 from ..executors.kernels._compile import state
 from ._host import on_host
 from ._losses import buffer, constant, reduced, reduction_name, size_text
+from . import _shapes as shapes
 from ._record import Sample, op
 from .softmax import ones_column
 
@@ -146,6 +147,7 @@ class nll_loss_grad:
         q *= -(g.reshape(()) if g.ndim == 0 or len(size) == 1 else g.reshape(size[0], 1, *size[2:]))
         return q
 
+    def shape(grad, target, weight, size, *rest): return tuple(size)
     def compose(F, grad, target, weight, size, ignore_index, denominator):
         q = _coefficients(tuple(size), buffer(grad).dtype, buffer(target), buffer(weight), ignore_index, 0.0)
         return constant(F, grad, -q) * _spread_over_classes(F, grad / denominator, tuple(size))
@@ -172,6 +174,7 @@ class nll_loss:
     """
 
     numpy = _nll_loss
+    def shape(input, target, weight, size_average, ignore_index, reduce, reduction): return target if reduction == "none" else (), ()
     def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction):
         return _chosen_loss(F, input, input, target, weight, ignore_index, reduction, 0.0)
     redirect = _nll_redirect
@@ -233,6 +236,7 @@ class cross_entropy_backward:
     """The gradient of `cross_entropy`: per row, softmax times the sum of the coefficients less the coefficients."""
 
     numpy = _cross_entropy_backward
+    shape = shapes.like_second
     def compose(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
         axis, shape = 0 if input.ndim == 1 else 1, tuple(input.shape)
         q = _coefficients(shape, buffer(input).dtype, buffer(target), buffer(weight), ignore_index, label_smoothing)
@@ -267,6 +271,8 @@ class cross_entropy:
     """
 
     numpy = _cross_entropy
+    def shape(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        return target if reduction == "none" else (), None, None, None, ()
     def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
         log_p = F.log_softmax(input, 0 if input.ndim == 1 else 1)
         loss, total = _chosen_loss(F, input, log_p, target, weight, ignore_index, reduction, label_smoothing)
@@ -337,7 +343,7 @@ def _check_probabilities(input: np.ndarray) -> None:
         raise AutogradError("all elements of input should be between 0 and 1", remedy="apply sigmoid, or use the loss with logits")
 
 
-@op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, broadcasts=True,
+@op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote", result="same", broadcasts=True,
     node="BinaryCrossEntropyBackward0")
 class bce:
     """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100."""
@@ -346,6 +352,7 @@ class bce:
         _check_probabilities(input)
         with np.errstate(divide="ignore"):
             return (target - 1) * np.maximum(np.log1p(-input), -100) - target * np.maximum(np.log(input), -100)
+    shape = shapes.reduced_pair
     def compose(F, input, target):
         _check_probabilities(input)
         return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
@@ -395,6 +402,7 @@ class bce_with_logits:
         loss = np.maximum(input, 0) - input * target
         loss += np.log1p(np.exp(-np.abs(input)))
         return loss
+    shape = shapes.reduced_pair
     def compose(F, input, target): return F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input)))
     def vjp_input(F, grad, input, target): return grad * (F.sigmoid(input) - target)
     def vjp_target(F, grad, input): return -(grad * input)

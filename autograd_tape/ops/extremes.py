@@ -31,6 +31,7 @@ class tie_weights:
     """Where `input` equals `result`, one over the number of such places along `dim`; else zero. Extremes share gradients so."""
 
     numpy = _tie_weights
+    def shape(input, result, dim): return input
     def samples(rng): yield np.array([[1.0, 2.0, 2.0]]), np.array([[2.0, 2.0, 2.0]]), 1
     def compose(F, input, result, dim):
         equal = F.logical_or(F.eq(input, result), F.logical_and(F.ne(input, input), F.ne(result, result)))
@@ -60,6 +61,7 @@ class at_indices:
     """Zeros of `shape` with `grad` at the indices that a reduction along `dim` chose, all different."""
 
     numpy = _at_indices
+    def shape(grad, indices, shape, dim, keepdim): return tuple(shape)
     compose = on_host(_at_indices)
     def vjp(F, grad, indices, dim, keepdim): return F.from_indices(grad, indices, dim, keepdim)
     def samples(rng): yield rng.standard_normal(3), np.array([1, 0, 1]), (2, 3), 0, False
@@ -79,6 +81,7 @@ class from_indices:
     """The elements at the indices that a reduction along `dim` chose."""
 
     numpy = _from_indices
+    def shape(input, indices, dim, keepdim): return indices
     compose = on_host(_from_indices)
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
 
@@ -325,9 +328,11 @@ class min_:
 
 
 def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
-    if not input.size and (dim is None or not input.shape[wrap_dim(dim, input.ndim)]):
-        raise AutogradError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
-                            if dim is None else f"aminmax: Expected reduction dim {dim} to have non-zero size.")
+    if not input.size:
+        if dim is None:
+            raise AutogradError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        if not input.shape[wrap_dim(dim, input.ndim)]:
+            raise IndexRangeError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
     return np.asarray(_amin(input, dim, keepdim)), np.asarray(_amax(input, dim, keepdim))
 
 
@@ -340,6 +345,7 @@ class aminmax:
     """
 
     numpy = _aminmax
+    def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     def compose(F, input, dim, keepdim): return F.amin(input, dim, keepdim), F.amax(input, dim, keepdim)
 
     def vjp(F, grad, input, min, max, dim, keepdim):

@@ -15,6 +15,7 @@ from ..dtypes import BOOL_KIND, DType, INT64_KIND, INTEGER
 from ..errors import ArgumentError, AutogradError, IndexRangeError
 from ..tensor import LEAF, TensorRef
 from ._host import need_values, on_host
+from . import _shapes as shapes
 from ._record import op
 from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
@@ -72,6 +73,7 @@ class basic_index_backward:
         result = np.zeros(shape, grad.dtype)
         result[index] = grad
         return result
+    shape = shapes.like_second
     compose = on_host(numpy)
     def vjp(F, grad, index): return F.basic_slice(grad, index)
     def samples(rng): yield rng.standard_normal(2), (3, 4), (slice(0, 2), -1)
@@ -268,6 +270,7 @@ class index_backward:
     """Zeros of `shape` with `grad` added at index arrays."""
 
     numpy = _index_backward
+    shape = shapes.like_second
     compose = on_host(_index_backward)
 
     def samples(rng):
@@ -298,6 +301,7 @@ class put_at:
     """`input` with `values` put at index arrays; what `x[tensor] = value` records."""
 
     numpy = _put
+    shape = shapes.like_first
     compose = on_host(numpy)
 
     def vjp_input(F, grad, indices, accumulate, values_shape):

@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from ..errors import AutogradError
+from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
 from ._losses import constant
@@ -57,6 +58,7 @@ class cat:
     """
 
     numpy = _cat
+    shape = shapes.cat
     compose = on_host(numpy)
 
     def check(tensors, dim):
@@ -103,6 +105,7 @@ class stack:
     """
 
     numpy = _stack
+    shape = shapes.stack
     compose = on_host(numpy)
 
     def check(tensors, dim):
@@ -329,7 +332,6 @@ class meshgrid:
         n = len(shape)
         grids = [F.expand(F.view(t, (1,) * i + (-1,) + (1,) * (n - 1 - i)), shape) for i, t in enumerate(order)]
         if swap:
-            grids = [F.swapdims(g, 0, 1) for g in grids]
             grids[0], grids[1] = grids[1], grids[0]
         return F.list_type(RECORDS["broadcast_tensors"])(grids)
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
 from . import _mindspore as kernels
+from . import _shapes as shapes
 from ._general import broadcast_shape
 from ._record import op
 
@@ -169,6 +170,7 @@ class mm_nt:
     """`input` times the adjoint of `mat2`: (n, m) and (p, m)."""
 
     def numpy(input, mat2): return input.dot(mat2.T if mat2.dtype.kind != "c" else mat2.T.conj())
+    def shape(input, mat2): return (input[0], mat2[0])
     def compose(F, input, mat2): return F.mm(input, F.conj(F.transpose(mat2, 0, 1)))
     def vjp_input(F, grad, mat2): return F.mm(grad, mat2)
     def vjp_mat2(F, grad, input): return F.mm_tn(grad, input)
@@ -180,6 +182,7 @@ class mm_tn:
     """The adjoint of `input` times `mat2`: (m, n) and (m, p)."""
 
     def numpy(input, mat2): return (input.T if input.dtype.kind != "c" else input.T.conj()).dot(mat2)
+    def shape(input, mat2): return (input[1], mat2[1])
     def compose(F, input, mat2): return F.mm(F.conj(F.transpose(input, 0, 1)), mat2)
     def vjp_input(F, grad, mat2): return F.mm_nt(mat2, grad)
     def vjp_mat2(F, grad, input): return F.mm(input, grad)
@@ -257,6 +260,7 @@ class matmul:
     """
 
     numpy = _matmul
+    shape = shapes.matmul
     mindspore = kernels.matmul
     check = _check_matmul
     vjp_input = _matmul_grad_input
@@ -332,6 +336,7 @@ class mv:
     """
 
     numpy = _mv
+    shape = shapes.matmul
     check = _check_mv
     def compose(F, input, vec): return F.matmul(input, vec)
     def vjp_input(F, grad, vec): return F.reshape(grad, (grad.shape[0], 1)) * _conj(F, vec)
@@ -355,6 +360,7 @@ class dot:
     """
 
     numpy = _dot
+    def shape(input, tensor): return ()
     check = _check_dot
     def compose(F, input, tensor): return F.matmul(input, tensor)
     def vjp_input(F, grad, tensor): return grad * _conj(F, tensor)
@@ -374,6 +380,7 @@ class vdot:
     """
 
     def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
+    def shape(input, other): return ()
     def check(input, other): _check_dot(input, other)
     def compose(F, input, other): return F.sum(_conj(F, input) * other)
     def vjp_input(F, grad, other): return _conj(F, grad) * other
@@ -400,6 +407,7 @@ class outer:
         if input.ndim != 1 or vec2.ndim != 1:
             raise ValueError("vectors expected")
         return np.multiply.outer(input, vec2)
+    def shape(input, vec2): return (*input, *vec2)
     check = _check_outer
     def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2
     def vjp_input(F, grad, vec2): return F.mv(grad, _conj(F, vec2))
@@ -508,6 +516,7 @@ class addmv:
     """
 
     def numpy(input, mat, vec, beta=1): return _plus(_mv(mat, vec), input, beta)
+    shape = shapes.added_product
     def compose(F, input, mat, vec, beta=1):
         product = F.mv(mat, vec)
         return product if beta == 0 else product + _scaled(F, input, beta)
@@ -540,6 +549,7 @@ class baddbmm:
     """
 
     def numpy(input, batch1, batch2, beta=1): return _plus(_bmm(batch1, batch2), input, beta)
+    shape = shapes.added_product
     def compose(F, input, batch1, batch2, beta=1):
         product = F.bmm(batch1, batch2)
         return product if beta == 0 else product + _scaled(F, input, beta)
@@ -567,6 +577,7 @@ class addbmm:
     """
 
     def numpy(input, batch1, batch2, beta=1): return _plus(np.add.reduce(_bmm(batch1, batch2), 0), input, beta)
+    def shape(input, batch1, batch2, beta=1): return (batch1[1], batch2[2])
     def compose(F, input, batch1, batch2, beta=1):
         product = F.sum(F.bmm(batch1, batch2), 0)
         return product if beta == 0 else product + _scaled(F, input, beta)
@@ -600,6 +611,7 @@ class addr:
         if vec1.ndim != 1 or vec2.ndim != 1:
             raise ValueError("vectors expected")
         return _plus(np.multiply.outer(vec1, vec2), input, beta)
+    def shape(input, vec1, vec2, beta=1): return (*vec1, *vec2)
     def compose(F, input, vec1, vec2, beta=1):
         product = F.outer(vec1, vec2)
         return product if beta == 0 else product + _scaled(F, input, beta)
@@ -684,6 +696,7 @@ class linear:
     """
 
     numpy = _linear
+    shape = shapes.linear
     check = _check_linear
     def compose(F, input, weight, bias=None):
         product = F.matmul(input, F.transpose(weight, 0, 1) if weight.ndim == 2 else weight)

@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
 from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
+from . import _shapes as shapes
 from ._record import Sample, op
 
 
@@ -47,6 +48,7 @@ class mse:
     """(input - target)^2, reduced."""
 
     numpy = _mse
+    shape = shapes.reduced_pair
     def compose(F, input, target, reduction): return reduced(F, (input - target) * (input - target), reduction)
     vjp_input = _mse_grad
     def vjp_target(F, grad, input, target, reduction): return _mse_grad(F, grad, target, input, reduction)
@@ -116,6 +118,7 @@ class smooth_l1:
         d = np.abs(input - target)
         half, beta = d.dtype.type(0.5), d.dtype.type(beta)
         return np.where(d < beta, half * d * d / beta, d - half * beta)
+    shape = shapes.reduced_pair
     def compose(F, input, target, beta):
         d = F.abs(input - target)
         return F.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
@@ -154,6 +157,7 @@ class huber:
         d = np.abs(input - target)
         half, delta = d.dtype.type(0.5), d.dtype.type(delta)
         return np.where(d <= delta, half * d * d, delta * (d - half * delta))
+    shape = shapes.reduced_pair
     def compose(F, input, target, delta):
         d = F.abs(input - target)
         return F.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
@@ -196,7 +200,7 @@ class soft_margin_loss:
     """
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
-        return reduced(F, F.log1p(F.exp(-target * input)), reduction_name(reduction, size_average, reduce))
+        return reduced(F, F.log1p(F.exp(-(input * target))), reduction_name(reduction, size_average, reduce))
 
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
 
@@ -322,6 +326,14 @@ class triplet_margin_with_distance_loss:
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal((3, 4)), rng.standard_normal((3, 4))
 
 
+def _classes_and_rows(input: Any) -> tuple[int, int]:
+    """The sizes of (N, C), (C,) or () inputs."""
+    shape = tuple(input.shape)
+    if len(shape) > 2 or shape and not shape[-1]:
+        raise ShapeMismatchError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+    return shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
+
+
 @op("multi_margin_loss(Tensor input, Index target, float p=1, float margin=1.0, Tensor? weight=None, bool? size_average=None, "
     "bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
 class multi_margin_loss:
@@ -335,18 +347,16 @@ class multi_margin_loss:
         reduction = reduction_name(reduction, size_average, reduce)
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
-        if input.ndim not in (1, 2):
-            raise ShapeMismatchError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-                                     f"{list(input.shape)}")
-        classes = input.shape[-1]
-        rows = 1 if input.ndim == 1 else input.shape[0]
+        classes, rows = _classes_and_rows(input)
         if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
             raise ValueError("weight must be one-dimensional") if weight.ndim != 1 else ShapeMismatchError(
                 f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
         if target.ndim > 1 or prod(target.shape) != rows:
             raise ShapeMismatchError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
                                      f"size). Expected target size [{rows}], but got {list(target.shape)}. Input has shape "
-                                     f"{list(input.shape)}.".replace("size [1], but got []", "size [1], but got []"))
+                                     f"{list(input.shape)}.")
+        if target.dtype.name != "int64":
+            raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
         index = buffer(target).reshape(-1)
         if index.size and (index.min() < 0 or index.max() >= classes):
             raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(int(index.max())))
@@ -380,12 +390,11 @@ class multilabel_margin_loss:
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
-        if input.ndim not in (1, 2):
-            raise ShapeMismatchError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+        classes, rows = _classes_and_rows(input)
         if tuple(target.shape) != tuple(input.shape):
             raise ShapeMismatchError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
-        classes = input.shape[-1]
-        rows = 1 if input.ndim == 1 else input.shape[0]
+        if target.dtype.name != "int64":
+            raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
         index = buffer(target).reshape(rows, classes)
         if index.size and (index.min() < -1 or index.max() >= classes):
             raise AutogradError("argument #2 'target' is out of range")

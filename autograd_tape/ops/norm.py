@@ -133,6 +133,9 @@ class layer_norm:
     """
 
     numpy = _layer_norm
+    def shape(input, normalized_shape, *rest):
+        rows = tuple(input)[:len(input) - len(normalized_shape)]
+        return input, rows, rows
     def compose(F, input, normalized_shape, weight, bias, eps, cudnn_enable):
         normal, rstd = _normal(F, input, tuple(range(input.ndim - len(normalized_shape), input.ndim)), eps)
         y = normal if weight is None else normal * weight
@@ -218,6 +221,7 @@ class channel_norm:
     def numpy(input, weight, bias, running_mean, running_var, training, momentum, eps):
         _floats_only(input)
         return fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    def shape(input, *rest): return input, (input[1],), (input[1],)
     def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):
         # The running statistics are not saved: they move in place, and the gradient needs only what was used of them.
         return (*F.channel_norm_backward(grad, input, mean, rstd, weight, None, None, training, eps, needs), None, None)
@@ -258,6 +262,8 @@ def _batch_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if input._k.dtype.category < FLOATING:
         _check_floating("batch_norm", input)
+    if input.ndim < 2:  # no channels
+        return F.clone(input)
     # The statistics' versions stay, as in torch: nothing saves them.
     return F.channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -284,7 +290,7 @@ class nn_functional_batch_norm:
     def function(F, input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
         if training:
             shape = input._data.shape
-            if shape[0] * prod(shape[2:]) == 1:
+            if len(shape) > 1 and shape[0] * prod(shape[2:]) == 1:
                 raise ValueError(f"Expected more than 1 value per channel when training, got input size {size_text(input)}")
         return _batch_norm(F, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -411,6 +417,7 @@ class group_norm:
         if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups or any([t is not None and t.shape != input.shape[1:2] for t in (weight, bias)]):
             raise ValueError("shapes do not match")
         return fused.group_norm(input, num_groups, weight, bias, eps)
+    def shape(input, num_groups, *rest): return input, (input[0], num_groups), (input[0], num_groups)
     def compose(F, input, num_groups, weight, bias, eps, cudnn_enabled):
         shape = tuple(input.shape)
         normal, rstd = _normal(F, F.reshape(input, (shape[0], num_groups, prod(shape[1:]) // num_groups)), (2,), eps)
@@ -534,7 +541,8 @@ class local_response_norm:
         total = F.narrow(padded, 1, 0, shape[1])
         for i in range(1, size):
             total = total + F.narrow(padded, 1, i, shape[1])
-        return input / F.pow(total * (alpha / size) + k, beta)
+        mean = total / size if input._k.dtype.category >= FLOATING else F.floor_divide(total, size)
+        return input / F.pow(mean * alpha + k, beta)
 
     def samples(rng):
         yield Sample((rng.standard_normal((2, 4, 3)), 3), {"alpha": 0.5})

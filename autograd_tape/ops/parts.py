@@ -7,6 +7,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from ..errors import AutogradError, IndexRangeError
+from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
 from ._host import on_host
@@ -148,6 +149,7 @@ class diagonal_backward:
     """Zeros with `grad` on a diagonal."""
 
     numpy = _diagonal_backward
+    shape = shapes.like_second
     compose = on_host(numpy)
     def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
     compose = on_host(_diagonal_backward)
@@ -209,6 +211,7 @@ class unfold_backward:
     """Windows added back to where they came from."""
 
     numpy = _unfold_backward
+    shape = shapes.like_second
     compose = on_host(numpy)
     def vjp(F, grad, dim, size, step): return F.unfold(grad, dim, size, step)
     compose = on_host(_unfold_backward)

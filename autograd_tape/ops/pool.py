@@ -20,6 +20,7 @@ from . import _mindspore as kernels
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._host import on_host
 from ._record import Sample, op
+from .conv import _keep_channels_last
 
 Ints = Sequence[int]
 
@@ -58,11 +59,13 @@ def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dila
     if tuple(kernel) == tuple(stride) and input.size < state.fused and input.size and not any(padding) and not ceil_mode and max(dilation) == 1:
         out = [m // k for m, k in zip(input.shape[input.ndim - n:], kernel)]
         if min(out):
-            return _max_tiles(input, kernel, out)
+            y, index = _max_tiles(input, kernel, out)
+            return _keep_channels_last(input, y), _keep_channels_last(input, index)
     if n == 1:
         return fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
     if n == 2:
-        return fused.max_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+        y, index = fused.max_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+        return _keep_channels_last(input, y), _keep_channels_last(input, index)
     lead, size = input.shape[:-n], input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
     y = np.full((*lead, *out), -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min, input.dtype)
@@ -112,6 +115,7 @@ class spread_picked:
     """Zeros of shape `size` with `grad` added at flat indices into its last `n` dimensions."""
 
     numpy = _spread_picked
+    def shape(grad, indices, size, n): return tuple(size)
     compose = on_host(_spread_picked)
     def vjp_grad(F, grad, indices, n): return F.picked(grad, indices, n)
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
@@ -128,6 +132,7 @@ class picked:
     """Elements of `input` at flat indices into its last `n` dimensions."""
 
     numpy = _picked
+    def shape(input, indices, n): return indices
     compose = on_host(_picked)
     def vjp_input(F, grad, indices, input_shape, n): return F.spread_picked(grad, indices, tuple(input_shape), n)
     def samples(rng): yield rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
@@ -145,6 +150,7 @@ class max_unpool_nd:
     """Zeros of shape `size` with `input` put at flat indices into its last `n` dimensions."""
 
     numpy = _max_unpool
+    def shape(input, indices, size, n): return tuple(size)
     compose = on_host(_max_unpool)
     def vjp_input(F, grad, indices, n): return F.picked(grad, indices, n)
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 1], [1, 2, 3]]), (2, 5), 1
@@ -188,13 +194,14 @@ def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil
     if n == 1 and not divisor:
         return fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include)
     if n == 2:
-        return fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor)
+        return _keep_channels_last(input, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor))
     size = input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
     y = input
     for i in range(n):
         y = _axis_windows(y, i - n, out[i], kernel[i], stride[i], padding[i], False)
-    return np.ascontiguousarray(y / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype))
+    y = y / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)
+    return np.ascontiguousarray(y if y.dtype == input.dtype else np.trunc(y), input.dtype)
 
 
 def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
@@ -255,7 +262,7 @@ def _cells(n: int, m: int) -> list[slice]:
 def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     n = len(size)
     if n == 2:
-        return fused.adaptive_avg_pool2d(input, tuple(size))
+        return _keep_channels_last(input, fused.adaptive_avg_pool2d(input, tuple(size)))
     if n == 1:
         return fused.adaptive_avg_pool2d(input[..., None, :], (1, size[0]))[..., 0, :]
     y = input
@@ -410,13 +417,29 @@ def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], st
         raise ShapeMismatchError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
 
 
-def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+def _check_not_empty(input: Any, n: int) -> None:
+    """Only a batch may be empty."""
+    shape = list(input.shape)
+    inner = shape[1:] if len(shape) == n + 2 else shape
+    if 0 not in inner:
+        return
+    if n == 3:
+        raise ShapeMismatchError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
+                                 f"but input has a shape of {shape} and non-batch dimension {shape.index(0, len(shape) - len(inner))} has "
+                                 "length zero!")
+    lead = "max_pool1d: " if n == 1 else ""
+    raise ShapeMismatchError(f"{lead}Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
+
+
+def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                indices: bool = False) -> Any:
     name = f"max_pool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
     stride = _stride(stride, kernel, n, name)
     padding, dilation = _sizes(padding, n, name, "padding"), _sizes(dilation, n, name, "dilation")
     _check_rank(input, n, name)
-    _check_window(input, n, name, kernel, stride, padding, dilation, ceil_mode)
+    _check_not_empty(input, n)
+    _check_window(input, n, "" if indices else name, kernel, stride, padding, dilation, ceil_mode)
     if n == 1 and input.dtype.category < FLOATING:
         raise MissingKernelError(f"\"max_pool1d_impl\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
     return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
@@ -455,11 +478,11 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
         return _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
     def both(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
         return (result[0], result[1]) if return_indices else result[0]
 
     def always(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
         return result[0], result[1]
 
     def samples(rng):
@@ -556,17 +579,21 @@ def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple
             raise AutogradError(f"{function}() argument 'output_size' should contain one int (got {len(value)})")
         output_size = tuple(value) * n
     if len(output_size) != n:
-        raise AutogradError(f"{function}: output_size must be {n}")
+        what = f"{function}(): internal error: output_size.size() must be {n}" if "max" in function else f"{function}: output_size must be {n}"
+        raise AutogradError(what)
     if n == 1:
         _check_rank(input, 1, function)
     elif input.ndim not in (n + 1, n + 2):
         colon = ":" if "max" in function else ""
-        raise ShapeMismatchError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
+        raise ValueError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
     size = tuple([have if want is None else int(want) for have, want in zip(tuple(input.shape)[input.ndim - n:], output_size)])
     if min(size) < 0:
-        shown = (1, *size) if n == 1 else size
+        full = (1, *size) if n == 1 else size
+        if "max" in function:
+            raise AutogradError(f"Trying to create tensor with negative dimension {min(size)}: {[*tuple(input.shape)[:input.ndim - n], *full]}")
+        shown = ", ".join(map(str, full[:2])) + "".join([f",{v}" for v in full[2:]])
         raise AutogradError(f"{function.replace('1d', '2d')}: elements of output_size must be greater than or equal to 0 but received "
-                            f"{{{', '.join(map(str, shown))}}}")
+                            f"{{{shown}}}")
     return size
 
 

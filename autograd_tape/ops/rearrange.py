@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import AutogradError, MissingKernelError
 from ..tensor import TensorRef
+from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
 from ._host import need_values, on_host
 from ._losses import constant
@@ -128,7 +129,7 @@ def _roll(input: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
     if len(dims) != len(shifts) and not (not dims and len(shifts) == 1):
         raise AutogradError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     axes = tuple([wrap_dim(d, input.ndim) for d in dims]) if dims and input.ndim else None
-    return np.ascontiguousarray(np.roll(input, shifts if axes else shifts[0], axes))
+    return finish(np.roll(input, shifts if axes else shifts[0], axes), input)
 
 
 @op("roll(Tensor input, int[] shifts, int[] dims=()) -> Tensor", quiet="all", out=False)
@@ -174,6 +175,9 @@ class repeat:
     """
 
     numpy = _repeat
+    def shape(input, repeats):
+        repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+        return tuple([r * n for r, n in zip(repeats, (1,) * (len(repeats) - len(input)) + tuple(input))])
     compose = on_host(_repeat)
 
     def vjp(F, grad, input_shape, repeats):
@@ -250,7 +254,7 @@ class repeat_interleave:
             # One size for all: an expanded dimension, as torch does it, whose gradient is a sum.
             wide = F.expand(F.unsqueeze(input, d + 1), (*input.shape[:d + 1], repeats, *input.shape[d + 1:])) if input.ndim else None
             if wide is not None and output_size in (None, n * repeats):
-                return F.reshape(wide, (*input.shape[:d], n * repeats, *input.shape[d + 1:]))
+                return F.view(F.clone(wide, memory_format="torch.contiguous_format"), (*input.shape[:d], n * repeats, *input.shape[d + 1:]))
             counts = np.array([repeats])
         at = np.repeat(np.arange(n), np.broadcast_to(counts, (n,)))
         if output_size is not None and output_size != at.size:
@@ -475,6 +479,7 @@ class constant_pad_nd:
     """
 
     numpy = _pad_constant
+    shape = shapes.padded
     compose = on_host(_pad_constant)
     def vjp(F, grad, pad): return F.constant_pad_nd(grad, tuple([-p for p in pad]))
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError
 from . import _mindspore as kernels
+from . import _shapes as shapes
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import Sample, op
@@ -72,9 +73,9 @@ class sum_:
         yield (np.ones((2, 3)), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"
 
 
-def _refuse_integers(dtype: Any, name: str) -> None:
+def _refuse_integers(dtype: Any, name: str, what: str) -> None:
     if dtype.category < FLOATING:
-        raise AutogradError(f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+        raise AutogradError(f"{name}(): could not infer output dtype. {what} dtype must be either a floating point or complex dtype. "
                             f"Got: {SCALAR_TYPE_NAMES[dtype.name]}", expected="a floating-point tensor", found=dtype.name,
                             remedy="convert it with .float(), or pass dtype=")
 
@@ -114,7 +115,7 @@ class mean:
     mindspore = kernels.total("ReduceMean")
     def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
     shape = reduced_shape
-    def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean")
+    def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean", "Optional" if dtype else "Input")
     def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad / float(count(input_shape, dim)), input_shape, dim, keepdim)
 
     def samples(rng):
@@ -249,6 +250,7 @@ class all_:
     """
 
     numpy = _all
+    shape = shapes.logical
     mindspore = kernels.logical("ReduceAll")
     compose = on_host(_all)
 
@@ -266,6 +268,7 @@ class any_:
     """
 
     numpy = _any
+    shape = shapes.logical
     mindspore = kernels.logical("ReduceAny")
     compose = on_host(_any)
 
@@ -287,6 +290,7 @@ class count_nonzero:
     """
 
     numpy = _count_nonzero
+    shape = reduced_shape
     def compose(F, input, dim): return F.sum(F.ne(input, 0), dim)
     def samples(rng): yield rng.integers(0, 2, (2, 3)), 1
 

@@ -50,6 +50,7 @@ class resample:
     """Along `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
 
     numpy = _resample
+    def shape(input, dim, index, weight, length): return (*input[:dim], len(index), *input[dim + 1:])
     def compose(F, input, dim, index, weight, length):
         moved = F.transpose(input, dim, input.ndim - 1)
         return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight)]), dim, input.ndim - 1)
@@ -62,6 +63,7 @@ class resample_grad:
     """The transpose of `resample`."""
 
     numpy = _resample_grad
+    def shape(grad, dim, index, weight, length): return (*grad[:dim], length, *grad[dim + 1:])
     def compose(F, grad, dim, index, weight, length):
         moved = F.transpose(grad, dim, grad.ndim - 1)
         return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight).T]), dim, grad.ndim - 1)

@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError
 from ..tensor import TensorRef
+from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import data_dependent, on_host
 from ._losses import constant
@@ -48,6 +49,8 @@ def _check_rank(name: str, input: Any, index: Any, other: str = "input") -> None
 
 
 def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if not index.size:
+        return np.empty(index.shape, input.dtype)
     if not input.ndim or not index.ndim:
         wrap_dim(dim, input.ndim)
         flat = input.reshape(-1)
@@ -74,7 +77,8 @@ class gather:
     def shape(input, dim, index, sparse_grad): return index
 
     def check(input, dim, index, sparse_grad):
-        _is_index(index, "gather")
+        if index._data.size:
+            _is_index(index, "gather")
         _check_rank("gather", input, index)
         d = wrap_dim(dim, input.ndim)
         if any([n > m and i != d for i, (n, m) in enumerate(zip(index.shape, input.shape))]):
@@ -98,7 +102,7 @@ class gather:
 
 def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: Any) -> tuple[np.ndarray, Any, Any]:
     """(a copy of `input`, the NumPy index, the part of `src` that is used)."""
-    result = input.copy()
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     d = wrap_dim(dim, input.ndim)
     target = result if input.ndim else result.reshape(1)
     if not index.size:
@@ -127,7 +131,7 @@ def _check_scatter(name: str) -> Any:
         d = wrap_dim(dim, input.ndim)
         if src is not None:
             if src._k.dtype is not input._k.dtype:
-                raise AutogradError(f"{name}(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name, found=src.dtype.name)
+                raise AutogradError("scatter(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name, found=src.dtype.name)
             _check_rank(name, src, index, "src")
         if not index._data.size:
             return
@@ -269,6 +273,8 @@ _NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 def _neutral(reduce: str, dtype: np.dtype) -> Any:
     if reduce in _NEUTRAL:
         return _NEUTRAL[reduce]
+    if dtype.kind == "b":
+        return reduce == "amin"
     if dtype.kind in "iu":
         return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
     return dtype.type(-np.inf if reduce == "amax" else np.inf)
@@ -324,7 +330,7 @@ class scatter_reduce:
         return _reduce_vjp(F, grad, input, src, result, reduce, include_self,
                            lambda x: F.gather(x, dim, index), lambda x, v: F.scatter_add(x, dim, index, v),
                            lambda x: _zeroed(F, x, dim, index), lambda g: _to_source(F, g, src.shape),
-                           lambda x: _used(F, x, index))
+                           lambda x: _used(F, x, index), lambda a, b: F.scatter_reduce(a, dim, index, b, reduce, include_self))
 
     def samples(rng):
         index, src = np.array([[0, 0], [1, 3]]), rng.uniform(0.5, 2, (2, 2))
@@ -347,8 +353,8 @@ def _used(F: Any, src: Any, index: Any) -> Any:
 
 
 def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool, gather: Any, add: Any, zeroed: Any,
-                restore: Any, used: Any) -> Any:
-    """Gradients of a reduction at indices: `gather` reads at them, `add` adds at them, `zeroed` clears them."""
+                restore: Any, used: Any, again: Any) -> Any:
+    """Gradients of a reduction at indices: `gather` reads at them, `add` adds at them, `zeroed` clears them, `again` reduces."""
     shape = tuple(input.shape)
     part = used(src)
     if reduce == "sum":
@@ -358,10 +364,13 @@ def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: st
         counts = F.masked_fill(counts, F.eq(counts, 0), 1)
         g_input, g_src = grad / counts, gather(grad / counts)
     elif reduce == "prod":
-        if not (bool(F.all(F.ne(input, 0))) and bool(F.all(F.ne(src, 0)))):
-            raise AutogradError("scatter_reduce(): the gradient of prod with zeros among its factors is not implemented",
-                                remedy="keep zeros out of the product, or use log-sums")
-        g_input, g_src = grad * result / input, gather(grad * result) / part
+        # A factor of zero gets the product of the others: the product again with ones in the place of such factors.
+        ones = F.masked_fill(input, F.eq(input, 0), 1)
+        g_input = grad * again(ones, src) / ones
+        zero = F.eq(part, 0)
+        alone = F.logical_and(zero, F.eq(gather(add(F.zeros_for(grad, shape), F.cast_like(zero, grad))), 1))
+        without = again(input, F.masked_fill(part, alone, 1))
+        g_src = F.where(alone, gather(grad * without), gather(grad * result) / F.masked_fill(part, zero, 1))
     else:
         # Equal extremes share the gradient.
         same = F.cast_like(F.eq(part, gather(result)), grad)
@@ -381,6 +390,7 @@ class cast_like:
     """A mask as numbers of the dtype of `like`."""
 
     def numpy(input, like): return input.astype(like.dtype)
+    shape = shapes.like_first
     compose = on_host(numpy)
     def samples(rng): yield np.array([True, False]), rng.standard_normal(3)
 
@@ -417,6 +427,7 @@ class index_select:
     """
 
     numpy = _index_select
+    shape = shapes.indexed
     compose = on_host(_index_select)
 
     def check(input, dim, index):
@@ -441,7 +452,7 @@ def _same_parts(target: np.ndarray, d: int, index: np.ndarray, source: np.ndarra
 
 
 def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
-    result = input.copy()
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
@@ -519,7 +530,7 @@ class index_add:
 
 
 def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
-    result = input.copy()
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     source = source if source.ndim else source.reshape(1)
@@ -551,7 +562,7 @@ class index_copy:
 
 
 def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
-    result = input.copy()
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     n = target.shape[d]
@@ -627,7 +638,7 @@ class index_fill:
 
 
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
-    result = input.copy()
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
     target = result if result.ndim else result.reshape(1)
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
     _in_range(flat, target.shape[d], d)
@@ -656,7 +667,8 @@ class index_reduce:
     def vjp(F, grad, input, source, result, dim, index, reduce, include_self):
         return _reduce_vjp(F, grad, input, source, result, reduce, include_self,
                            lambda x: F.index_select(x, dim, index), lambda x, v: F.index_add(x, dim, index, v),
-                           lambda x: F.index_fill_value(x, dim, index, 0), lambda g: g, lambda x: x)
+                           lambda x: F.index_fill_value(x, dim, index, 0), lambda g: g, lambda x: x,
+                           lambda a, b: F.index_reduce(a, dim, index, b, reduce, include_self))
 
     def samples(rng):
         for reduce in ("mean", "prod", "amax", "amin"):
@@ -756,6 +768,8 @@ class take_along_dim:
         from ._general import broadcast_shape
 
         d = wrap_dim(dim, input.ndim)
+        if indices._data.size and indices._data.min() < 0:
+            indices = F.where(F.lt(indices, 0), indices + input.shape[d], indices)
         i, j = [s[:d] + (1,) + s[d + 1:] for s in (tuple(input.shape), tuple(indices.shape))]
         common = broadcast_shape(i, j)
         sized = lambda x: common[:d] + (x.shape[d],) + common[d + 1:]  # noqa: E731

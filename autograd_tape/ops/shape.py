@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import ArgumentError, AutogradError
+from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
 from ._host import on_host
@@ -40,6 +41,9 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
     for i in range(lead):
         if sizes[i] < 0:
             raise AutogradError(f"The expanded size of the tensor ({sizes[i]}) isn't allowed in a leading, non-existing dimension {i}")
+    for i in range(lead - 1, -1, -1):
+        if sizes[i] == 1:
+            steps[i] = sizes[i + 1] * steps[i + 1]
     if 0 in sizes:
         return np.broadcast_to(input, sizes)
     # The array constructor takes strides directly and costs a tenth of np.broadcast_to.
@@ -85,10 +89,10 @@ def _infer(size: Sequence[int], numel: int) -> tuple[int, ...]:
                 rest *= n
         if list(size).count(-1) > 1:
             raise AutogradError("only one dimension can be inferred")
-        if rest == 0:
+        if rest == 0 and numel == 0:
             raise AutogradError(f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can "
                                 "be any value and is ambiguous")
-        if numel % rest:
+        if rest == 0 or numel % rest:
             raise AutogradError(f"shape '{list(size)}' is invalid for input of size {numel}")
         return tuple([numel // rest if n == -1 else n for n in size])
     for n in size:
@@ -582,7 +586,7 @@ class ravel:
     torch.Size([6])
     """
 
-    def function(F, input): return F.reshape(input, (-1,) if input._data.size else (0,))
+    def function(F, input): return F.reshape(F.contiguous(input), (-1,) if input._data.size else (0,))
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
@@ -628,6 +632,14 @@ class clone:
 
     numpy = _clone
     compose = on_host(numpy)
+
+    def meta(input, memory_format=None):
+        from ..executors.meta import elementwise_strides, meta_array
+
+        if memory_format is None or str(memory_format) == "torch.preserve_format":
+            return meta_array(input.shape, input.dtype, elementwise_strides(input.shape, [input], input.itemsize))
+        steps = _format_strides(input, memory_format)
+        return meta_array(input.shape, input.dtype, None if steps is None else tuple([n * input.itemsize for n in steps]))
     def vjp(F, grad): return grad
 
     def samples(rng):
@@ -666,6 +678,7 @@ class ones_for:
     """Ones of a shape, of the dtype of a tensor."""
 
     def numpy(like, shape): return np.ones(shape, like.dtype)
+    def shape(like, shape): return tuple(shape)
     compose = on_host(numpy)
     def samples(rng): yield rng.standard_normal(2), (2, 3)
     compose = on_host(numpy)
@@ -676,6 +689,7 @@ class zeros_for:
     """Zeros of a shape, of the dtype of a tensor."""
 
     def numpy(like, shape): return np.zeros(shape, like.dtype)
+    def shape(like, shape): return tuple(shape)
     compose = on_host(numpy)
     def samples(rng): yield rng.standard_normal(2), (2, 3)
     compose = on_host(numpy)
@@ -686,6 +700,7 @@ class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
     def numpy(input, dtype): return input.astype(dtype.np)
+    shape = shapes.like_first
     def samples(rng): yield rng.integers(0, 9, 3), DType.by_name["float64"]
     compose = on_host(numpy)
     def vjp(F, grad, input): return F.cast(grad, dtype_of(input)) if hasattr(input, "_k") else grad.astype(input.dtype)

@@ -10,6 +10,7 @@ from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
+from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import need_values, on_host
 from ._losses import constant
@@ -151,6 +152,7 @@ class topk:
     """
 
     numpy = _topk
+    shape = shapes.topk
     compose = on_host(_topk)
     def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
 
@@ -177,7 +179,9 @@ def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> Any:
 
 def _picked(input: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
     values = np.take_along_axis(input, indices, d)
-    return (finish(values, input), finish(indices, input)) if keepdim else (finish(values.squeeze(d), input), finish(indices.squeeze(d), input))
+    if keepdim:
+        return tuple([finish(a.squeeze(d), input).reshape(a.shape) for a in (values, indices)])
+    return (finish(values.squeeze(d), input), finish(indices.squeeze(d), input))
 
 
 @op("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int")
@@ -475,7 +479,9 @@ class unique:
         d = wrap_dim(dim, data.ndim)
         if not data.ndim:
             return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts), input._k)
-        values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=d)
+        # torch moves the dimension to the front, and what it returns is a view that moves it back.
+        values, inverse, counts = np.unique(np.moveaxis(data, d, 0), return_inverse=True, return_counts=True, axis=0)
+        values = np.moveaxis(np.ascontiguousarray(values), 0, d)
         return _results(F, (values, inverse.reshape(-1), counts), (True, return_inverse, return_counts), input._k)
 
     def samples(rng):
@@ -504,7 +510,7 @@ class unique_consecutive:
             changes[1:] = (rows[1:] != rows[:-1]).reshape(n - 1, -1).any(1)
         at = np.flatnonzero(changes)
         inverse = np.cumsum(changes) - 1
-        values = rows[at].reshape(-1) if dim is None else np.moveaxis(rows[at], 0, wrap_dim(dim, data.ndim))
+        values = rows[at].reshape(-1) if dim is None else np.moveaxis(np.ascontiguousarray(rows[at]), 0, wrap_dim(dim, data.ndim))
         if dim is None:
             inverse = inverse.reshape(data.shape)
         return _results(F, (values, inverse, np.diff(np.append(at, n))), (True, return_inverse, return_counts), input._k)
