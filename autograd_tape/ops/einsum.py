@@ -287,10 +287,16 @@ class tensordot:
         shape_a, shape_b = tuple(a.shape), tuple(b.shape)
         for i, (da, db) in enumerate(zip(dims_a, dims_b)):
             wa, wb = wrap_dim(da, len(shape_a)), wrap_dim(db, len(shape_b))
-            if shape_a[wa] != shape_b[wb]:
+            if shape_a[wa] == 1 or shape_b[wb] == 1:  # the other one is summed, as if this one were repeated
+                if shape_a[wa] != 1:
+                    a = F.sum(a, wa, True)
+                elif shape_b[wb] != 1:
+                    b = F.sum(b, wb, True)
+            elif shape_a[wa] != shape_b[wb]:
                 raise ShapeMismatchError(f"contracted dimensions need to match, but first has size {shape_a[wa]} in dim {da} and second "
                                          f"has size {shape_b[wb]} in dim {db}")
             dims_a[i], dims_b[i] = wa, wb
+        shape_a, shape_b = tuple(a.shape), tuple(b.shape)
         rest_a = [d for d in range(len(shape_a)) if d not in dims_a]
         rest_b = [d for d in range(len(shape_b)) if d not in dims_b]
         inner = prod([shape_a[d] for d in dims_a])
