@@ -1,0 +1,153 @@
+"""Meta tensors: shapes, dtypes and strides of every operation's result, without data.
+
+(That shapes and dtypes agree for records called on tensors is also the table's own test; here are functions, strides and size.)
+"""
+
+from __future__ import annotations
+
+import resource
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograd_tape import TensorRef
+from autograd_tape.dtypes import META, kind
+from autograd_tape.errors import MissingKernelError
+from autograd_tape.executors.base import get_executor
+from autograd_tape.executors.meta import elementwise_strides, meta_array
+from autograd_tape.ops import RECORDS
+from op_cases import NAMES, as_tensors, bind, copied, run, samples, tensors, tree_map
+
+# Without tensors among their arguments, they make a tensor on the device they are told, the CPU here.
+FACTORIES = {n for n in NAMES if RECORDS[n].module.endswith((".create", ".random")) and not RECORDS[n].tensor_params}
+# The result's shape depends on values.
+DEPENDENT = {"argwhere", "bincount", "embedding_bag", "getitem", "masked_select", "nonzero", "one_hot", "repeat_interleave", "unique",
+             "unique_consecutive", "unique_index"}
+SAMPLED = [n for n in NAMES if RECORDS[n].field("samples") is not None]
+
+
+def to_meta(x: Any) -> TensorRef:
+    """A meta tensor with the shape, dtype and strides of an array."""
+    a = np.asarray(x)
+    t = TensorRef.of(np.zeros((), a.dtype))
+    t._data, t._k = meta_array(a.shape, a.dtype, a.strides), kind(t._k.dtype, META)
+    return t
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_shapes_and_dtypes(name: str) -> None:
+    rec = RECORDS[name]
+    for sample in samples(rec):
+        args, kwargs = bind(rec, sample)
+        with np.errstate(all="ignore"):
+            try:
+                expected = tensors(run(rec, as_tensors(copied(args)), as_tensors(copied(kwargs))))
+            except Exception as error:  # noqa: BLE001  (an operation that is not whole on NumPy is another test's matter)
+                pytest.fail(f"fails on NumPy: {error!r}")
+            try:
+                found = tensors(run(rec, tree_map(to_meta, args), tree_map(to_meta, kwargs)))
+            except MissingKernelError as error:
+                assert name in DEPENDENT and "depends on the values" in str(error)
+                continue
+        assert [(f.shape, f.dtype) for f in found] == [(e.shape, e.dtype) for e in expected]
+        for f, e in zip(found, expected):
+            assert name in FACTORIES or f._k.device.type == "meta"
+            if rec.family in ("unary", "binary", "compare") or name == "clone":
+                assert e.numpy().size < 2 or f._data.strides == e._data.strides or name == "angle"
+
+
+@pytest.mark.parametrize("shape, operands, expected", [
+    ((2, 3), [np.zeros((2, 3))], (24, 8)),
+    ((2, 3), [np.zeros((3, 2)).T], (8, 16)),
+    ((2, 3), [np.zeros((3, 2)).T, np.zeros((2, 3))], (8, 16)),  # the first operand decides
+    ((2, 3), [np.zeros((1, 3)), np.zeros((3, 2)).T], (8, 16)),  # one that is broadcast there does not
+    ((2, 3, 4), [np.zeros((4, 2, 3)).transpose(1, 2, 0)], (24, 8, 48)),
+    ((4, 3), [np.broadcast_to(np.zeros(3), (4, 3))], (24, 8)),
+    ((2, 3), [np.zeros((2, 6))[:, ::2]], (24, 8)),  # gaps are closed
+])
+def test_elementwise_strides(shape: Any, operands: Any, expected: Any) -> None:
+    """The expected values are those of torch's results for such operands."""
+    assert elementwise_strides(shape, operands, 8) == expected
+
+
+SIDE = 1 << 15  # a square of 2 ** 30 elements
+
+
+def big(*shape: int, dtype: str = "f4") -> np.ndarray:
+    return meta_array(shape, np.dtype(dtype))
+
+
+BIG: dict[str, tuple[Any, Any]] = {
+    "exp": ((big(SIDE, SIDE),), (SIDE, SIDE)),
+    "add": ((big(SIDE, SIDE), big(SIDE, 1)), (SIDE, SIDE)),
+    "lt": ((big(SIDE, SIDE), big(SIDE)), (SIDE, SIDE)),
+    "where": ((big(SIDE, SIDE, dtype="?"), big(SIDE, SIDE), big(1)), (SIDE, SIDE)),
+    "sum": ((big(SIDE, SIDE),), ()),
+    "mean": ((big(SIDE, SIDE), 1, True), (SIDE, 1)),
+    "amax": ((big(SIDE, SIDE), (0,)), (SIDE,)),
+    "argmax": ((big(SIDE, SIDE), 1), (SIDE,)),
+    "all": ((big(SIDE, SIDE, dtype="?"),), ()),
+    "var_of": ((big(SIDE, SIDE), 1), (SIDE,)),
+    "matmul": ((big(64, 16, 4096, 64), big(64, 16, 64, 4096)), (64, 16, 4096, 4096)),
+    "mm": ((big(SIDE, SIDE), big(SIDE, SIDE)), (SIDE, SIDE)),
+    "linear": ((big(SIDE, SIDE), big(10, SIDE), big(10)), (SIDE, 10)),
+    "convolution_nd": ((big(1000, 3, 1000, 1000), big(64, 3, 3, 3), big(64), (2, 2), (1, 1), (1, 1), 1), (1000, 64, 500, 500)),
+    "softmax": ((big(SIDE, SIDE), 1), (SIDE, SIDE)),
+    "log_softmax": ((big(SIDE, SIDE), 1), (SIDE, SIDE)),
+    "layer_norm": ((big(SIDE, SIDE), (SIDE,), big(SIDE), big(SIDE)), (SIDE, SIDE)),
+    "embedding": ((big(50000, 1024), big(1 << 14, 1 << 10, dtype="i8")), (1 << 14, 1 << 10, 1024)),
+    "cat": (([big(SIDE, SIDE), big(SIDE, 3)], 1), (SIDE, SIDE + 3)),
+    "stack": (([big(SIDE, SIDE), big(SIDE, SIDE)], 1), (SIDE, 2, SIDE)),
+    "cast": ((big(SIDE, SIDE), TensorRef.of(np.zeros(1, "f2")).dtype), (SIDE, SIDE)),
+    "clone": ((big(SIDE, SIDE),), (SIDE, SIDE)),
+    "cumsum": ((big(SIDE, SIDE), 0), (SIDE, SIDE)),
+    "cross_entropy": ((big(SIDE, SIDE), big(SIDE, dtype="i8")), ()),
+    "max_pool_nd": ((big(1000, 64, 512, 512), (2, 2), (2, 2), (0, 0), (1, 1), False), (1000, 64, 256, 256)),
+    "avg_pool_nd": ((big(1000, 64, 512, 512), (2, 2), (2, 2), (0, 0), False, True, None), (1000, 64, 256, 256)),
+    "channel_norm": ((big(1000, 64, 512, 512), big(64), big(64), None, None, True, 0.1, 1e-5), (1000, 64, 512, 512)),
+    "attention": ((big(64, 16, 4096, 64), big(64, 16, 4096, 64), big(64, 16, 4096, 64), None, None, True, None), (64, 16, 4096, 64)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BIG))
+def test_big(name: str) -> None:
+    """A thousand million elements cost neither time nor memory."""
+    args, expected = BIG[name]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = getattr(get_executor("meta", "meta").F, name)(*args)
+    first = result[0] if isinstance(result, tuple) else result
+    assert first.shape == expected
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
+
+
+def test_big_without_a_rule() -> None:
+    """An operation without a shape rule says so instead of allocating."""
+    with pytest.raises(MissingKernelError, match="'kthvalue' has no shape rule"):
+        get_executor("meta", "meta").F.kthvalue(big(SIDE, SIDE), 1)
+
+
+def test_small_memory_reads_as_zeros() -> None:
+    """What looks at the data of a small meta buffer finds zeros, never foreign memory; a big one has one element."""
+    assert not meta_array((1000, 1000), np.dtype("f8")).any()
+    assert meta_array((1 << 20, 1 << 20), np.dtype("f8"))[0, 0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        meta_array((3,), np.dtype("f4"))[0] = 1
+
+
+def test_model_on_meta() -> None:
+    """Forward and backward of a model: every gradient has its parameter's shape, and is on meta."""
+    import torchcompat as torch
+
+    nn = torch.nn
+    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LayerNorm(144),
+                          nn.Linear(144, 10)).to("meta")
+    x, target = torch.empty(8, 1, 12, 12, device="meta"), torch.empty(8, dtype=torch.int64, device="meta")
+    loss = nn.functional.cross_entropy(model(x), target)
+    assert loss.device.type == "meta" and loss.shape == ()
+    loss.backward()
+    for p in model.parameters():
+        assert p.grad.shape == p.shape and p.grad.device.type == "meta"
+    x.add_(1)
+    x[0] = 2.0
+    assert x.device.type == "meta"
