@@ -67,7 +67,7 @@ def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
             if isinstance(value, (tuple, list)):
                 for i, x in enumerate(value):
                     if not isinstance(x, TensorRef):
-                        raise ArgumentError(f"expected Tensor as element {i} in argument {position}, but got {_type_name(x)}",
+                        raise ArgumentError(f"expected Tensor as element {i} in argument {position - 1}, but got {_type_name(x)}",
                                             expected="Tensor", found=_type_name(x), remedy="convert it with tensor(...)")
                 return value
         elif isinstance(value, TensorRef) or want == "Operand" and isinstance(value, (int, float, complex, np.generic)):

@@ -454,7 +454,7 @@ def _arange(F: Any, start: Any, end: Any, step: Any, dtype: Any, device: Any, re
     if wanted.category == BOOL or wanted.is_complex:
         raise UnsupportedDTypeError(f"\"arange_cpu\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'")
     if wanted.category < FLOATING:
-        start, end, step = int(start), int(end) if not floating else end, int(step)
+        start, end, step, floating = int(start), int(end), int(step), False
         if step == 0:
             raise AutogradError("step must be nonzero")
     n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
@@ -478,7 +478,14 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
 
 
-def _line_arguments(start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple[Any, Any, int, DType]:
+def _line_arguments(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple[Any, Any, int, DType]:
+    if not isinstance(_number(steps), int):
+        raise ArgumentError(f"{name}() received an invalid combination of arguments - got ({', '.join([type(x).__name__ for x in (start, end, steps)])}"
+                            "), but expected one of:\n * (Number start, Number end, int steps, ...)", expected="int steps", found=type(steps).__name__)
+    ranks = [x.ndim if isinstance(x, TensorRef) else 0 for x in (start, end)]
+    if any(ranks):
+        raise AutogradError(f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) and end with "
+                            f"{ranks[1]} dimension(s).")
     start, end, steps = _number(start), _number(end), int(_number(steps))
     if steps < 0:
         raise AutogradError("number of steps must be non-negative", expected="0 or more", found=str(steps))
@@ -498,7 +505,7 @@ class linspace:
     """
 
     def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        start, end, steps, wanted = _line_arguments(start, end, steps, dtype, out)
+        start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
         return finish(F, _line(start, end, steps, wanted.np), device, requires_grad, out, layout)
 
     def samples(rng):
@@ -517,7 +524,7 @@ class logspace:
     """
 
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-        start, end, steps, wanted = _line_arguments(start, end, steps, dtype, out)
+        start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
         exponents = _line(start, end, steps, np.dtype(np.complex128 if wanted.is_complex else np.float64))
         return finish(F, np.power(float(base), exponents).astype(wanted.np), device, requires_grad, out, layout)
 

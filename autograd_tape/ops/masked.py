@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError
 from ._host import data_dependent, on_host
 from ._record import RECORDS, op
@@ -14,7 +15,7 @@ from ._record import RECORDS, op
 def _check_mask(mask: Any, name: str) -> None:
     if mask._k.dtype.name != "bool":
         raise AutogradError("masked_select: expected BoolTensor for mask" if name == "masked_select" else
-                            f"{name} only supports boolean masks, but got mask with dtype {mask._k.dtype.name}", expected="a bool tensor", found=mask._k.dtype.name,
+                            f"{name} only supports boolean masks, but got mask with dtype {SCALAR_TYPE_NAMES[mask._k.dtype.name]}", expected="a bool tensor", found=mask._k.dtype.name,
                             remedy="compare it with something, or convert it with .bool()")
 
 
@@ -73,7 +74,7 @@ class masked_place:
 
 def _scatter(input: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
     shape = np.broadcast_shapes(input.shape, mask.shape)
-    result = np.array(np.broadcast_to(input, shape))
+    result = np.array(np.broadcast_to(input, shape), order="C")
     mask = np.broadcast_to(mask, shape)
     n = np.count_nonzero(mask)
     if source.size < n:

@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from ..errors import AutogradError, MissingKernelError
+from ..errors import AutogradError, IndexRangeError, MissingKernelError
 from ..tensor import TensorRef
 from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
@@ -128,7 +128,9 @@ def _roll(input: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
         raise AutogradError("`shifts` required")
     if len(dims) != len(shifts) and not (not dims and len(shifts) == 1):
         raise AutogradError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    axes = tuple([wrap_dim(d, input.ndim) for d in dims]) if dims and input.ndim else None
+    if dims and not input.ndim:
+        raise IndexRangeError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    axes = tuple([wrap_dim(d, input.ndim) for d in dims]) or None
     return finish(np.roll(input, shifts if axes else shifts[0], axes), input)
 
 

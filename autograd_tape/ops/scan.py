@@ -214,3 +214,55 @@ class diff:
         yield rng.standard_normal((4, 2)), 2, 0
 
     def errors(rng): yield (np.ones(()),), RuntimeError, "diff expects input to be at least one-dimensional"
+
+
+# -- areas below curves -------------------------------------------------------------------------------------------------
+
+
+def _heights(F: Any, name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The areas between neighbouring points along `dim`."""
+    d = wrap_dim(dim, y.ndim)
+    n = y.shape[d] if y.ndim else 1
+    if x is not None and dx is not None:
+        raise AutogradError(f"{name} received both x and dx")
+    sums = F.narrow(y, d, 1, n - 1) + F.narrow(y, d, 0, n - 1)
+    if x is None:
+        return sums * ((1 if dx is None else dx) / 2)
+    if x.ndim == 1:
+        if x.shape[0] != n:
+            raise AutogradError(f"{name}(): There must be one `x` value for each sample point")
+        steps = F.reshape(F.diff(x), (-1,) + (1,) * (y.ndim - 1 - d))
+    else:
+        at = wrap_dim(dim, x.ndim)
+        steps = F.diff(x, 1, at)
+    return sums * steps / 2
+
+
+@op("trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", alias="trapz", method=False, out=False)
+class trapezoid:
+    """The integral along a dimension by the trapezoid rule, over points `x` or with spacing `dx`.
+
+    >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
+
+    def function(F, y, x=None, *, dx=None, dim=-1):
+        if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
+            return F.sum(y, dim)
+        return F.sum(_heights(F, "trapezoid", y, x, dx, dim), dim)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 4)),)
+        yield rng.standard_normal((2, 4)), np.sort(rng.standard_normal(4))
+
+
+@op("cumulative_trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", method=False, out=False)
+class cumulative_trapezoid:
+    """The running integral along a dimension by the trapezoid rule.
+
+    >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
+    tensor([ 3.0000, 10.5000])
+    """
+
+    def function(F, y, x=None, *, dx=None, dim=-1): return F.cumsum(_heights(F, "cumulative_trapezoid", y, x, dx, dim), dim)
+    def samples(rng): yield rng.standard_normal((2, 4)), np.sort(rng.standard_normal(4))

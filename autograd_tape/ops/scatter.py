@@ -228,6 +228,8 @@ class scatter:
 
 
 def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if not index.size:
+        return np.array(input, order="C")
     result, at, part = _scatter_arguments(input, dim, index, src)
     target = result if result.ndim else result.reshape(1)
     if target.flags.c_contiguous and target.size < 1 << 31:
@@ -330,7 +332,7 @@ class scatter_reduce:
         return _reduce_vjp(F, grad, input, src, result, reduce, include_self,
                            lambda x: F.gather(x, dim, index), lambda x, v: F.scatter_add(x, dim, index, v),
                            lambda x: _zeroed(F, x, dim, index), lambda g: _to_source(F, g, src.shape),
-                           lambda x: _used(F, x, index), lambda a, b: F.scatter_reduce(a, dim, index, b, reduce, include_self))
+                           lambda x: _used(F, x, index), lambda a, b: F.scatter_reduce(a, dim, index, b, reduce, include_self=include_self))
 
     def samples(rng):
         index, src = np.array([[0, 0], [1, 3]]), rng.uniform(0.5, 2, (2, 2))
@@ -668,7 +670,7 @@ class index_reduce:
         return _reduce_vjp(F, grad, input, source, result, reduce, include_self,
                            lambda x: F.index_select(x, dim, index), lambda x, v: F.index_add(x, dim, index, v),
                            lambda x: F.index_fill_value(x, dim, index, 0), lambda g: g, lambda x: x,
-                           lambda a, b: F.index_reduce(a, dim, index, b, reduce, include_self))
+                           lambda a, b: F.index_reduce(a, dim, index, b, reduce, include_self=include_self))
 
     def samples(rng):
         for reduce in ("mean", "prod", "amax", "amin"):

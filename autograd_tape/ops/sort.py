@@ -405,9 +405,13 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     low = np.floor(at).astype(np.int64)
     result = F.gather(ordered, -1, constant(F, input, low))
     if interpolation in ("linear", "midpoint"):
-        weight = np.full_like(at, 0.5) if interpolation == "midpoint" else at - low
         high = F.gather(ordered, -1, constant(F, input, np.ceil(at).astype(np.int64)))
-        result = F.lerp(result, high, constant(F, input, np.asarray(weight, input._k.np)))
+        if interpolation == "linear" and not scalar and q._node is not None:
+            last = constant(F, input, np.maximum(counts - 1, 0).astype(values.dtype))
+            weight = F.reshape(q, (-1,)) * last - constant(F, input, low.astype(values.dtype))
+        else:
+            weight = constant(F, input, np.asarray(np.full_like(at, 0.5) if interpolation == "midpoint" else at - low, input._k.np))
+        result = F.lerp(result, high, weight)
     # The quantiles come first, what was reduced stays as 1 where asked.
     result = F.movedim(result, -1, 0)
     if keepdim and rank:
@@ -457,7 +461,7 @@ class nanquantile:
 
 
 def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], k: Any) -> Any:
-    found = tuple([F.wrap(finish(p, p), k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
+    found = tuple([F.wrap(p, k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
     return found if len(found) > 1 else found[0]
 
 
