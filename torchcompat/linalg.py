@@ -1,0 +1,10 @@
+"""torch.linalg: operations on matrices.
+
+>>> import torchcompat as torch
+>>> torch.linalg.det(torch.tensor([[2., 0.], [1., 3.]]))
+tensor(6.)
+"""
+
+from ._namespace import operations as _operations
+
+__getattr__, __dir__ = _operations(__name__)

@@ -1,0 +1,10 @@
+"""torch.special: special functions.
+
+>>> import torchcompat as torch
+>>> torch.special.expit(torch.tensor([0., 2.]))
+tensor([0.5000, 0.8808])
+"""
+
+from ._namespace import operations as _operations
+
+__getattr__, __dir__ = _operations(__name__)
