@@ -7,8 +7,10 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ._dims import wrap_dim
+from ._losses import buffer
 from ._record import Sample, op
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -543,3 +545,93 @@ class chain_matmul:
         return matrices[0] if len(matrices) == 1 else _multi_dot(F, matrices)
 
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((3, 4)), rng.standard_normal((4, 2))
+
+
+@op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="_internal", alias="linalg.vecdot", method=False, out=False)
+class linalg_vecdot:
+    """The dot products of vectors along `dim`, the first ones conjugated.
+
+    >>> torch.linalg.vecdot(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+
+    def function(F, x, y, *, dim=-1): return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
+
+
+# -- covariance -------------------------------------------------------------------------------------------------------
+
+
+@op("cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", out=False)
+class cov:
+    """The covariance matrix of the rows of `input`, whose columns are observations: counted `fweights` times, weighted by `aweights`.
+
+    >>> torch.cov(torch.tensor([[0., 2.], [0., 4.]]))
+    tensor([[2., 4.],
+            [4., 8.]])
+    """
+
+    def function(F, input, *, correction=1, fweights=None, aweights=None):
+        if input.ndim > 2:
+            raise AutogradError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        if input.dtype.name == "bool":
+            raise AutogradError("cov(): bool dtype is not supported for input")
+        n = input.shape[1] if input.ndim == 2 else prod(tuple(input.shape))
+        x = input if input.ndim == 2 else F.reshape(input, (1, n))
+        for name, w in (("fweights", fweights), ("aweights", aweights)):
+            if w is None:
+                continue
+            if w.ndim > 1:
+                raise AutogradError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
+            if w.dtype.is_floating_point != (name == "aweights"):
+                kind = "integral" if name == "fweights" else "floating point"
+                raise AutogradError(f"cov(): expected {name} to have {kind} dtype but got {name} with {SCALAR_TYPE_NAMES[w.dtype.name]} dtype")
+            if prod(tuple(w.shape)) != n:
+                raise ShapeMismatchError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                                         f"{prod(tuple(w.shape))} != {n}")
+            if (buffer(w) < 0).any():
+                raise AutogradError(f"cov(): {name} cannot be negative")
+        weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+        if weights is None:
+            mean, total = F.sum(x, 1, True) / n, n
+        else:
+            total = F.sum(weights)
+            mean = F.sum(x * weights, 1, True) / total
+        if aweights is None or not correction:
+            divisor = total - correction
+        else:
+            divisor = total - correction * F.sum(weights * aweights) / total
+        if isinstance(divisor, int):
+            divisor = max(divisor, 0)
+        elif divisor.item() < 0:
+            divisor = divisor * 0
+        centred = x - mean
+        scaled = centred if weights is None else centred * weights
+        result = F.matmul(centred, F.conj(F.transpose(scaled, 0, 1)) if x.dtype.is_complex else F.transpose(scaled, 0, 1))
+        result = F.reshape(result, ()) if x.shape[0] == 1 else result
+        return F.div(result, F.wrap(np.array(float(divisor), result._k.np), result._k)) if isinstance(divisor, int) else result / divisor
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 4)),)
+        yield Sample((rng.standard_normal((3, 4)),), {"correction": 0, "fweights": np.array([1, 2, 1, 3]), "aweights": rng.uniform(0.5, 1, 4).astype("f4")})
+
+
+@op("corrcoef(Tensor input) -> Tensor", out=False)
+class corrcoef:
+    """The correlation matrix of the rows of `input`, whose columns are observations.
+
+    >>> torch.corrcoef(torch.tensor([[0., 2.], [0., 4.]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+
+    def function(F, input):
+        if input.ndim > 2:
+            raise AutogradError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        c = F.cov(input)
+        if not c.ndim:
+            return c / c
+        deviation = F.sqrt(F.diagonal(c))
+        return c / F.unsqueeze(deviation, 1) / F.unsqueeze(deviation, 0)
+
+    def samples(rng): yield (rng.standard_normal((3, 5)),)

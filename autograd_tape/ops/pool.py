@@ -407,6 +407,8 @@ def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], st
             raise AutogradError(f"pad must be non-negative, but got pad: {p}")
         if 2 * p > d * (k - 1) + 1:
             raise AutogradError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+    if n > 1 and function.startswith("max"):
+        _check_not_empty(input, n)
     out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
     if min(out) < 1:
         if function == "max_pool1d":
@@ -425,8 +427,7 @@ def _check_not_empty(input: Any, n: int) -> None:
         return
     if n == 3:
         raise ShapeMismatchError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
-                                 f"but input has a shape of {shape} and non-batch dimension {shape.index(0, len(shape) - len(inner))} has "
-                                 "length zero!")
+                                 f"but input has a shape of {shape} and non-batch dimension 0 has length zero!")
     lead = "max_pool1d: " if n == 1 else ""
     raise ShapeMismatchError(f"{lead}Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
 
@@ -438,8 +439,9 @@ def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, paddi
     stride = _stride(stride, kernel, n, name)
     padding, dilation = _sizes(padding, n, name, "padding"), _sizes(dilation, n, name, "dilation")
     _check_rank(input, n, name)
-    _check_not_empty(input, n)
-    _check_window(input, n, "" if indices else name, kernel, stride, padding, dilation, ceil_mode)
+    if n == 1:
+        _check_not_empty(input, n)
+    _check_window(input, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
     if n == 1 and input.dtype.category < FLOATING:
         raise MissingKernelError(f"\"max_pool1d_impl\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
     return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
@@ -573,7 +575,8 @@ class avg_pool3d:
 
 
 def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple[int, ...]:
-    if n == 1 or not isinstance(output_size, (tuple, list)):
+    given = isinstance(output_size, (tuple, list))
+    if n == 1 or not given:
         value = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
         if n == 1 and len(value) != 1:
             raise AutogradError(f"{function}() argument 'output_size' should contain one int (got {len(value)})")
@@ -583,9 +586,11 @@ def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple
         raise AutogradError(what)
     if n == 1:
         _check_rank(input, 1, function)
+    elif given and input.ndim <= n:
+        raise ValueError(f"Input dimension should be at least {n + 1}")
     elif input.ndim not in (n + 1, n + 2):
         colon = ":" if "max" in function else ""
-        raise ValueError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
+        raise ShapeMismatchError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
     size = tuple([have if want is None else int(want) for have, want in zip(tuple(input.shape)[input.ndim - n:], output_size)])
     if min(size) < 0:
         full = (1, *size) if n == 1 else size
