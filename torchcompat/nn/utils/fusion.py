@@ -56,5 +56,6 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
                              f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}")
     fused = copy.deepcopy(linear)
-    fused.weight, fused.bias = fuse_linear_bn_weights(linear.weight, linear.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
+    fused.weight, fused.bias = fuse_linear_bn_weights(linear.weight, linear.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight,
+                                                      bn.bias)
     return fused

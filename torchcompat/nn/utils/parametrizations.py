@@ -67,7 +67,8 @@ class _SpectralNorm(Module):
             self.n_power_iterations = n_power_iterations
             matrix = self._matrix(weight).detach()
             for name, n in (("_u", matrix.size(0)), ("_v", matrix.size(1))):
-                self.register_buffer(name, F.normalize(torch.empty(n, dtype=matrix.dtype, device=matrix.device).normal_(0, 1), dim=0, eps=eps))
+                start = torch.empty(n, dtype=matrix.dtype, device=matrix.device).normal_(0, 1)
+                self.register_buffer(name, F.normalize(start, dim=0, eps=eps))
             self._iterate(matrix, 15)
 
     def _matrix(self, weight: Any) -> Any:

@@ -119,7 +119,8 @@ class ParametrizationList(ModuleList):
                 if not isinstance(value, Sequence):
                     raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
                 if len(value) != self.ntensors:
-                    raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length "
+                    raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of "
+                                     f"length "
                                      f"{len(value)}.")
                 values, names = list(value), [f"original{i}" for i in range(self.ntensors)]
             for i, (name, tensor) in enumerate(zip(names, values)):
@@ -208,7 +209,8 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
                         a, b = getattr(before, attribute), getattr(back, attribute)
                         if a != b:
                             raise ValueError(f"The tensor returned by parametrization.right_inverse must have the same {attribute} as "
-                                             f"module.{tensor_name}, unless the `unsafe` flag is enabled.\nmodule.{tensor_name}.{attribute}: "
+                                             f"module.{tensor_name}, unless the `unsafe` flag is "
+                                             f"enabled.\nmodule.{tensor_name}.{attribute}: "
                                              f"{a}\nreturned {attribute}: {b}")
         steps: Any = module.parametrizations[tensor_name]
         steps.append(parametrization)

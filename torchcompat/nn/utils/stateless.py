@@ -30,7 +30,8 @@ def _with_tied(tensors: dict[str, Any], tables: dict[str, tuple[dict[str, Any], 
     for tied in names.values():
         given = [name for name in tied if name in tensors]
         if len({id(tensors[name]) for name in given}) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using tie_weights=False")
+            raise ValueError(f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using "
+                             f"tie_weights=False")
         if given:
             result.update(dict.fromkeys(tied, tensors[given[0]]))
     return result
