@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math as _math
 import sys as _sys
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from autograd_tape import dtypes as _dtypes
@@ -40,6 +41,9 @@ from .random import (
 from .size import Size
 from .storage import TypedStorage, UntypedStorage
 from .types import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from ._ops import *  # noqa: F403
 
 __version__ = "2.13.0"
 __torchcompat__ = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -35,7 +35,16 @@ class _TensorMeta(type):
     """The type of Tensor; a place for instance checks that subclasses such as Parameter refine."""
 
 
-class Tensor(TensorRef, metaclass=_TensorMeta):
+if TYPE_CHECKING:
+    from ._ops import TensorMethods
+
+    class _TensorBase(TensorMethods, TensorRef):
+        """What the operation records add to TensorRef, for type checkers."""
+else:
+    _TensorBase = TensorRef
+
+
+class Tensor(_TensorBase, metaclass=_TensorMeta):
     """A multi-dimensional array of one dtype, with torch's semantics.
 
     >>> import torchcompat as torch

@@ -19,6 +19,7 @@ _TYPES = {
 }
 HEADER = '''"""The operations' functions and methods. Generated from the operation records by `python -m torchcompat stubs`."""
 
+import builtins
 from typing import Any, Sequence
 
 from autograd_tape.dtypes import DType as dtype
@@ -26,7 +27,7 @@ from ._tensor import Tensor
 from .layout import memory_format
 from .random import Generator
 
-Number = int | float | complex | bool
+Number = int | float | builtins.complex | bool
 inf: float
 
 '''
