@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from math import floor
+from itertools import product
+from math import floor, prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from ..errors import AutogradError
 from ._axes import along_axes, table_matrix
 from ._host import on_host
+from ._losses import buffer, constant
 from ._record import Sample, op
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
@@ -294,3 +296,174 @@ class upsample_bilinear:
         return F.interpolate(input, size, scale_factor, "bilinear", True)
 
     def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"size": (4, 6)})
+
+
+# -- sampling at given places -----------------------------------------------------------------------------------------
+
+
+def _place(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+    """Coordinates in [-1, 1] as positions between 0 and size - 1, after border or reflection padding."""
+    x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) * 0.5
+    return _padded(F, x, size, padding_mode, align_corners)
+
+
+def _padded(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+    if padding_mode == "reflection":
+        low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
+        if not span:
+            return x * 0
+        distance = F.abs(x - low)
+        flips = np.floor(buffer(distance) / span)
+        rest = distance - constant(F, x, flips * buffer(x).dtype.type(span))
+        even = constant(F, x, (flips % 2 == 0).astype(buffer(x).dtype))
+        x = even * rest + (1 - even) * (span - rest) + low
+    return x if padding_mode == "zeros" else F.clamp(x, 0.0, float(size - 1))
+
+
+def _pick(F: Any, flat: Any, positions: list[np.ndarray], sizes: tuple[int, ...]) -> Any:
+    """Elements of (N, C, prod(sizes)) at whole positions (N, L) per dimension; zero outside."""
+    inside = np.logical_and.reduce([(p >= 0) & (p < n) for p, n in zip(positions, sizes)])
+    index = np.zeros(positions[0].shape, np.int64)
+    for p, n in zip(positions, sizes):
+        index = index * n + np.clip(np.nan_to_num(p), 0, n - 1).astype(np.int64)
+    shape = (flat.shape[0], flat.shape[1], index.shape[1])
+    values = F.gather(flat, 2, constant(F, flat, np.ascontiguousarray(np.broadcast_to(index[:, None], shape))))
+    if inside.all():
+        return values
+    return F.masked_fill(values, constant(F, flat, np.ascontiguousarray(np.broadcast_to(~inside[:, None], shape))), 0)
+
+
+def _cubic_weights(F: Any, t: Any) -> list[Any]:
+    """Keys' kernel with a = -0.75 at distances 1 + t, t, 1 - t, 2 - t."""
+    a = -0.75
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+@op("grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class grid_sample:
+    """Images (N, C, H, W) or (N, C, D, H, W) read at the places `grid` (N, ..., 2 or 3), x first, in [-1, 1].
+
+    Jaderberg et al., "Spatial transformer networks" (arXiv:1506.02025).
+
+    >>> torch.nn.functional.grid_sample(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), align_corners=True)
+    tensor([[[[2.]]]])
+    """
+
+    def function(F, input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+        if mode not in ("bilinear", "nearest", "bicubic"):
+            raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
+                             f"'{mode}'")
+        if padding_mode not in ("zeros", "border", "reflection"):
+            raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+                             f"'{padding_mode}'")
+        if align_corners is None:
+            warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3)
+        align = bool(align_corners)
+        n = input.ndim - 2
+        if n not in (2, 3) or grid.ndim != input.ndim:
+            raise AutogradError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+                                f"{list(input.shape)} and grid with sizes {list(grid.shape)}")
+        if grid.shape[0] != input.shape[0]:
+            raise AutogradError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(input.shape)} "
+                                f"and grid with sizes {list(grid.shape)}")
+        if grid.shape[-1] != n:
+            raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {list(grid.shape)}")
+        if mode == "bicubic" and n == 3:
+            raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
+        batch, channels, *spatial = tuple(input.shape)
+        sizes, out = tuple(spatial), tuple(grid.shape)[1:-1]
+        flat = F.reshape(input, (batch, channels, prod(sizes)))
+        places = F.reshape(grid, (batch, prod(out), n))
+        # x comes first in the grid but last in memory.
+        raw = [F.select(places, 2, n - 1 - d) for d in range(n)]
+        if mode == "bicubic":
+            at = [_place(F, x, size, "zeros", align) for x, size in zip(raw, sizes)]
+            first = [np.floor(buffer(x)) for x in at]
+            weights = [_cubic_weights(F, x - constant(F, x, f)) for x, f in zip(at, first)]
+            corners = list(product(range(4), repeat=2))
+            offset = -1
+        else:
+            at = [_place(F, x, size, padding_mode, align) for x, size in zip(raw, sizes)]
+            if mode == "nearest":
+                result = _pick(F, flat, [np.rint(buffer(x)) for x in at], sizes)
+                return F.reshape(result, (batch, channels, *out))
+            first = [np.floor(buffer(x)) for x in at]
+            shares = [x - constant(F, x, f) for x, f in zip(at, first)]
+            weights = [[1 - s, s] for s in shares]
+            corners = list(product(range(2), repeat=n))
+            offset = 0
+        total = None
+        for corner in corners:
+            positions = [f + (c + offset) for f, c in zip(first, corner)]
+            if mode == "bicubic" and padding_mode != "zeros":
+                positions = [buffer(_padded(F, constant(F, input, p), size, padding_mode, align)) for p, size in zip(positions, sizes)]
+            weight = weights[0][corner[0]]
+            for d in range(1, n):
+                weight = weight * weights[d][corner[d]]
+            term = _pick(F, flat, positions, sizes) * F.unsqueeze(weight, 1)
+            total = term if total is None else total + term
+        return F.reshape(total, (batch, channels, *out))
+
+    def samples(rng):
+        x, grid = rng.standard_normal((2, 2, 4, 5)), rng.uniform(-1.2, 1.2, (2, 3, 2, 2))
+        yield Sample((x, grid), {"align_corners": True})
+        yield Sample((x, grid), {"padding_mode": "border", "align_corners": False})
+        yield Sample((x, grid), {"padding_mode": "reflection", "align_corners": False})
+        yield Sample((x, grid), {"mode": "nearest", "align_corners": False})
+        yield Sample((x, grid), {"mode": "bicubic", "padding_mode": "reflection", "align_corners": True})
+        yield Sample((rng.standard_normal((1, 2, 3, 4, 3)), rng.uniform(-1, 1, (1, 2, 2, 1, 3))), {"align_corners": True})
+
+    def errors(rng):
+        yield (np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 3))), RuntimeError, (
+            "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes [1, 1, 1, 3]")
+
+
+@op("affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class affine_grid:
+    """The grid for `grid_sample` that affine maps `theta` (N, 2, 3) or (N, 3, 4) make of images of `size` (N, C, ...).
+
+    >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+
+    def function(F, theta, size, align_corners=None):
+        if not theta.dtype.is_floating_point:
+            raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+        size = tuple([int(n) for n in size])
+        n = len(size) - 2
+        want = (2, 3) if n == 2 else (3, 4)
+        if n not in (2, 3):
+            raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+                                      f"torch.Size({list(size)})")
+        if theta.ndim != 3 or tuple(theta.shape)[1:] != want:
+            raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{want[0]}x{want[1]} for size torch.Size({list(size)}). Got "
+                             f"torch.Size({list(theta.shape)}).")
+        if min(size) <= 0:
+            raise ValueError(f"Expected non-zero, positive output size. Got torch.Size({list(size)})")
+        if align_corners is None:
+            warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3)
+        dtype = buffer(theta).dtype
+        axes = []
+        for m in size[2:]:
+            line = np.linspace(-1, 1, m, dtype=np.float64) if m > 1 else np.zeros(1)
+            axes.append(line if align_corners else line * (m - 1) / m)
+        points = np.ones((*size[2:], n + 1), dtype)
+        for d, line in enumerate(axes):
+            points[..., n - 1 - d] = line.reshape([-1 if i == d else 1 for i in range(n)])
+        base = constant(F, theta, points.reshape(1, -1, n + 1))
+        return F.reshape(F.matmul(base, F.transpose(theta, 1, 2)), (size[0], *size[2:], n))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 2, 3)), (2, 1, 3, 4), False
+        yield rng.standard_normal((1, 3, 4)), (1, 1, 2, 3, 2), True
