@@ -9,6 +9,7 @@ history is recorded.
 from __future__ import annotations
 
 import sys
+import threading
 from heapq import heappop, heappush
 from typing import Any, Callable, Iterable, Sequence
 
@@ -60,8 +61,14 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
 
 
 _NOTHING: dict[str, Any] = {}
-HOOKED = False
-"""Whether any entry ever had hooks; until then backward passes do not look for them."""
+WATCHED = False
+"""Whether any entry ever had hooks, or takes undefined gradients; until then backward passes do not look for either."""
+
+
+def watch_entries() -> None:
+    """From now on backward passes look at each entry for hooks and undefined gradients."""
+    global WATCHED
+    WATCHED = True
 
 
 class Hooks:
@@ -70,12 +77,23 @@ class Hooks:
     __slots__ = ("tensor_pre", "pre", "post", "retain")
 
     def __init__(self) -> None:
-        global HOOKED
-        HOOKED = True
+        watch_entries()
         self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}  # per output
         self.pre: dict[int, Callable[..., Any]] = {}
         self.post: dict[int, Callable[..., Any]] = {}
         self.retain: dict[int, Any] = {}  # per output: called with the gradient after all other hooks
+
+
+class _Running(threading.local):
+    engines: tuple["Engine", ...] = ()
+
+
+_running = _Running()
+
+
+def current_engine() -> "Engine | None":
+    """The backward pass that this thread is in, the innermost where one started another."""
+    return _running.engines[-1] if _running.engines else None
 
 
 class Engine:
@@ -83,46 +101,73 @@ class Engine:
 
     Args:
         F: the executor's operations on buffers, or the front end where `create_graph`.
-        create_graph: gradients are tensors, and what is done with them is recorded.
+        create_graph: gradients are tensors, and what is done with them is recorded where grad mode is on.
         retain_graph: saved tensors are kept.
-        accumulate: called with (leaf, gradient) for each leaf reached, once, with the sum.
+        accumulate: called with (leaf, gradient, whether the buffer is ours) for each leaf reached, once, with the sum.
         capture: entries or (entry, output nr), or leaves, whose gradients are wanted; only what leads to them is computed.
         wrap: makes a tensor of a buffer, for hooks.
+        observe: called with (entry, its cotangent, a function that computes those of its inputs) in the place of the computation.
     """
 
     def __init__(self, F: Any, *, create_graph: bool = False, retain_graph: bool = False,
                  accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
-                 wrap: Callable[[Any], Any] | None = None) -> None:
+                 wrap: Callable[[Any], Any] | None = None, observe: Callable[..., Any] | None = None) -> None:
         self.F, self.create_graph, self.retain_graph = F, create_graph, retain_graph
-        self.accumulate, self.wrap = accumulate, wrap
+        self.accumulate, self.wrap, self.observe = accumulate, wrap, observe
         self.capture = None if capture is None else dict.fromkeys(capture)
         self.captured: dict[Any, Any] = {}
+        self.wanted: dict[Any, list[Any]] = {}  # captured entry -> its keys in `capture`
+        for key in self.capture or ():
+            if isinstance(key, tuple):
+                self.wanted.setdefault(key[0], []).append(key)
+        self.needed: set[Any] | None = None
+        self.callbacks: list[Callable[[], Any]] = []
+        """Called when the pass is finished."""
+        self._reached: set[Any] | None = None
+        self._seen: set[Any] = set()
+        self.entry: TapeEntry | None = None
+        """The entry being worked on, where entries are watched."""
 
     def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
         """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
+        before = _running.engines
+        _running.engines = (*before, self)
+        self._roots = [(edge, None) for edge, _ in roots]
+        try:
+            self._run(roots)
+            while self.callbacks:
+                self.callbacks.pop(0)()
+        finally:
+            _running.engines = before
+
+    def _run(self, roots: Sequence[tuple[Any, Any]]) -> None:
         create_graph, retain, F = self.create_graph, self.retain_graph, self.F
-        capturing, hooked, leaf_classes = self.capture is not None, HOOKED, LEAF_CLASSES
-        needed = self._needed([edge for edge, _ in roots]) if capturing else None
+        capturing, leaf_classes = self.capture is not None, LEAF_CLASSES
+        careful = WATCHED or self.observe is not None  # entries may have hooks, and gradients may be undefined
+        watch = careful or capturing
+        needed = self.needed = self._needed([edge for edge, _ in roots]) if capturing else None
         pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
         heap: list[int] = []                # the ids in `pending`, negated
         leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
         add, arrive = self._add, self._arrive
         # With hooks about, a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks.
-        waiting = self._leaf_uses(roots, needed) if hooked and not capturing else None
+        waiting = self._leaf_uses(roots, needed) if careful and not capturing else None
         for edge, grad in roots:
             if edge is not None:
                 arrive(edge, grad, pending, heap, leaves, needed)
+                if waiting and edge.__class__ in leaf_classes:
+                    self._leaf_done(edge, waiting, leaves)
+        grad = None
         while heap:
             entry, grad, _ = pending.pop(-heappop(heap))
-            if hooked and entry.hooks is not None:
-                grad = self._before(entry, grad)
-            if capturing and self._capture_entry(entry, grad) and entry not in needed:  # type: ignore[operator]
-                continue
-            grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
-            if hooked and entry.hooks is not None and entry.hooks.post:
-                grads = self._after(entry, grads, grad)
+            if watch:
+                grads = self._step(entry, grad)
+                if grads is None:
+                    continue
+            else:
+                grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
             grad = None
-            if not retain and entry.saved:
+            if not retain and entry.saved and entry.frees:
                 entry.saved = None
             edges = entry.edges
             if len(grads) != len(edges):
@@ -136,8 +181,10 @@ class Engine:
                 grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
                 i += 1
                 if g is None or edge is None:
-                    if waiting and edge is not None and edge.__class__ in leaf_classes:
-                        self._leaf_done(edge, waiting, leaves)
+                    if careful and edge is not None:
+                        arrive(edge, None, pending, heap, leaves, needed)
+                        if waiting and edge.__class__ in leaf_classes:
+                            self._leaf_done(edge, waiting, leaves)
                     continue
                 if not capturing:
                     if edge.__class__ in leaf_classes:
@@ -163,10 +210,42 @@ class Engine:
         g = grads = slot = None
         self._finish(leaves)
 
+    def _step(self, entry: TapeEntry, grad: Any) -> Any:
+        """One entry, where somebody may be looking: hooks, captures, undefined gradients. None where nothing goes further."""
+        hooks = entry.hooks
+        self.entry = entry
+        if hooks is not None:
+            grad = self._before_tensor(entry, grad)
+        if self.capture is not None:
+            for key in self.wanted.get(entry, ()):
+                self.captured[key] = grad[key[1]] if entry.n_outputs > 1 or isinstance(grad, list) else grad
+            if entry not in self.needed:  # type: ignore[operator]
+                return None
+        if hooks is not None and hooks.pre:
+            grad = self._before_entry(entry, grad)
+
+        def compute() -> Any:
+            if not entry.takes_undefined and (grad is None or isinstance(grad, list) and all([g is None for g in grad])):
+                return [None] * len(entry.edges)
+            return entry.recorded(grad, self.F) if self.create_graph else entry.raw(grad, self.F)
+
+        grads = compute() if self.observe is None else self.observe(entry, grad, compute)
+        if hooks is not None and hooks.post:
+            grads = self._after(entry, grads, grad)
+        self.entry = None
+        return grads
+
+    def reaches(self, target: Any) -> bool:
+        """Whether an entry or leaf lies behind the roots."""
+        if self._reached is None:
+            uses = self._leaf_uses(self._roots, None)
+            self._reached = {*uses, *self._seen}
+        return target in self._reached
+
     def _leaf_uses(self, roots: Sequence[tuple[Any, Any]], needed: Any) -> dict[Any, int]:
         """How many contributions each leaf behind `roots` will get."""
         uses: dict[Any, int] = {}
-        seen: set[TapeEntry] = set()
+        seen = self._seen = set()
         stack = [edge for edge, _ in roots if edge is not None]
         for edge in stack:
             if edge._tag == 1:
@@ -193,12 +272,15 @@ class Engine:
 
     def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
         """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
-        if self.create_graph:
-            slot[at] = slot[at] + g
-        elif slot[owned] and slot[at].dtype is g.dtype and slot[at].shape == g.shape:
-            np.add(slot[at], g, out=slot[at])
+        have = slot[at]
+        if have is None:
+            slot[at] = g
+        elif self.create_graph:
+            slot[at] = have + g
+        elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape:
+            np.add(have, g, out=have)
         else:
-            total = slot[at] + g
+            total = have + g
             slot[at], slot[owned] = total, total.__class__ is _ndarray
 
     def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]],
@@ -210,11 +292,11 @@ class Engine:
             slot = leaves.get(edge)
             if slot is None:
                 leaves[edge] = [g, False]
-            else:
+            elif g is not None:
                 self._add(slot, g, 0, 1)
             return
         entry = edge.entry if tag == 2 else edge
-        if needed is not None and entry not in needed and not self._is_captured(entry):
+        if needed is not None and entry not in needed and entry not in self.wanted:
             return
         slot = pending.get(entry.id)
         if slot is None:
@@ -222,11 +304,11 @@ class Engine:
             heappush(heap, -entry.id)
             if tag == 2:
                 slot[1] = [None] * entry.n_outputs
+        if g is None:
+            return
         if tag == 2:
             held = slot[1][edge.nr]
             slot[1][edge.nr] = g if held is None else held + g
-        elif slot[1] is None:
-            slot[1] = g
         else:
             self._add(slot, g, 1, 2)
 
@@ -238,31 +320,41 @@ class Engine:
     def _buffer(self, g: Any) -> Any:
         return g if self.create_graph or not isinstance(g, TensorRef) else g._data
 
-    def _before(self, entry: TapeEntry, grad: Any) -> Any:
+    def _before_tensor(self, entry: TapeEntry, grad: Any) -> Any:
+        """Hooks of the entry's output tensors."""
         hooks: Hooks = entry.hooks
-        grads = [self._tensor(g) for g in (grad if entry.n_outputs > 1 or isinstance(grad, list) else [grad])]
+        if not hooks.tensor_pre and not hooks.retain:
+            return grad
+        grads = [self._tensor(g) for g in (grad if isinstance(grad, list) else [grad])]
         for nr, table in hooks.tensor_pre.items():
             for hook in list(table.values()):
                 result = hook(grads[nr])
                 if result is not None:
-                    grads[nr] = result
-        for hook in list(hooks.pre.values()):
-            result = hook(tuple(grads))
-            if result is not None:
-                grads = list(result) if isinstance(result, (tuple, list)) else [result]
+                    grads[nr] = replaced(grads[nr], result, hook)
         for nr, keep in hooks.retain.items():
             if grads[nr] is not None:
                 keep(grads[nr])
         out = [self._buffer(g) for g in grads]
         return out if isinstance(grad, list) else out[0]
 
+    def _before_entry(self, entry: TapeEntry, grad: Any) -> Any:
+        """The entry's own hooks, before it."""
+        grads = tuple(self._tensor(g) for g in (grad if isinstance(grad, list) else [grad]))
+        for hook in list(entry.hooks.pre.values()):
+            result = hook(grads)
+            if result is not None:
+                grads = all_replaced(grads, result, hook)
+        out = [self._buffer(g) for g in grads]
+        return out if isinstance(grad, list) else out[0]
+
     def _after(self, entry: TapeEntry, grads: Sequence[Any], grad: Any) -> Sequence[Any]:
+        """The entry's own hooks, after it."""
         inputs = tuple(self._tensor(g) for g in grads)
         outputs = tuple(self._tensor(g) for g in (grad if isinstance(grad, list) else [grad]))
         for hook in list(entry.hooks.post.values()):
             result = hook(inputs, outputs)
             if result is not None:
-                inputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+                inputs = all_replaced(inputs, result, hook)
         return [self._buffer(g) for g in inputs]
 
     # -- only what is asked for -----------------------------------------------------------------------------------
@@ -271,7 +363,6 @@ class Engine:
         """The entries that lead to a captured one, and captured leaves."""
         assert self.capture is not None
         wanted_leaves = {c for c in self.capture if not isinstance(c, tuple) and c._tag == 1}
-        wanted_entries = {c[0] for c in self.capture if isinstance(c, tuple)}
         order: list[TapeEntry] = []
         seen: set[TapeEntry] = set()
         stack = [e.entry if e._tag == 2 else e for e in roots if e is not None and e._tag != 1]
@@ -291,21 +382,10 @@ class Engine:
                 if edge is None:
                     continue
                 target = edge.entry if edge._tag == 2 else edge
-                if target in needed or target in wanted_entries:
+                if target in needed or target in self.wanted:
                     needed.add(entry)
                     break
         return needed
-
-    def _is_captured(self, entry: TapeEntry) -> bool:
-        return any(isinstance(c, tuple) and c[0] is entry for c in self.capture or ())
-
-    def _capture_entry(self, entry: TapeEntry, grad: Any) -> bool:
-        hit = False
-        for c in self.capture or ():
-            if isinstance(c, tuple) and c[0] is entry:
-                self.captured[c] = grad[c[1]] if isinstance(grad, list) else grad
-                hit = True
-        return hit
 
     def _finish(self, leaves: dict[Any, list[Any]]) -> None:
         if self.capture is not None:
@@ -318,7 +398,8 @@ class Engine:
                 g, owned = leaves.pop(leaf)
                 if getattr(leaf, "_info", None) is not None:
                     g = self._leaf_hooks(leaf, g)
-                accumulate(leaf, g, owned)
+                if g is not None:
+                    accumulate(leaf, g, owned)
                 node = (getattr(leaf, "_info", None) or _NOTHING).get("node_hooks")
                 if node is not None:
                     for hook in list(node.post.values()):
@@ -327,15 +408,51 @@ class Engine:
     def _leaf_hooks(self, leaf: Any, g: Any) -> Any:
         info = getattr(leaf, "_info", None) or {}
         for hook in list((info.get("hooks") or {}).values()):
-            result = hook(self._tensor(g))
+            given = self._tensor(g)
+            result = hook(given)
             if result is not None:
-                g = self._buffer(result)
+                g = self._buffer(replaced(given, result, hook))
         node = info.get("node_hooks")
-        for hook in list(node.pre.values()) if node is not None else ():
-            result = hook((self._tensor(g),))
+        for hook in list(node.pre.values()) if node is not None and self.capture is None else ():
+            given = (self._tensor(g),)
+            result = hook(given)
             if result is not None:
-                g = self._buffer(result[0] if isinstance(result, (tuple, list)) else result)
+                g = self._buffer(all_replaced(given, result, hook)[0])
         return g
+
+
+def replaced(given: Any, result: Any, hook: Any) -> Any:
+    """What a hook returned for the gradient it was given; an error where it is no gradient of the same kind."""
+    if given is None:
+        raise AutogradError("can't replace a None gradient with a non-None value", expected="None", found=type(result).__name__,
+                            remedy="return None from the hook")
+    if not isinstance(result, TensorRef):
+        raise ArgumentError(f"expected Variable, but hook returned '{type(result).__name__}'", expected="a tensor or None",
+                            found=type(result).__name__, remedy="return a tensor of the gradient's shape and dtype, or None")
+    name = getattr(hook, "__name__", "<unknown>")
+    if result._k.dtype is not given._k.dtype:
+        was, got = (f"torch.{SCALAR_TYPE_NAMES[t._k.dtype.name]}Tensor" for t in (given, result))
+        raise AutogradError(f"hook '{name}' has changed the type of value (was {was} got {got})", expected=was, found=got,
+                            remedy="return a gradient of the same dtype")
+    if result._data.shape != given._data.shape:
+        raise AutogradError(f"hook '{name}' has changed the size of value", expected=str(given._data.shape), found=str(result._data.shape),
+                            remedy="return a gradient of the same shape")
+    return result
+
+
+def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, ...]:
+    """What a hook of an entry returned for the gradients it was given."""
+    if not isinstance(result, tuple):
+        if len(given) == 1 and isinstance(result, TensorRef):
+            result = (result,)
+        else:
+            raise ArgumentError(f"expected tuple, but hook returned '{type(result).__name__}'", expected="a tuple or None",
+                                found=type(result).__name__, remedy="return one gradient per position in a tuple")
+    if len(result) != len(given):
+        name = getattr(hook, "__name__", "<unknown>")
+        raise AutogradError(f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})",
+                            expected=str(len(given)), found=str(len(result)), remedy="return one gradient per position, None where there is none")
+    return tuple(r if r is None else replaced(g, r, hook) for g, r in zip(given, result))
 
 
 # -- the specification's interface ------------------------------------------------------------------------------------

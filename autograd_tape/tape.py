@@ -56,6 +56,8 @@ class TapeEntry:
     __slots__ = ("id", "edges", "saved", "meta", "__dict__", "__weakref__")
     _tag = 0  # 0: an entry, 1: a leaf tensor, 2: one output of an entry
     n_outputs = 1
+    takes_undefined = False  # whether it wants to be called where all its outputs' gradients are undefined
+    frees = True             # whether it saves tensors, which a backward pass frees; numbers and shapes are kept
     op: Any = None
     # Set on an instance only when used:
     hooks: Any = None          # functions that see or replace the gradients, see backward.Hooks
@@ -133,6 +135,21 @@ class TapeEntry:
     def register_prehook(self, fn: Callable[..., Any]) -> "RemovableHandle":
         """`fn(grad_outputs)` runs before the node; what it returns replaces the gradients of the outputs."""
         return RemovableHandle.add(self._hooks().pre, fn)
+
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of the inputs, given those of the outputs: a tensor, or a tuple where there are several inputs."""
+        from .backward import freed
+        from .frontend import Frontend
+
+        if len(grads) != self.n_outputs:
+            raise TypeError(f"expected {self.n_outputs} arguments, got {len(grads)} instead")
+        for g in grads:
+            if g is not None and not isinstance(g, TensorRef):
+                raise TypeError(f"expected Variable or None (got {type(g).__name__})")
+        if self.saved is None and self.frees:
+            raise freed(self).as_builtin()
+        results = tuple(self.recorded(grads[0] if self.n_outputs == 1 else list(grads), Frontend.latest))
+        return results[0] if len(results) == 1 else results
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"

@@ -29,7 +29,7 @@ class TorchFrontend(Frontend):
     default_device: Any = None
     """Where factories make tensors, None for the CPU."""
     savers: list[Any] = []
-    """Saved-tensor hooks of the innermost context, as a callable on a new entry."""
+    """What looks at each entry made on the general path: saved-tensor hooks, anomaly mode. Called with the entry."""
 
     def intercept(self, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """Asks the interceptors, innermost first."""
@@ -54,9 +54,9 @@ class TorchFrontend(Frontend):
         return error.as_builtin()
 
     def pack_saved(self, node: TapeEntry) -> None:
-        """Hands a new entry to the saved-tensor hooks."""
-        if self.savers:
-            self.savers[-1](node)
+        """Hands a new entry to those that look at entries."""
+        for saver in self.savers:
+            saver(node)
 
     def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """torch's rules for leaves, views of leaves and multi-output views."""

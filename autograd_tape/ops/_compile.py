@@ -455,15 +455,31 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
     """`_saved_self`, `_saved_other`, ...: what the node saved, by torch's names. The first input is `self` there."""
     params = {p.name: p for p in rec.params}
     found: dict[str, Any] = {}
+    layout: list[tuple[str, str, int, int]] = []
     at = 0
     for name in rec.saved_names:
         p = params.get(name)
         kind = "tensor" if p is not None and p.is_tensor and p.type != "Tensor[]" else "list" if p is not None and p.type == "Tensor[]" else \
             "plain" if p is not None or name in rec.saved_returns or name.endswith("_shape") and name[:-6] in params else "output"
         shown = "self" if p is not None and p is rec.params[0] else "self_sym_sizes" if name.endswith("_shape") and p is None else name
-        found[f"_saved_{shown}"] = property(_saved_getter(at, kind, [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0))
+        nr = [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0
+        found[f"_saved_{shown}"] = property(_saved_getter(at, kind, nr))
+        if kind != "plain":
+            found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
+            layout.append((shown, kind, at, nr))
         at += 2 if kind == "tensor" else 1
+    found["saved_layout"] = tuple(layout)
+    found["frees"] = bool(layout or rec.saved_returns)
     return found
+
+
+def _raw_saved_getter(kind: str, at: int, nr: int) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        from ..saved import raw_saved
+
+        return raw_saved(self, kind, at, nr)
+
+    return get
 
 
 def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from typing import Any, Callable
 
 from autograd_tape.tape import GradMode, _mode, grad_mode
@@ -182,3 +183,35 @@ class set_multithreading_enabled:
     def __exit__(self, *exc: object) -> None:
         global _multithreading
         _multithreading = self._before
+
+
+class _Multithreading(threading.local):
+    enabled = True
+
+
+_multithreading = _Multithreading()
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backward may use several threads."""
+    return _multithreading.enabled
+
+
+class set_multithreading_enabled(_Mode):
+    """Whether backward may use several threads: at once as a function, for a block as a context. A backward pass of CPU tensors stays on
+    its caller's thread either way."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode, self._previous = bool(mode), _multithreading.enabled
+        _multithreading.enabled = self.mode
+
+    def clone(self) -> "_Mode":
+        """A fresh context of the same kind."""
+        return set_multithreading_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        _multithreading.enabled = self._previous

@@ -1,0 +1,285 @@
+"""What an entry saved for its gradient, as objects that hooks can pack and unpack.
+
+An entry saves plain tuples, which cost nothing to make and to read. Only where somebody looks (`_raw_saved_...`), or where hooks are
+in effect, is there more: a `Packed` tuple, in which hooked items hold what the pack hook returned.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any, Callable
+
+from .errors import ArgumentError, AutogradError
+from .tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
+from .tensor import TensorRef
+
+
+class _State(threading.local):
+    hooks: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...] = ()
+    disabled: str | None = None
+
+
+state = _State()
+"""This thread's default hooks, innermost last, and the message of the error that entering more of them raises."""
+
+
+OUTPUT = object()
+"""The edge of an entry's own output."""
+
+
+class LeafAlias(TapeEntry):
+    """The history of a tensor that stands for a leaf, such as a leaf that was packed and unpacked."""
+
+    __slots__ = ()
+
+    def raw(self, grad: Any, F: Any) -> Any:
+        """The gradient itself."""
+        return [grad]
+
+    recorded = raw
+
+
+def node_for(edge: Any) -> Any:
+    """What a tensor that stands for the one behind `edge` has as its `_node`."""
+    if edge is None or edge._tag != 1:
+        return edge
+    node = LeafAlias()
+    node.id, node.edges, node.saved, node.meta = next_id(), (edge,), (), None  # type: ignore[assignment]
+    return node
+
+
+class Item:
+    """A hooked tensor: what the pack hook made of it, and the way back."""
+
+    __slots__ = ("value", "unpack_hook", "edge")
+
+    def __init__(self, tensor: TensorRef, edge: Any, pack: Callable[..., Any], unpack: Callable[..., Any]) -> None:
+        self.edge, self.unpack_hook = edge, unpack
+        before, version = grad_mode(), tensor._v[0] if tensor._v else 0
+        _mode.set(GradMode.DISABLED)
+        try:
+            self.value = pack(tensor)
+        finally:
+            _mode.set(before)
+        if (tensor._v[0] if tensor._v else 0) != version:
+            raise AutogradError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
+                                "to perform in-place operations on the input to a pack hook.").as_builtin()
+
+    def unpack(self) -> TensorRef:
+        """The tensor that the unpack hook gives back."""
+        before = grad_mode()
+        _mode.set(GradMode.DISABLED)
+        try:
+            result = self.unpack_hook(self.value)
+        finally:
+            _mode.set(before)
+        if not isinstance(result, TensorRef):
+            raise ArgumentError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(result).__name__}",
+                                expected="Tensor", found=type(result).__name__, remedy="return a tensor").as_builtin()
+        return result
+
+
+class Packed:
+    """The saved items of an entry of which some are hooked. It stands where the plain tuple stood."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self.items = list(items)
+
+    def __iter__(self) -> Any:
+        return iter(self.items)
+
+    def unpack(self, entry: TapeEntry) -> tuple[Any, ...]:
+        """The plain tuple."""
+        out = list(self.items)
+        for at, item in enumerate(self.items):
+            if item.__class__ is Item:
+                t = item.unpack()
+                if item.edge is OUTPUT:
+                    out[at] = (t._data, [0], 0, t._k)
+                else:
+                    out[at], out[at + 1] = _with_history(t, item.edge), None
+                    if t._v is not None:
+                        out[at + 1] = t._v[0]
+            elif item.__class__ is tuple and item and item[0].__class__ is tuple and any([x.__class__ is Item for x in item[0]]):
+                tensors = tuple(_with_history(x.unpack(), x.edge) if x.__class__ is Item else x for x in item[0])
+                out[at] = (tensors, [t._v and t._v[0] if isinstance(x, Item) else v for t, x, v in zip(tensors, item[0], item[1])])
+        return tuple(out)
+
+
+def _with_history(tensor: TensorRef, edge: Any) -> TensorRef:
+    """Another tensor over the same memory, with the history that the saved one had."""
+    if edge is None:
+        return tensor
+    result = object.__new__(type(tensor))
+    result._data, result._k, result._v, result._base, result._node = tensor._data, tensor._k, tensor._v, None, node_for(edge)
+    return result
+
+
+def _layout(entry: TapeEntry) -> tuple[Any, ...]:
+    return getattr(type(entry), "saved_layout", ())
+
+
+def pack_entry(entry: TapeEntry) -> None:
+    """Gives what a new entry saved to the innermost default hooks of this thread."""
+    if not state.hooks or not entry.saved:
+        return
+    pack, unpack = state.hooks[-1]
+    for _, kind, at, nr in _layout(entry):
+        if kind == "list":
+            for sub in range(len(entry.saved[at][0] if entry.saved.__class__ is tuple else entry.saved.items[at][0])):
+                pack_slot(entry, kind, at, nr, sub, pack, unpack, detached=False)
+        elif kind in ("tensor", "output"):
+            pack_slot(entry, kind, at, nr, 0, pack, unpack, detached=False)
+
+
+def pack_slot(entry: TapeEntry, kind: str, at: int, nr: int, sub: int, pack: Any, unpack: Any, detached: bool = True) -> None:
+    """Replaces one saved tensor of an entry by what `pack` makes of it."""
+    items = entry.saved.items if entry.saved.__class__ is Packed else list(entry.saved)
+    item = items[at]
+    if kind == "list":
+        tensors = list(item[0])
+        tensors[sub] = Item(_bare(tensors[sub]) if detached else tensors[sub], edge_of(tensors[sub]), pack, unpack)
+        items[at] = (tuple(tensors), item[1])
+    elif kind == "output":
+        items[at] = Item(_output(entry, item), OUTPUT, pack, unpack)
+    elif isinstance(item, TensorRef):
+        items[at] = Item(_bare(item) if detached else item, edge_of(item), pack, unpack)
+    else:
+        return
+    packed = Packed(())
+    packed.items = items
+    entry.saved = packed
+
+
+def _bare(t: TensorRef) -> TensorRef:
+    """The same memory and version counter without history."""
+    result = object.__new__(type(t))
+    if t._v is None:
+        t._v = [0]
+    result._data, result._k, result._v, result._base, result._node = t._data, t._k, t._v, None, None
+    return result
+
+
+def _output(entry: TapeEntry, item: tuple[Any, ...]) -> TensorRef:
+    from .frontend import Frontend
+
+    t = Frontend.latest.wrap(item[0], item[3])
+    t._v = item[1]
+    return t
+
+
+class SavedTensor:
+    """A tensor that an entry saved, seen from outside: the place to register a pair of hooks for it."""
+
+    __slots__ = ("_entry", "_place", "__weakref__")
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "SavedTensor":
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    @classmethod
+    def _of(cls, entry: TapeEntry, *place: Any) -> "SavedTensor":
+        self = object.__new__(cls)
+        self._entry, self._place = weakref.ref(entry), place
+        return self
+
+    def _live(self) -> TapeEntry:
+        entry = self._entry()
+        if entry is None or entry.saved is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
+                "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+                "you need to access saved variables after calling backward.")
+        return entry
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """`pack_hook(tensor)` is called now; backward gets what `unpack_hook` makes of its result.
+
+        Raises:
+            TypeError: a hook cannot be called, or does not take one argument.
+            RuntimeError: the tensor has hooks already, or was freed, or `pack_hook` changed it in place.
+        """
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
+                            "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                            f"Invoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
+        entry = self._live()
+        if self._hooked(entry):
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+                               "allowed at a time.")
+        self._pack(entry, pack_hook, unpack_hook)
+
+    def _hooked(self, entry: TapeEntry) -> bool:
+        kind, at, _, sub = self._place
+        item = entry.saved.items[at] if entry.saved.__class__ is Packed else entry.saved[at]
+        if item is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        return (item[0][sub] if kind == "list" else item).__class__ is Item
+
+    def _pack(self, entry: TapeEntry, pack: Any, unpack: Any) -> None:
+        kind, at, nr, sub = self._place
+        pack_slot(entry, kind, at, nr, sub, pack, unpack)
+
+    def __repr__(self) -> str:
+        return f"<torch._C._autograd.SavedTensor object at {hex(id(self))}>"
+
+
+def raw_saved(entry: TapeEntry, kind: str, at: int, nr: int) -> Any:
+    """The `SavedTensor` of one item of an entry; a tuple of them for a list."""
+    if kind == "list" and entry.saved is not None:
+        item = entry.saved.items[at] if entry.saved.__class__ is Packed else entry.saved[at]
+        return tuple(SavedTensor._of(entry, kind, at, nr, i) for i in range(len(item[0])))
+    return SavedTensor._of(entry, kind, at, nr, 0)
+
+
+class SavedVariable(SavedTensor):
+    """A tensor that a hand-written operation saved: input, output, or any other."""
+
+    __slots__ = ("tensor", "version", "nr", "item")
+
+    tensor: Any
+    version: int
+    nr: int | None
+    item: Item | None
+
+    @classmethod
+    def _save(cls, entry: TapeEntry, tensor: TensorRef, nr: int | None) -> "SavedVariable":
+        """Saves `tensor`, output `nr` of `entry`, or none of its outputs."""
+        self = object.__new__(cls)
+        self._entry, self._place = weakref.ref(entry), ()
+        if tensor._v is None:
+            tensor._v = [0]
+        # An output is saved without its history, which is this entry: they would hold each other.
+        self.tensor, self.version, self.nr, self.item = tensor if nr is None else _bare(tensor), tensor._v[0], nr, None
+        if state.hooks:
+            self._pack(entry, *state.hooks[-1], detached=False)
+        return self
+
+    def _hooked(self, entry: TapeEntry) -> bool:
+        return self.item is not None
+
+    def _pack(self, entry: TapeEntry, pack: Any, unpack: Any, detached: bool = True) -> None:
+        t = self.tensor
+        self.item = Item(_bare(t) if detached else t, edge_of(t), pack, unpack)
+        self.tensor = None
+
+    def unpack(self, entry: TapeEntry) -> TensorRef:
+        """The tensor, with its history; an error where it was changed since."""
+        from .backward import stale
+
+        edge = None
+        if self.nr is not None:
+            edge = OutputEdge(entry, self.nr) if entry.n_outputs > 1 else entry
+        if self.item is not None:
+            return _with_history(self.item.unpack(), edge if edge is not None else self.item.edge)
+        t = self.tensor
+        if t._v[0] != self.version:
+            raise (stale(entry, t, self.version) if edge is None else stale(entry, t._data, self.version, t._v[0])).as_builtin()
+        if edge is None:
+            return t
+        return _with_history(t, edge)
+
+

@@ -1,0 +1,28 @@
+"""Nodes that checks of gradients are made of."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from autograd_tape.tape import TapeEntry, edge_of, next_id
+
+
+class UndefinedGradBackward(TapeEntry):
+    """Passes on no gradient at all."""
+
+    __slots__ = ()
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """None."""
+        return [None]
+
+    recorded = raw
+
+
+def undefined_grad(tensor: Any) -> Any:
+    """The same values, with a history through which no gradient comes."""
+    result = tensor.detach()
+    node = UndefinedGradBackward()
+    node.id, node.edges, node.saved, node.meta = next_id(), (edge_of(tensor),), (), None  # type: ignore[assignment]
+    result._node = node
+    return result
