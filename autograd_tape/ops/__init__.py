@@ -22,7 +22,7 @@ from ._compile import compile_function, node_class, source
 
 FAMILIES = (
     "pointwise", "rounding", "elementary", "special", "activation", "compare", "reduce", "extremes", "scan", "sort", "shape", "parts", "review", "join", "rearrange", "index", "scatter",
-    "masked", "linalg", "einsum", "factorization", "softmax", "entropy", "loss", "distance", "norm", "conv", "pool", "resize",
+    "masked", "linalg", "einsum", "factorization", "softmax", "entropy", "ctc", "loss", "distance", "norm", "conv", "pool", "resize",
     "embedding", "dropout", "attention", "random", "create", "memory",
 )
 
