@@ -89,6 +89,8 @@ CASES: list[tuple[str, tuple[str, ...]]] = [
     ("nn.GroupNorm(2, 4)", ("f 2,4,3",)),
     ("nn.RMSNorm(4)", ("f 3,4",)),
     ("nn.LocalResponseNorm(2)", ("f 1,4,2,2",)),
+    ("nn.CrossMapLRN2d(3, alpha=0.5)", ("f 1,4,2,2",)),
+    ("nn.CrossMapLRN2d(4, alpha=0.5)", ("f 1,6,2,2",)),
     # dropout
     ("nn.Dropout(0.4)", ("f 5,6",)),
     ("nn.Dropout(0.4).eval()", ("f 2,3",)),
@@ -125,6 +127,7 @@ CASES: list[tuple[str, tuple[str, ...]]] = [
     ("nn.MultiMarginLoss()", ("f 3,4", "i4 3")),
     ("nn.TripletMarginLoss()", ("f 3,4", "f 3,4", "f 3,4")),
     ("nn.TripletMarginWithDistanceLoss(swap=True)", ("f 3,4", "f 3,4", "f 3,4")),
+    ("nn.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2)", ("f 5,8", "i10 5")),
     # padding, shuffling, resizing, distances
     ("nn.ZeroPad1d(2)", ("f 1,2,3",)),
     ("nn.ZeroPad2d((1, 0, 2, 1))", ("f 1,2,3,3",)),

@@ -46,6 +46,8 @@ SCHEDULES = [
     "OneCycleLR(opt, 0.5, total_steps=12)",
     "OneCycleLR(opt, 0.5, epochs=3, steps_per_epoch=4, anneal_strategy='linear', three_phase=True)",
     "SequentialLR(opt, [LinearLR(opt, 0.1, total_iters=3), CosineAnnealingLR(opt, 8)], [4])",
+    "SWALR(opt, 0.05, anneal_epochs=4)",
+    "SWALR(opt, [0.05, 0.1], anneal_epochs=4, anneal_strategy='linear')",
     "ChainedScheduler([ConstantLR(opt, 0.5, 3), ExponentialLR(opt, 0.9)])",
 ]
 
@@ -95,7 +97,7 @@ def run_schedule(torch: Any, expression: str) -> list[Any]:
     """The learning rates (and momenta) of twelve steps, and the last as the schedule knows it."""
     groups = [{"params": [torch.nn.Parameter(torch.ones(1))], "lr": 0.1}, {"params": [torch.nn.Parameter(torch.ones(1))], "lr": 0.3}]
     opt = torch.optim.SGD(groups, momentum=0.7)
-    schedule = eval(expression, {**vars(torch.optim.lr_scheduler), "opt": opt})
+    schedule = eval(expression, {**vars(torch.optim.lr_scheduler), **vars(torch.optim.swa_utils), "opt": opt})
     found = []
     for _ in range(11):
         found.append([[float(g["lr"]), float(g["momentum"])] for g in opt.param_groups])

@@ -60,3 +60,18 @@ def test_wrong_order_is_warned_of() -> None:
         schedule.step()
     with pytest.raises(TypeError, match="^int is not an Optimizer$"):
         lr_scheduler.StepLR(3, 2)
+
+
+def test_averaged_model() -> None:
+    from torchcompat.optim import swa_utils
+
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False), torch.nn.BatchNorm1d(1))
+    mean, fading = swa_utils.AveragedModel(model), swa_utils.AveragedModel(model, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.5))
+    for value in (1.0, 2.0, 6.0):
+        torch.nn.init.constant_(model[0].weight, value)
+        mean.update_parameters(model)
+        fading.update_parameters(model)
+    assert mean.module[0].weight.item() == pytest.approx(3.0) and fading.module[0].weight.item() == pytest.approx(3.75)
+    assert mean.n_averaged.item() == 3
+    swa_utils.update_bn([torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])], model)
+    assert model[1].running_mean.item() == pytest.approx(24.0) and model[1].momentum == 0.1
