@@ -13,6 +13,7 @@ from ..dtypes import BOOL_KIND, CPU, DType, FLOATING, INTEGER, INT64_KIND, Devic
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
+from ._overloads import check_overloads, no_match_of
 from ._record import Param, Record
 
 _HALVES = ("float16", "bfloat16")
@@ -125,6 +126,7 @@ class General:
                 return handled
             if not inplace and self.rec.takes_inplace and args[self.rec.takes_inplace]:
                 return frontend.function(self.rec.name + "_")(*args)
+            check_overloads(self.rec, args)
             redirect = self.rec.field("redirect")
             target = None if redirect is None else redirect(*args)
             if target is not None:
@@ -137,7 +139,12 @@ class General:
     def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The operation below overrides and modes."""
         rec, frontend = self.rec, self.frontend
-        values = {p.name: _check(rec, p, i + 1, frontend.coerce(p, v)) for i, (p, v) in enumerate(zip(rec.params, args))}
+        try:
+            values = {p.name: _check(rec, p, i + 1, frontend.coerce(p, v)) for i, (p, v) in enumerate(zip(rec.params, args))}
+        except ArgumentError:
+            if rec.field("overloads") is None:
+                raise
+            raise no_match_of(rec, args) from None
         tensors = self._tensors(values)
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])

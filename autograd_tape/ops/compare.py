@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
+from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ._record import op
 from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
 from .pointwise import broadcast_shapes
@@ -26,6 +27,7 @@ class eq:
     tensor([False,  True, False])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = np.equal
     mindspore = "ops.Equal"
     samples = pairs(number=0.5)
@@ -43,6 +45,7 @@ class ne:
     tensor([ True, False,  True])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = np.not_equal
     mindspore = "ops.NotEqual"
     samples = pairs(number=0.5)
@@ -60,6 +63,7 @@ class lt:
     tensor([ True, False, False])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = np.less
     mindspore = "ops.Less"
     check = takes("bool int float", "lt_cpu")
@@ -79,6 +83,7 @@ class le:
     tensor([ True,  True, False])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = np.less_equal
     mindspore = "ops.LessEqual"
     check = takes("bool int float", "le_cpu")
@@ -98,6 +103,7 @@ class gt:
     tensor([False, False,  True])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = np.greater
     mindspore = "ops.Greater"
     check = takes("bool int float", "gt_cpu")
@@ -117,6 +123,7 @@ class ge:
     tensor([False,  True,  True])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = np.greater_equal
     mindspore = "ops.GreaterEqual"
     check = takes("bool int float", "ge_cpu")
@@ -144,6 +151,8 @@ class isclose:
     """
 
     def numpy(input, other, rtol, atol, equal_nan):
+        if rtol < 0 or atol < 0:
+            raise ValueError  # which `check` words
         if input.dtype.kind in "biu":
             input, other = input.astype(np.float64), other.astype(np.float64)
         return _isclose(input, other, rtol, atol, equal_nan)
@@ -382,6 +391,7 @@ class bitwise_and:
     tensor([4, 2])
     """
 
+    overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.bitwise_and
     mindspore = "ops.BitwiseAnd"
     check = takes("bool int", "bitwise_and_cpu")
@@ -400,6 +410,7 @@ class bitwise_or:
     tensor([7, 7])
     """
 
+    overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.bitwise_or
     mindspore = "ops.BitwiseOr"
     check = takes("bool int", "bitwise_or_cpu")
@@ -418,6 +429,7 @@ class bitwise_xor:
     tensor([3, 5])
     """
 
+    overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.bitwise_xor
     mindspore = "ops.BitwiseXor"
     check = takes("bool int", "bitwise_xor_cpu")
@@ -453,6 +465,7 @@ class bitwise_left_shift:
     tensor([ 4, 12])
     """
 
+    overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.left_shift
     mindspore = "ops.LeftShift"
     check = takes("int", "lshift_cpu")
@@ -470,6 +483,7 @@ class bitwise_right_shift:
     tensor([0, 0])
     """
 
+    overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.right_shift
     mindspore = "ops.RightShift"
     check = takes("int", "rshift_cpu")

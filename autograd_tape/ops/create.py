@@ -8,7 +8,8 @@ naming one.
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Sequence
+from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError
 from ..tensor import LEAF, TensorRef, as_dtype
 from ._host import need_values
 from ._losses import constant
+from ._overloads import no_match
 from ._record import op
 from ._strided import dense_strides, empty_strided
 
@@ -45,7 +47,8 @@ def _size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     for n in found:
         if n < 0:
             raise AutogradError(f"{name}: Dimension size must be non-negative." if name == "zeros" else
-                                f"Trying to create tensor with negative dimension {n}: {found}", expected="sizes of 0 or more", found=str(n))
+                                f"Trying to create tensor with negative dimension {n}: {found}", expected="sizes of 0 or more",
+                                found=str(n))
     return tuple(found)
 
 
@@ -94,10 +97,12 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     def make(F: Any) -> Callable[..., Any]:
         ns, Tensor, new = F.namespace, F.Tensor, object.__new__
 
-        def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None, **named):
+        def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
+                    **named):
             try:
                 k = CPU_KINDS[(default_dtype() if dtype is None else dtype).np]
-                if device is None and out is None and k in ns["Q_ALL"] and layout is None and size and not named and F.default_device is None:
+                if device is None and out is None and k in ns["Q_ALL"] and layout is None and size and not named \
+                        and F.default_device is None:
                     t = new(Tensor)
                     t._data = make_array(size[0] if len(size) == 1 else size, k.np)
                     t._k = k
@@ -191,7 +196,8 @@ class empty_strided_:
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if len(size) != len(stride):
             raise AutogradError("mismatch in length of strides and shape", expected=f"{len(size)} strides", found=str(len(stride)))
-        return finish(F, empty_strided(_size(F, "empty_strided", (size,)), tuple(stride), _dtype(dtype).np), device, requires_grad, None, layout)
+        return finish(F, empty_strided(_size(F, "empty_strided", (size,)), tuple(stride), _dtype(dtype).np), device, requires_grad, None,
+                      layout)
 
     def samples(rng): yield (2, 3), (1, 2)
 
@@ -210,7 +216,8 @@ class full:
         if dtype is None:
             dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
         shape = _size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
-        return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out, layout)
+        return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out,
+                      layout)
 
     def errors(rng): yield ((-2,), 1), RuntimeError, "Trying to create tensor with negative dimension -2: [-2]"
     def samples(rng): yield (2, 3), 1.5
@@ -241,6 +248,13 @@ def _like_array(input: Any, dtype: Any, memory_format: Any) -> np.ndarray:
 def _like(name: str, value: Any) -> Any:
     def function(F: Any, input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                  requires_grad: bool = False, memory_format: Any = None) -> Any:
+        k = input._k
+        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
+                and k in F.namespace["Q_ALL"] and input._data.flags.c_contiguous:
+            array = np.empty(input._data.shape, k.np)
+            if value is not None:
+                array.fill(value)
+            return F.wrap(array, k)
         array = _like_array(input, dtype, memory_format)
         device = input._k.device if device is None else device
         if value is not None and Device(device).type != "meta":
@@ -478,13 +492,19 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
 
 
+_LINE = ("{} start, {} end, int steps{}, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device "
+         "= None, "
+         "bool pin_memory = False, bool requires_grad = False")
+
+
 def _line_arguments(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple[Any, Any, int, DType]:
     if not isinstance(_number(steps), int):
-        raise ArgumentError(f"{name}() received an invalid combination of arguments - got ({', '.join([type(x).__name__ for x in (start, end, steps)])}"
-                            "), but expected one of:\n * (Number start, Number end, int steps, ...)", expected="int steps", found=type(steps).__name__)
+        raise no_match(name, [_LINE.format(a, b, ", float base = 10.0" if name == "logspace" else "") for b in ("Tensor", "Number")
+                              for a in ("Tensor", "Number")], (start, end, steps))
     ranks = [x.ndim if isinstance(x, TensorRef) else 0 for x in (start, end)]
     if any(ranks):
-        raise AutogradError(f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) and end with "
+        raise AutogradError(f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) and "
+                            f"end with "
                             f"{ranks[1]} dimension(s).")
     start, end, steps = _number(start), _number(end), int(_number(steps))
     if steps < 0:
@@ -613,7 +633,8 @@ class one_hot:
 
     def function(F, input, num_classes=-1):
         if input._k is not INT64_KIND and input._k.dtype.name != "int64":
-            raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64", found=input._k.dtype.name,
+            raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64",
+                                found=input._k.dtype.name,
                                 remedy="convert it with .long()")
         data = input._data if num_classes >= 0 else need_values(input)
         if not data.size and num_classes <= 0:

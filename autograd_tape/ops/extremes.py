@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
+from ._overloads import EXTREME, no_match
 from ._record import op
 from .reduce import LARGE, finish, reduced_shape
 
@@ -76,7 +78,8 @@ def _from_indices(input: np.ndarray, indices: np.ndarray, dim: int, keepdim: boo
     return np.take_along_axis(input, np.expand_dims(indices, d), d).squeeze(d)
 
 
-@op("from_indices(Tensor input, Index indices, int dim, bool keepdim) -> Tensor", method=False, namespace="_internal", out=False, quiet="all")
+@op("from_indices(Tensor input, Index indices, int dim, bool keepdim) -> Tensor", method=False, namespace="_internal", out=False,
+    quiet="all")
 class from_indices:
     """The elements at the indices that a reduction along `dim` chose."""
 
@@ -111,6 +114,8 @@ def _extreme(ufunc: np.ufunc, name: str) -> Any:
     reduce = ufunc.reduce
 
     def kernel(input: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
+        if input.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
         if dim is not None:
             dim = normalize_dims(dim, input.ndim)
         if not input.size:
@@ -177,6 +182,7 @@ class max_all:
     """The largest element."""
 
     numpy = _max
+    def check(input): _check_ordered("max", input)
     mindspore = kernels.extreme("ReduceMax")
     compose = on_host(_max)
     def shape(input): return ()
@@ -189,6 +195,7 @@ class min_all:
     """The smallest element."""
 
     numpy = _min
+    def check(input): _check_ordered("min", input)
     mindspore = kernels.extreme("ReduceMin")
     compose = on_host(_min)
     def shape(input): return ()
@@ -226,6 +233,7 @@ _max_along, _min_along = _extreme_along(np.maximum, "max"), _extreme_along(np.mi
 class max_along:
     """The largest elements along a dimension, and where they are."""
 
+    overloads = EXTREME
     numpy = _max_along
     mindspore = kernels.extreme_along("ArgMaxWithValue")
     compose = on_host(_max_along)
@@ -242,6 +250,7 @@ class max_along:
 class min_along:
     """The smallest elements along a dimension, and where they are."""
 
+    overloads = EXTREME
     numpy = _min_along
     mindspore = kernels.extreme_along("ArgMinWithValue")
     compose = on_host(_min_along)
@@ -254,23 +263,23 @@ class min_along:
 
 
 def along(F: Any, name: str, result: Any, outs: Any = None) -> Any:
-    """(values, indices) as the named tuple of operation `name`; copied to `outs` where given."""
+    """(values, indices) of operation `name`; copied to `outs` where given."""
+    if outs is None:
+        return result
     from ._record import RECORDS
 
     rec = RECORDS[name]
-    if outs is not None:
-        F.write_out(rec, outs, tuple(result))
-        result = outs
-    return F.return_type(rec)(*result)
+    F.write_out(rec, outs, tuple(result))
+    return F.return_type(rec)(*outs)
 
 
 def _dispatch(F: Any, name: str, pair: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+    if not isinstance(input, TensorRef):
+        raise no_match(name, EXTREME, (input, dim if other is None else other))
     if other is not None or isinstance(dim, TensorRef):
         return getattr(F, pair)(input, dim if other is None else other, out=out)
     if not isinstance(dim, int):
-        dtype = type(dim).__name__
-        raise ArgumentError(f"{name}() received an invalid combination of arguments - got (Tensor, {dtype})", expected="a dimension or a tensor",
-                            found=dtype)
+        raise no_match(name, EXTREME, (input, dim))
     return along(F, name, getattr(F, f"{name}_along")(input, dim, keepdim), out)
 
 
@@ -293,8 +302,9 @@ class max_:
 
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
-            _check_ordered("max", input)
-            return F.max_all(input, out=out)
+            return F.max_all(input) if out is None else F.max_all(input, out=out)
+        if dim.__class__ is int and out is None:
+            return F.max_along(input, dim, keepdim)
         return _dispatch(F, "max", "maximum", input, dim, keepdim, other, out)
 
     def samples(rng):
@@ -318,8 +328,9 @@ class min_:
 
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
-            _check_ordered("min", input)
-            return F.min_all(input, out=out)
+            return F.min_all(input) if out is None else F.min_all(input, out=out)
+        if dim.__class__ is int and out is None:
+            return F.min_along(input, dim, keepdim)
         return _dispatch(F, "min", "minimum", input, dim, keepdim, other, out)
 
     def samples(rng):

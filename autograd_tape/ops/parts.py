@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
 from ._host import on_host
+from ._overloads import SPLIT, no_match
 from ._record import RECORDS, op
 from ._strided import address, may_overlap, owner_of, positions, strided
 
@@ -280,7 +282,8 @@ class as_strided:
 
     def errors(rng):
         yield (np.ones((3, 4), np.float32), (3, 3), (5, 5)), RuntimeError, (
-            "setStorage: sizes [3, 3], strides [5, 5], storage offset 0, and itemsize 4 requiring a storage size of 84 are out of bounds for "
+            "setStorage: sizes [3, 3], strides [5, 5], storage offset 0, and itemsize 4 requiring a storage size of 84 are out of bounds "
+            "for "
             "storage of size 48")
         yield (np.ones((3, 4)), (2,), (1, 1)), RuntimeError, "mismatch in length of strides and shape"
         yield (np.ones((3, 4)), (2,), (-1,)), RuntimeError, (
@@ -354,7 +357,8 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
 
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
-        text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF, STUMBLES):
+        text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
+         STUMBLES):
     def {name}(input, {given}dim=0):
         try:
             k = input._k
@@ -534,8 +538,11 @@ def _named_split(F: Any, name: str, least: int, dim: int, input: Any, sections: 
     if n < least:
         raise AutogradError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                             f"with {n} dimensions!")
+    if not isinstance(sections, (int, tuple, list)):
+        raise no_match(name, SPLIT, (input, sections))
     if isinstance(sections, int) and (sections <= 0 or input.shape[dim] % sections):
-        raise AutogradError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is not "
+        raise AutogradError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is "
+                            f"not "
                             f"divisible by the split_size {sections}!")
     return F.tensor_split(input, sections, dim)
 
@@ -584,7 +591,8 @@ class dsplit:
     def samples(rng): yield rng.standard_normal((2, 2, 4)), 2
 
     def errors(rng):
-        yield (np.ones((2, 2)), 2), RuntimeError, "torch.dsplit requires a tensor with at least 3 dimension, but got a tensor with 2 dimensions!"
+        yield (np.ones((2, 2)), 2), RuntimeError, (
+            "torch.dsplit requires a tensor with at least 3 dimension, but got a tensor with 2 dimensions!")
 
 
 def _unbind(input: np.ndarray, dim: int) -> list[np.ndarray]:

@@ -11,6 +11,7 @@ from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._host import on_host
+from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ._record import op
 from ._samples import C_TYPE_NAMES, category, domain, pairs, scalar_like, takes, zero_divisor
 
@@ -108,6 +109,7 @@ class rsub:
     tensor([2., 1.])
     """
 
+    overloads = ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1")
     def numpy(input, other): return np.subtract(other, input)
     def redirect(input, other, alpha): return None if alpha == 1 else ("sub", (other, input * alpha))
     def mindspore(ms, input, other): return ms.ops.Sub()(other, input)
@@ -490,6 +492,7 @@ class remainder:
     tensor([3, 1])
     """
 
+    overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = _remainder
     mindspore = kernels.quotient("FloorMod", of_floats=False)
     compose = on_host(numpy)
@@ -509,6 +512,7 @@ class fmod:
     tensor([ 3, -3])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = _fmod
     mindspore = kernels.quotient("Mod", of_floats=False)
     compose = on_host(numpy)
@@ -593,6 +597,7 @@ class pow:
     tensor([2., 4., 8.])
     """
 
+    overloads = POWER
     def numpy(input, exponent):
         if np.asarray(exponent).dtype.kind in "iu" and np.asarray(input).dtype.kind in "iu":
             return _pow_integers(input, exponent)
@@ -615,7 +620,7 @@ class pow:
         yield (np.array([True]), np.array([True])), NotImplementedError, "\"pow\" not implemented for 'Bool'"
 
 
-@op("float_power(Operand input, Operand exponent) -> Tensor", out=False)
+@op("float_power(Operand input, Operand exponent) -> Tensor", out=False, inplace=True)
 class float_power:
     """input to the power of exponent, computed in float64 (complex128 for complex numbers).
 
@@ -626,9 +631,22 @@ class float_power:
     def function(F, input, exponent):
         from ..dtypes import complex128, float64
 
+        kinds = [isinstance(x, TensorRef) for x in (input, exponent)]
+        if not any(kinds) or not all([k or isinstance(x, (int, float, complex)) for k, x in zip(kinds, (input, exponent))]):
+            raise no_match("float_power", POWER, (input, exponent))
         wide = complex128 if COMPLEX in (category(input), category(exponent)) else float64
         widened = [F.cast(x, wide) if isinstance(x, TensorRef) and x._k.dtype is not wide else x for x in (input, exponent)]
         return F.pow(*widened)
+
+    def function_(F, input, exponent):
+        from ..dtypes import complex128, float64
+
+        wide = complex128 if COMPLEX in (category(input), category(exponent)) else float64
+        if input._k.dtype is not wide:
+            raise AutogradError("the base given to float_power_ has dtype "
+                                f"{SCALAR_TYPE_NAMES[input._k.dtype.name]} but the operation's result requires dtype "
+                                f"{SCALAR_TYPE_NAMES[wide.name]}", remedy="use the out-of-place operation")
+        return F.pow_(input, F.cast(exponent, wide) if isinstance(exponent, TensorRef) and exponent._k.dtype is not wide else exponent)
 
     def samples(rng):
         yield rng.uniform(0.5, 2, (2, 3)), rng.uniform(-2, 2, (2, 3))

@@ -10,6 +10,7 @@ from ..dtypes import COMPLEX, scalar_dtype
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
+from ._overloads import TENSOR_OR_NUMBER
 from ._record import op
 from ._samples import category, domain, pairs, scalar_like, takes
 from .pointwise import broadcast_shapes
@@ -246,6 +247,7 @@ class clamp_min:
     tensor([0., 2.])
     """
 
+    overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
     numpy = np.maximum
     def compose(F, input, min): return F.maximum(input, min)
     def redirect(input, min): return ("clamp_tensor", (input, min, None)) if _wider(input, min) else None
@@ -261,6 +263,7 @@ class clamp_max:
     tensor([-1.,  0.])
     """
 
+    overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
     numpy = np.minimum
     def compose(F, input, max): return F.minimum(input, max)
     def redirect(input, max): return ("clamp_tensor", (input, None, max)) if _wider(input, max) else None

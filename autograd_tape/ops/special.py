@@ -13,6 +13,7 @@ from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import elementwise as fused
 from . import _mindspore as kernels
 from ._host import on_host
+from ._overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ._record import op
 from ._samples import category, domain, pairs
 
@@ -238,7 +239,7 @@ class digamma:
 
 
 @op("polygamma(int n, Tensor input) -> Tensor", family="unary", promotion="float", result="same", alias="special.polygamma",
-    dtypes="float int")
+    inplace=True, dtypes="float int")
 class polygamma:
     """The n-th derivative of digamma.
 
@@ -250,6 +251,7 @@ class polygamma:
     def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
     def shape(n, input): return input
     def method(F, input, n): return F.polygamma(n, input)
+    def function_(F, input, n): return F.copy_(input, F.polygamma(n, input))
 
     def check(n, input):
         if n < 0:
@@ -403,6 +405,7 @@ class xlogy:
     tensor([0.0000, 0.8109])
     """
 
+    overloads = EITHER_NUMBER
     numpy = _xlogy
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(grad * _log(F, other), (input == 0) & (other <= 0), 0)
@@ -426,6 +429,7 @@ class xlog1py:
     tensor([0.0000, 0.8109])
     """
 
+    overloads = EITHER_NUMBER
     def numpy(input, other):
         with np.errstate(all="ignore"):
             return np.where(np.isnan(other), other, np.where(input == 0, 0, input * np.log1p(other)))
@@ -505,6 +509,7 @@ class copysign:
     tensor([-1.,  2.])
     """
 
+    overloads = TENSOR_OR_NUMBER
     numpy = np.copysign
     def compose(F, input, other): return F.where((other < 0) | ((other == 0) & (1 / other < 0)), -F.abs(input), F.abs(input))
     def vjp_input(F, grad, input, result): return F.masked_fill(grad * (result / input), input == 0, 0)
