@@ -12,7 +12,7 @@ from .. import init
 from ..parameter import Parameter
 from .module import Module
 
-__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class LocalResponseNorm(Module):
@@ -27,24 +27,6 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-
-class CrossMapLRN2d(LocalResponseNorm):
-    """LocalResponseNorm of [N, C, H, W] as the first versions had it, kept as torch keeps it: windows are symmetric, also for an even
-    `size`, and the first channel stays in all sums that it has once been in."""
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__(size, alpha, beta, k)
-
-    def forward(self, input: Any) -> Any:
-        reach, channels = (self.size + 1) // 2, input.size(1)
-        squares = input.pow(2)
-        sums = squares.cumsum(1)
-        window = sums[:, [min(c + reach - 1, channels - 1) for c in range(channels)]]
-        if channels > reach:
-            left = sums[:, :channels - reach] - squares[:, :1]
-            window = torch.cat([window[:, :reach], window[:, reach:] - left], dim=1)
-        return input * (window * (self.alpha / self.size) + self.k).pow(-self.beta)
 
 
 class _Affine(Module):
