@@ -148,9 +148,10 @@ class Frontend:
             return None
         from collections import namedtuple
 
-        cached = _RETURN_TYPES.get(rec.name)
+        name = rec.name.removesuffix("_along")  # `max_along` carries out `max(dim)`, and so for others
+        cached = _RETURN_TYPES.get(name)
         if cached is None:
-            cached = _RETURN_TYPES[rec.name] = namedtuple(rec.name, names)  # type: ignore[misc]
+            cached = _RETURN_TYPES[name] = namedtuple(name, names)  # type: ignore[misc]
             cached.__module__ = "autograd_tape.return_types"
             cached.__repr__ = _return_type_repr  # type: ignore[assignment]
         return cached

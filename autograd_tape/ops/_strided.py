@@ -6,7 +6,8 @@ buffer costs a fraction of that, keeps `.base` an array, and is checked against 
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 

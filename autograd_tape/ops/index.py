@@ -7,7 +7,8 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -131,7 +132,8 @@ def _bounds_error(shape: Sequence[int], key: Sequence[Any]) -> AutogradError:
             for i, n in enumerate(item.shape):
                 if n != shape[d + i]:
                     return IndexRangeError(
-                        f"The shape of the mask {list(item.shape)} at index {i} does not match the shape of the indexed tensor {list(shape)} "
+                        f"The shape of the mask {list(item.shape)} at index {i} does not match the shape of the indexed tensor "
+                        f"{list(shape)} "
                         f"at index {d + i}", expected=str(list(shape[d:d + item.ndim])), found=str(list(item.shape)))
             arrays += item.nonzero()
             sizes += shape[d:d + item.ndim]
@@ -147,7 +149,8 @@ def _bounds_error(shape: Sequence[int], key: Sequence[Any]) -> AutogradError:
                                + ", ".join([str(list(a.shape)) for a in arrays]))
     nr, index, n = next((nr, a, n) for nr, (a, n) in enumerate(zip(arrays, sizes)) if ((a < -n) | (a >= n)).any())
     wrong = index[(index < -n) | (index >= n)].reshape(-1)[0]
-    return IndexRangeError(f"index {wrong} is out of bounds for dimension {nr} with size {n}", expected=f"{-n} to {n - 1}", found=str(wrong))
+    return IndexRangeError(f"index {wrong} is out of bounds for dimension {nr} with size {n}", expected=f"{-n} to {n - 1}",
+                           found=str(wrong))
 
 
 def _single(key: tuple[Any, ...]) -> tuple[int, Any]:
@@ -290,8 +293,10 @@ def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bo
         try:
             np.broadcast_to(values, shape)
         except ValueError:
-            raise AutogradError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-                                f"{list(shape)}", expected=f"a shape that broadcasts to {list(shape)}", found=str(list(values.shape))) from None
+            raise AutogradError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+                                f"shape "
+                                f"{list(shape)}", expected=f"a shape that broadcasts to {list(shape)}",
+                                found=str(list(values.shape))) from None
     return result
 
 
@@ -380,7 +385,8 @@ def _parse(F: Any, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], I
         if not n and len(items) == 1 and isinstance(items[0], slice):
             raise IndexRangeError("slice() cannot be applied to a 0-dim tensor.")
         if not n and len(items) == 1 and not arrays:
-            raise IndexRangeError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            raise IndexRangeError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+                                  "a "
                                   "0-dim tensor to a number", remedy="use .item()")
         raise IndexRangeError(f"too many indices for tensor of dimension {n}", expected=f"at most {n}", found=str(consumed))
     basic: list[Any] = []
@@ -525,7 +531,8 @@ def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
 def _hot_namespace(F: Any) -> tuple[Any, ...]:
     from ..tape import GradMode, grad_mode, next_id
 
-    return F.namespace, F.Tensor, object.__new__, F.namespace["watch_view"], F.namespace["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
+    ns = F.namespace
+    return ns, F.Tensor, object.__new__, ns["watch_view"], ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
 
 @op("getitem(Tensor input, Any index) -> Tensor", method=False, out=False, namespace="_internal")
@@ -632,7 +639,8 @@ class getitem:
             "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]")
         yield (np.ones((3, 4)), np.zeros(2, bool)), IndexError, (
             "The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3, 4] at index 0")
-        yield (np.ones(()), 0), IndexError, ("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+        yield (np.ones(()), 0), IndexError, ("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+                                             "to "
                                              "convert a 0-dim tensor to a number")
         yield (np.ones(()), slice(0, 1)), IndexError, "slice() cannot be applied to a 0-dim tensor."
 
@@ -681,7 +689,7 @@ class setitem:
                             elif c is not int and item is not ...:
                                 raise ValueError
                         key = index
-                    elif c is Tensor and index._data.ndim and a.ndim >= index._data.ndim and (index._k is INT64_KIND or index._k is BOOL_KIND):
+                    elif c is Tensor and (index._k is INT64_KIND or index._k is BOOL_KIND) and 0 < index._data.ndim <= a.ndim:
                         key = index._data
                     else:
                         raise ValueError
@@ -710,7 +718,8 @@ class setitem:
     def errors(rng):
         x = np.ones((3, 4), np.float32)
         yield (x, 0, np.zeros(5, np.float32)), RuntimeError, (
-            "The expanded size of the tensor (4) must match the existing size (5) at non-singleton dimension 0.  Target sizes: [4].  Tensor "
+            "The expanded size of the tensor (4) must match the existing size (5) at non-singleton dimension 0.  Target sizes: [4].  "
+            "Tensor "
             "sizes: [5]")
         yield (x, 0, "a"), TypeError, "can't assign a str to a torch.FloatTensor"
         yield (x, 0, None), TypeError, "can't assign a NoneType to a torch.FloatTensor"
@@ -730,8 +739,10 @@ class index_put:
     tensor([1., 0., 2.])
     """
 
-    def function(F, input, indices, values, accumulate=False): return F.put_at(input, *_put_arguments(F, input, indices, values), accumulate)
-    def function_(F, input, indices, values, accumulate=False): return F.put_at_(input, *_put_arguments(F, input, indices, values), accumulate)
+    def function(F, input, indices, values, accumulate=False): return F.put_at(input, *_put_arguments(F, input, indices, values),
+                                                                               accumulate)
+    def function_(F, input, indices, values, accumulate=False): return F.put_at_(input, *_put_arguments(F, input, indices, values),
+                                                                                 accumulate)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), (np.array([0, 2]),), rng.standard_normal((2, 4))

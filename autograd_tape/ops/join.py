@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -45,11 +46,13 @@ def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         for j in range(n):
             if j != d and a.shape[j] != real[0].shape[j]:
                 raise AutogradError(f"Sizes of tensors must match except in dimension {d}. Expected size {real[0].shape[j]} but got size "
-                                    f"{a.shape[j]} for tensor number {i} in the list.", expected=str(list(real[0].shape)), found=str(list(a.shape)))
+                                    f"{a.shape[j]} for tensor number {i} in the list.", expected=str(list(real[0].shape)),
+                                    found=str(list(a.shape)))
     return np.concatenate(real, d)
 
 
-@op("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), promotion="promote", result="same", quiet="all", method=False)
+@op("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), promotion="promote", result="same", quiet="all",
+    method=False)
 class cat:
     """The tensors one after another along a dimension.
 
@@ -85,7 +88,8 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     shape = tensors[0].shape
     for i, a in enumerate(tensors):
         if a.shape != shape:
-            raise AutogradError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(a.shape)} at entry {i}",
+            raise AutogradError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(a.shape)} at "
+                                f"entry {i}",
                                 expected=str(list(shape)), found=str(list(a.shape)), remedy="use cat, or pad them")
     if dim == 0:
         return np.concatenate([a[None] for a in tensors])
@@ -302,7 +306,8 @@ class block_diag:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
     def errors(rng):
-        yield (np.ones((2, 2, 2)),), RuntimeError, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input 0 has 3 dimensions"
+        yield (np.ones((2, 2, 2)),), RuntimeError, (
+            "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input 0 has 3 dimensions")
 
 
 @op("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", method=False, out=False)

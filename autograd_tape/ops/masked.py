@@ -15,7 +15,8 @@ from ._record import RECORDS, op
 def _check_mask(mask: Any, name: str) -> None:
     if mask._k.dtype.name != "bool":
         raise AutogradError("masked_select: expected BoolTensor for mask" if name == "masked_select" else
-                            f"{name} only supports boolean masks, but got mask with dtype {SCALAR_TYPE_NAMES[mask._k.dtype.name]}", expected="a bool tensor", found=mask._k.dtype.name,
+                            f"{name} only supports boolean masks, but got mask with dtype {SCALAR_TYPE_NAMES[mask._k.dtype.name]}",
+                            expected="a bool tensor", found=mask._k.dtype.name,
                             remedy="compare it with something, or convert it with .bool()")
 
 
@@ -43,7 +44,10 @@ class masked_select:
     meta = data_dependent
     def mindspore(ms, input, mask): return ms.ops.masked_select(input, mask)
     compose = on_host(_select)
-    def check(input, mask): _check_mask(mask, "masked_select"); _both(input, mask)
+    def check(input, mask):
+        _check_mask(mask, "masked_select")
+        _both(input, mask)
+
     def vjp(F, grad, input_shape, mask): return F.reduce_to_shape(F.masked_place(grad, mask, tuple(input_shape)), tuple(input_shape))
 
     def samples(rng):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from functools import lru_cache
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -121,6 +123,13 @@ class rot90:
         yield (np.ones((2, 3)), 1, (0, 0)), RuntimeError, "expected rotation dims to be different, but got dim0 = 0 and dim1 = 0"
 
 
+def _rolled(input: np.ndarray, shift: int, d: int) -> np.ndarray:
+    n = input.shape[d]
+    at = -shift % n if n else 0
+    lead = (_ALL,) * d
+    return np.concatenate((input[lead + (slice(at, None),)], input[lead + (slice(None, at),)]), d)
+
+
 def _roll(input: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
@@ -130,8 +139,11 @@ def _roll(input: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
         raise AutogradError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if dims and not input.ndim:
         raise IndexRangeError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    axes = tuple([wrap_dim(d, input.ndim) for d in dims]) or None
-    return finish(np.roll(input, shifts if axes else shifts[0], axes), input)
+    if not dims:
+        return _rolled(input.reshape(-1), shifts[0], 0).reshape(input.shape)
+    for shift, d in zip(shifts, dims):
+        input = _rolled(input, shift, wrap_dim(d, input.ndim))
+    return finish(input, input)
 
 
 @op("roll(Tensor input, int[] shifts, int[] dims=()) -> Tensor", quiet="all", out=False)
@@ -197,7 +209,8 @@ class repeat:
         yield rng.standard_normal(()), (2,)
 
     def errors(rng):
-        yield (np.ones((2, 3)), (2,)), RuntimeError, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        yield (np.ones((2, 3)), (2,)), RuntimeError, (
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
 
 
 @op("tile(Tensor input, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -277,11 +290,21 @@ class repeat_interleave:
 # -- triangles and diagonals ---------------------------------------------------------------------------------------------------
 
 
+@lru_cache(64)
+def _small_mask(rows: int, columns: int, k: int) -> np.ndarray:
+    return np.tri(rows, columns, k, bool)
+
+
+def _triangle_mask(rows: int, columns: int, k: int) -> np.ndarray:
+    """True on and below diagonal `k`; made once for small matrices."""
+    return _small_mask(rows, columns, k) if rows * columns <= 4096 else np.tri(rows, columns, k, bool)
+
+
 def _triangle(name: str, lower: bool) -> Any:
     def kernel(input: np.ndarray, diagonal: int) -> np.ndarray:
         if input.ndim < 2:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
-        keep = np.tri(*input.shape[-2:], k=diagonal if lower else diagonal - 1, dtype=bool)
+        keep = _triangle_mask(*input.shape[-2:], diagonal if lower else diagonal - 1)
         zero = input.dtype.type(0)
         return finish(np.where(keep, input, zero) if lower else np.where(keep, zero, input), input)
 
@@ -462,7 +485,8 @@ def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Any) -> np.ndarr
         d, before, after = n - 1 - i, pad[2 * i], pad[2 * i + 1]
         size = sizes[d] + before + after
         if size < 0 or -before > sizes[d] or -after > sizes[d]:
-            raise AutogradError(f"The input size {sizes[d]}, plus negative padding {before} and {after} resulted in a negative output size, "
+            raise AutogradError(f"The input size {sizes[d]}, plus negative padding {before} and {after} resulted in a negative output "
+                                f"size, "
                                 f"which is invalid. Check dimension {d} of your input.")
         source[d] = slice(max(-before, 0), sizes[d] - max(-after, 0))
         target[d] = slice(max(before, 0), size - max(after, 0))
@@ -549,7 +573,8 @@ def _pad_record(mode: str, node: str) -> Any:
             yield rng.standard_normal((2, 3, 4)), (2, 1, 0, 2)
 
     body.__doc__ = f"Padding with the tensor's own elements, mode '{mode}'."
-    return op(f"pad_{mode}(Tensor input, int[] pad) -> Tensor", quiet="all", method=False, namespace="_internal", node=node, out=False)(body)
+    return op(f"pad_{mode}(Tensor input, int[] pad) -> Tensor", quiet="all", method=False, namespace="_internal", node=node,
+              out=False)(body)
 
 
 pad_reflect = _pad_record("reflect", "ReflectionPad1DBackward0")
@@ -624,7 +649,8 @@ class pixel_shuffle:
             raise AutogradError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
         *batch, c, h, w = input.shape
         if c % (r * r):
-            raise AutogradError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            raise AutogradError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+                                "but "
                                 f"input.size(-3)={c} is not divisible by {r * r}")
         n, c = len(batch), c // (r * r)
         x = F.permute(F.reshape(input, (*batch, c, r, r, h, w)), (*range(n), n, n + 3, n + 1, n + 4, n + 2))
@@ -633,9 +659,11 @@ class pixel_shuffle:
     def samples(rng): yield rng.standard_normal((1, 8, 2, 3)), 2
 
     def errors(rng):
-        yield (np.ones((2, 3)), 2), RuntimeError, "pixel_shuffle expects input to have at least 3 dimensions, but got input with 2 dimension(s)"
+        yield (np.ones((2, 3)), 2), RuntimeError, (
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with 2 dimension(s)")
         yield (np.ones((1, 3, 2, 2)), 2), RuntimeError, (
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=3 is "
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=3 "
+            "is "
             "not divisible by 4")
 
 
@@ -650,13 +678,15 @@ class pixel_unshuffle:
     def function(F, input, downscale_factor):
         r = downscale_factor
         if input.ndim < 3:
-            raise AutogradError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+            raise AutogradError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} "
+                                f"dimension(s)")
         if r <= 0:
             raise AutogradError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
         *batch, c, h, w = input.shape
         for name, size, at in (("height", h, -2), ("width", w, -1)):
             if size % r:
-                raise AutogradError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is not "
+                raise AutogradError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is "
+                                    f"not "
                                     f"divisible by {r}")
         n = len(batch)
         x = F.permute(F.reshape(input, (*batch, c, h // r, r, w // r, r)), (*range(n), n, n + 2, n + 4, n + 1, n + 3))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import inf, prod as _product
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -299,8 +300,14 @@ class count_nonzero:
 
 
 def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
-    axes = normalize_dims(dim, input.ndim)
-    n = input.size if axes is None else count(input.shape, axes)
+    if dim is None:
+        axes, n = None, input.size
+    elif dim.__class__ is int and input.ndim:
+        axes = wrap_dim(dim, input.ndim)
+        n = input.shape[axes]
+    else:
+        axes = normalize_dims(dim, input.ndim)
+        n = count(input.shape, axes)
     scale = input.dtype.type
     center = input - _add(input, axes, None, None, True) / scale(n)
     if input.dtype.kind == "c":
@@ -414,7 +421,8 @@ class std:
     def errors(rng): yield (np.ones(3, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"
 
 
-@op("var_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor var, Tensor mean)",
+@op("var_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor var, Tensor "
+    "mean)",
     method=False, out=False)
 class var_mean:
     """The variance and the mean.
@@ -430,7 +438,8 @@ class var_mean:
     def samples(rng): yield rng.standard_normal((2, 3)), 1
 
 
-@op("std_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor std, Tensor mean)",
+@op("std_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor std, Tensor "
+    "mean)",
     method=False, out=False)
 class std_mean:
     """The standard deviation and the mean.
@@ -498,7 +507,8 @@ class sum_to_size:
         size, shape = (size,) if isinstance(size, int) else tuple(size), tuple(input.shape)
         lead = len(shape) - len(size)
         if lead < 0 or any([n != m and n != 1 for n, m in zip(size, shape[lead:])]):
-            raise AutogradError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.", expected="a shape that broadcasts to it",
+            raise AutogradError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.", expected="a shape that broadcasts "
+                                "to it",
                                 found=str(list(size)))
         return input if shape == size else F.reduce_to_shape(input, size)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -59,8 +60,13 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if index.ndim != input.ndim and index.size:
         raise ValueError("the ranks differ")
     d = wrap_dim(dim, input.ndim)
+    try:
+        if index.min() >= 0:  # NumPy itself finds what is too large
+            return input[_positions(index, d)]
+    except IndexError:
+        pass
     _in_range(index, input.shape[d], d)
-    return input[_positions(index, d)]
+    raise ValueError("the index is larger than the input")
 
 
 @op("gather(Tensor input, int dim, Index index, *, bool sparse_grad=False) -> Tensor", quiet="all")
@@ -94,7 +100,8 @@ class gather:
         yield rng.standard_normal(()), 0, np.zeros((), np.int64)
 
     def errors(rng):
-        yield (np.ones((3, 4)), 0, np.zeros(1, np.int64)), RuntimeError, "Index tensor must have the same number of dimensions as input tensor"
+        yield (np.ones((3, 4)), 0, np.zeros(1, np.int64)), RuntimeError, (
+            "Index tensor must have the same number of dimensions as input tensor")
         yield (np.ones((3, 4)), 0, np.full((1, 1), 7)), RuntimeError, "index 7 is out of bounds for dimension 0 with size 3"
         yield (np.ones((3, 4)), 0, np.zeros((1, 9), np.int64)), RuntimeError, (
             "Size does not match at dimension 1 expected index [1, 9] to be no larger than self [3, 4] apart from dimension 0")
@@ -131,13 +138,15 @@ def _check_scatter(name: str) -> Any:
         d = wrap_dim(dim, input.ndim)
         if src is not None:
             if src._k.dtype is not input._k.dtype:
-                raise AutogradError("scatter(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name, found=src.dtype.name)
+                raise AutogradError("scatter(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name,
+                                    found=src.dtype.name)
             _check_rank(name, src, index, "src")
         if not index._data.size:
             return
         for i, n in enumerate(index.shape):
             if i < input.ndim and (i != d and n > input.shape[i] or src is not None and n > src.shape[i]):
-                raise AutogradError(f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension {d}"
+                raise AutogradError(f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
+                                    f"dimension {d}"
                                     + (f" and to be no larger size than src {list(src.shape)}" if src is not None else ""))
 
     return check
@@ -173,7 +182,8 @@ def _to_source(F: Any, part: Any, shape: Sequence[int]) -> Any:
     return F.basic_index_backward(part, tuple(shape), tuple([slice(0, n) for n in part.shape]))
 
 
-@op("scatter_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", method=False, namespace="_internal", inplace=True,
+@op("scatter_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", method=False, namespace="_internal",
+    inplace=True,
     node="ScatterBackward1")
 class scatter_value:
     """`input` with a number put at `index` along a dimension."""
@@ -312,7 +322,8 @@ def _check_reduce(reduce: str) -> None:
                             expected="one of these", found=reduce)
 
 
-@op("scatter_reduce(Tensor input, int dim, Index index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", quiet="all", inplace=True)
+@op("scatter_reduce(Tensor input, int dim, Index index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", quiet="all",
+    inplace=True)
 class scatter_reduce:
     """`input` with the elements of `src` at `index` along a dimension reduced into it: sum, prod, mean, amax or amin.
 
@@ -649,7 +660,8 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
     return result
 
 
-@op("index_reduce(Tensor input, int dim, Index index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", quiet="all", inplace=True)
+@op("index_reduce(Tensor input, int dim, Index index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", quiet="all",
+    inplace=True)
 class index_reduce:
     """`input` with the parts of `source` at positions of a dimension reduced into it: prod, mean, amax or amin.
 
@@ -702,7 +714,8 @@ class take:
     def shape(input, index): return index
     def vjp(F, grad, input_shape, index): return F.put(F.zeros_for(grad, tuple(input_shape)), index, grad, True)
     def samples(rng): yield rng.standard_normal((3, 4)), np.array([[0, -1], [5, 0]])
-    def errors(rng): yield (np.ones((3, 4)), np.array([99])), IndexError, "out of range: tried to access index 99 on a tensor of 12 elements."
+    def errors(rng): yield (np.ones((3, 4)), np.array([99])), IndexError, (
+        "out of range: tried to access index 99 on a tensor of 12 elements.")
 
 
 def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,7 +25,8 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
         return _ndarray(size, input.dtype, input if input.__class__ is _ndarray else np.asarray(input), 0, (0,) * len(size))
     lead = len(size) - len(shape)
     if lead < 0:
-        raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
+        raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided "
+                            f"({len(size)}) "
                             f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     sizes, steps = list(size), [0] * lead
     for i, (have, step) in enumerate(zip(shape, strides)):
@@ -36,7 +38,8 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
         elif have == 1:
             steps.append(0)
         else:
-            raise AutogradError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension "
+            raise AutogradError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
+                                f"dimension "
                                 f"{lead + i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
     for i in range(lead):
         if sizes[i] < 0:
@@ -90,7 +93,8 @@ def _infer(size: Sequence[int], numel: int) -> tuple[int, ...]:
         if list(size).count(-1) > 1:
             raise AutogradError("only one dimension can be inferred")
         if rest == 0 and numel == 0:
-            raise AutogradError(f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can "
+            raise AutogradError(f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+                                f"can "
                                 "be any value and is ambiguous")
         if rest == 0 or numel % rest:
             raise AutogradError(f"shape '{list(size)}' is invalid for input of size {numel}")
@@ -297,7 +301,8 @@ class broadcast_tensors:
     def samples(rng): yield rng.standard_normal((2, 1)), rng.standard_normal(3)
 
     def errors(rng):
-        yield (np.ones((3, 4)), np.ones(5)), RuntimeError, "The size of tensor a (4) must match the size of tensor b (5) at non-singleton dimension 1"
+        yield (np.ones((3, 4)), np.ones(5)), RuntimeError, (
+            "The size of tensor a (4) must match the size of tensor b (5) at non-singleton dimension 1")
 
 
 # -- dimensions exchanged -----------------------------------------------------------------------------------------------
@@ -371,7 +376,8 @@ class adjoint:
         return F.conj(swapped) if input.dtype.is_complex else swapped
 
     def samples(rng): yield (rng.standard_normal((2, 3)),)
-    def errors(rng): yield (np.ones(3),), RuntimeError, "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+    def errors(rng): yield (np.ones(3),), RuntimeError, (
+        "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
 
 
 def _permute(input: np.ndarray, dims: Any) -> np.ndarray:
@@ -426,7 +432,8 @@ class movedim:
         n = input.ndim
         given_s, given_d = [tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in (source, destination)]
         if len(given_s) != len(given_d):
-            raise AutogradError(f"movedim: Invalid source or destination dims: source ({list(given_s)} dims) should contain the same number "
+            raise AutogradError(f"movedim: Invalid source or destination dims: source ({list(given_s)} dims) should contain the same "
+                                f"number "
                                 f"of dims as destination ({list(given_d)} dims)")
         sources, targets = [wrap_dim(d, n) for d in given_s], [wrap_dim(d, n) for d in given_d]
         for name, dims, given in (("source", sources, given_s), ("destination", targets, given_d)):
@@ -493,6 +500,8 @@ def _unsqueeze(input: np.ndarray, dim: int) -> np.ndarray:
         wrap_dim(dim, n + 1)
     if dim < 0:
         dim += n + 1
+    if 1 not in shape and input.flags.c_contiguous:
+        return input.reshape(shape[:dim] + (1,) + shape[dim:])
     step = shape[dim] * strides[dim] if dim < n else input.itemsize
     return strided(input, shape[:dim] + (1,) + shape[dim:], strides[:dim] + (step,) + strides[dim:])
 
@@ -526,7 +535,9 @@ class flatten:
     """
 
     def function(F, input, start_dim=0, end_dim=-1):
-        shape = input.shape
+        shape = input._data.shape
+        if start_dim == 0 and end_dim == -1 and len(shape) > 1:
+            return F.reshape(input, (-1,))
         n = len(shape)
         start, end = wrap_dim(start_dim, n), wrap_dim(end_dim, n)
         if start > end:
@@ -568,7 +579,8 @@ class unflatten:
         if len(sizes) - len(known) > 1:
             raise AutogradError("only one dimension can be inferred")
         if total != n if len(known) == len(sizes) else not total or n % total:
-            raise AutogradError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input tensor")
+            raise AutogradError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input "
+                                f"tensor")
         return F.view(input, (*input.shape[:d], *_infer(sizes, n), *input.shape[d + 1:]))
 
     def samples(rng): yield rng.standard_normal((2, 6)), 1, (3, -1)
@@ -657,6 +669,8 @@ class contiguous:
 
     def function(F, input, *, memory_format=None):
         data = input._data
+        if memory_format is None and data.flags.c_contiguous:
+            return input
         name = str(memory_format)
         if name.endswith("preserve_format"):
             raise AutogradError("preserve memory format is unsupported by the contiguous operator")

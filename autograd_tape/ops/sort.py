@@ -38,6 +38,15 @@ def _order(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
     return n - 1 - input[back].argsort(d, kind="stable")[back]
 
 
+def _ordered(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
+    """The elements in the order of `_order`. Sorting them beside the permutation is quicker than gathering by it."""
+    if input.dtype.char == "E":
+        return _ordered(input.astype(np.float32), d, descending).astype(input.dtype)
+    result = input.copy()
+    result.sort(d, kind="stable")
+    return result[(slice(None),) * d + (slice(None, None, -1),)] if descending else result
+
+
 def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
     """`result` in the layout of `input` where that is dense."""
     if input.flags.c_contiguous or result.flags.c_contiguous and input.ndim < 2:
@@ -54,8 +63,7 @@ def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> Any:
         wrap_dim(dim, 0)
         return input.copy(), np.zeros((), np.int64)
     d = wrap_dim(dim, input.ndim)
-    indices = _order(input, d, descending)
-    return _like(np.take_along_axis(input, indices, d), input), _like(indices, input)
+    return _like(_ordered(input, d, descending), input), _like(_order(input, d, descending), input)
 
 
 @op("sort_along(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", quiet="all",
@@ -78,7 +86,8 @@ class sort_along:
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
-@op("sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", dtypes="float int bool half")
+@op("sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)",
+    dtypes="float int bool half")
 class sort:
     """The elements in order along a dimension, and where they were; equal ones keep their order.
 
@@ -135,9 +144,8 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> A
         chosen = np.argpartition(np.where(np.isnan(key), -np.inf, key) if largest else key, k - 1, d)[head]
         within = _order(np.take_along_axis(input, chosen, d), d, largest)
         indices = np.take_along_axis(chosen, within, d)
-    else:
-        indices = _order(input, d, largest)[head]
-    return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
+        return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
+    return np.ascontiguousarray(_ordered(input, d, largest)[head]), np.ascontiguousarray(_order(input, d, largest)[head])
 
 
 @op("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Index indices)", quiet="all",
@@ -265,7 +273,8 @@ class median_all:
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
-@op("nanmedian_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="NanmedianBackward0", dtypes="float int")
+@op("nanmedian_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="NanmedianBackward0",
+    dtypes="float int")
 class nanmedian_all:
     """The lower median of all elements that are not NaN."""
 
@@ -482,7 +491,8 @@ class unique:
             return _results(F, (values, inverse.reshape(data.shape), counts), (True, return_inverse, return_counts), input._k)
         d = wrap_dim(dim, data.ndim)
         if not data.ndim:
-            return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts), input._k)
+            return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts),
+                            input._k)
         # torch moves the dimension to the front, and what it returns is a view that moves it back.
         values, inverse, counts = np.unique(np.moveaxis(data, d, 0), return_inverse=True, return_counts=True, axis=0)
         values = np.moveaxis(np.ascontiguousarray(values), 0, d)
@@ -598,7 +608,8 @@ class histc:
 # -- search -------------------------------------------------------------------------------------------------------------------------
 
 
-@op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+@op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
+    "-> Tensor",
     method=False, dtypes="float int")
 class searchsorted:
     """Where each value would go into the sorted last dimension, before equal elements, or behind where `right`.
@@ -616,7 +627,8 @@ class searchsorted:
         sequence = sorted_sequence._data
         values = input._data if isinstance(input, TensorRef) else np.asarray(input, sequence.dtype)
         if isinstance(input, TensorRef) and input._k.dtype is not sorted_sequence._k.dtype:
-            raise AutogradError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
+            raise AutogradError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
+                                "tensor "
                                 f"dtype {SCALAR_TYPE_NAMES[sorted_sequence._k.dtype.name]} and input value tensor dtype "
                                 f"{SCALAR_TYPE_NAMES[input._k.dtype.name]}")
         if sequence.ndim == 0:
@@ -631,8 +643,10 @@ class searchsorted:
         else:
             if values.ndim != sequence.ndim or values.shape[:-1] != sequence.shape[:-1]:
                 raise AutogradError(
-                    "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
-                    f"value tensor must match, but we got boundaries tensor {list(sequence.shape)} and input value tensor {list(values.shape)}")
+                    "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+                    "input "
+                    f"value tensor must match, but we got boundaries tensor {list(sequence.shape)} and input value tensor "
+                    f"{list(values.shape)}")
             found = np.empty(values.shape, np.int64)
             for at in np.ndindex(values.shape[:-1]):
                 found[at] = np.searchsorted(sequence[at], values[at], side)
@@ -645,7 +659,8 @@ class searchsorted:
 
     def errors(rng):
         yield (np.ones((3, 4)), np.ones(4)), RuntimeError, (
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+            "value "
             "tensor must match, but we got boundaries tensor [3, 4] and input value tensor [4]")
 
 
@@ -669,7 +684,8 @@ class bucketize:
     def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"
 
 
-@op("isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False, dtypes="float int")
+@op("isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False,
+    dtypes="float int")
 class isin:
     """Whether each element is among the test elements.
 

@@ -224,7 +224,7 @@ def test_setitem_dtypes() -> None:
     x[0] = 1.7
     x[1] = torch.tensor(2.7)
     assert x.tolist() == [1, 2, 0]
-    with pytest.raises(RuntimeError, match="Index put requires the source and destination dtypes match, got Long for the destination and Float"):
+    with pytest.raises(RuntimeError, match="Index put requires the source and destination dtypes match, got Long for the destination"):
         x[[0, 1]] = torch.tensor(1.5)
     with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
         torch.zeros(3, dtype=torch.uint8)[0] = 300
