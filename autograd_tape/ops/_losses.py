@@ -53,5 +53,6 @@ def reduced(F: Any, loss: Any, reduction: str) -> Any:
 def warn_sizes(input: Any, target: Any) -> None:
     """torch's warning about losses whose arguments would be broadcast."""
     if tuple(input.shape) != tuple(target.shape):
-        warnings.warn(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}). This will likely "
+        warnings.warn(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}). This will "
+                      "likely "
                       "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=5)

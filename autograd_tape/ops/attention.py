@@ -51,7 +51,8 @@ def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) 
     return np.matmul(p, value), None, p
 
 
-def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray, scale: float) -> tuple[Any, ...]:
+def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray, scale: float) -> tuple[Any,
+                                                                                                                                   ...]:
     ds = np.matmul(grad, value.swapaxes(-2, -1))
     ds *= p
     ds -= p * np.add.reduce(ds, -1, None, None, True)
@@ -63,7 +64,8 @@ def _factor(query: Any, scale: float | None) -> float:
     return 1 / sqrt(query.shape[-1]) if scale is None else scale
 
 
-@op("attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor result, Tensor? lse, Tensor? p, Mask? mask, Tensor? bias, bool causal, "
+@op("attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor result, Tensor? lse, Tensor? p, Mask? mask, Tensor? "
+    "bias, bool causal, "
     "float? scale, Any needs) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value, Tensor grad_bias)", namespace="_internal",
     method=False, out=False)
 class attention_backward:
@@ -89,7 +91,8 @@ class attention_backward:
         yield r((2, 3, 2)), q, k, v, y, lse, None, None, None, False, None, (True, True, True, False)
 
 
-@op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale=None) -> (Tensor result, Saved lse, Saved p)",
+@op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale=None) -> (Tensor result, Saved "
+    "lse, Saved p)",
     namespace="_internal", method=False, out=False, node="ScaledDotProductFlashAttentionForCpuBackward0")
 class attention:
     """softmax(scale * query key^T + bias, where `mask`) value; leading dimensions broadcast."""
@@ -120,7 +123,8 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, i
         from .linalg import _C_NAMES
 
         names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (query, key, value)]
-        raise AutogradError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {names[0]} key.dtype: {names[1]} and "
+        raise AutogradError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {names[0]} key.dtype: {names[1]} "
+                            "and "
                             f"value.dtype: {names[2]} instead.")
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise ShapeMismatchError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
@@ -147,9 +151,11 @@ def _check_shapes(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
     for n in lead:
         rows *= n
     if q[-1] != k[-1]:
-        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{rows}, {q[-1]}] but got: [{rows}, {k[-1]}].")
+        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{rows}, {q[-1]}] but got: [{rows}, "
+                                 f"{k[-1]}].")
     if k[-2] != v[-2]:
-        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{rows}, {k[-2]}] but got: [{rows}, {v[-2]}].")
+        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{rows}, {k[-2]}] but got: [{rows}, "
+                                 f"{v[-2]}].")
     broadcast_shape(lead, v[:-2])
     if attn_mask is not None:
         broadcast_shape((*lead, q[-2], k[-2]), tuple(attn_mask.shape))
@@ -167,7 +173,8 @@ def _repeat_heads(F: Any, x: Any, heads: int) -> Any:
     return F.reshape(x, (*shape[:-3], heads, *shape[-2:]))
 
 
-@op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, "
+@op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool "
+    "is_causal=False, "
     "float? scale=None, bool enable_gqa=False) -> Tensor", namespace="nn.functional", method=False, out=False)
 class scaled_dot_product_attention:
     """softmax(scale * query key^T + attn_mask) value: query (..., L, E), key (..., S, E), value (..., S, Ev).

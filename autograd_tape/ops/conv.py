@@ -7,7 +7,8 @@ gradients are the other two, to any order.
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
 # -- the three faces --------------------------------------------------------------------------------------------------
 
 
-def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
+def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Any, padding: Any, dilation: Any,
+             groups: int) -> np.ndarray:
     if input.ndim == 4:
         return _keep_channels_last(input, fused.conv2d(input, weight, bias, stride, padding, dilation, groups))
     return fused.convnd(input, weight, bias, stride, padding, dilation, groups)
@@ -146,7 +148,8 @@ class convolution_nd_weight:
 # -- windows ----------------------------------------------------------------------------------------------------------
 
 
-@op("im2col(Tensor input, int[] kernel_size, int[] dilation, int[] padding, int[] stride, Any blocks=None) -> Tensor", namespace="_internal",
+@op("im2col(Tensor input, int[] kernel_size, int[] dilation, int[] padding, int[] stride, Any blocks=None) -> Tensor",
+    namespace="_internal",
     method=False, out=False, node="Im2ColBackward0")
 class im2col:
     """The windows of (N, C, ...) as columns (N, C * prod(kernel), number of windows)."""
@@ -211,7 +214,8 @@ def _shown(values: Sequence[int]) -> str:
     return "(" + ", ".join(map(str, values)) + ")"
 
 
-@op("nn_functional_unfold(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor", namespace="_internal",
+@op("nn_functional_unfold(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
+    namespace="_internal",
     alias="nn.functional.unfold", method=False, out=False)
 class nn_functional_unfold:
     """The windows of images (N, C, H, W) as columns (N, C * prod(kernel_size), number of windows).
@@ -232,8 +236,10 @@ class nn_functional_unfold:
         size = tuple(batched.shape)[2:]
         blocks = fused.conv_output_size(size, kernel, stride, padding, dilation)
         if min(blocks) < 1:
-            raise ShapeMismatchError(f"Given input with spatial size {_shown(size)}, kernel_size={_shown(kernel)}, dilation={_shown(dilation)}, "
-                                     f"padding={_shown(padding)}, calculated shape of the array of sliding blocks as {_shown(blocks)}, but its "
+            raise ShapeMismatchError(f"Given input with spatial size {_shown(size)}, kernel_size={_shown(kernel)}, "
+                                     f"dilation={_shown(dilation)}, "
+                                     f"padding={_shown(padding)}, calculated shape of the array of sliding blocks as {_shown(blocks)}, but "
+                                     "its "
                                      "components must be at least one.")
         result = F.im2col(batched, kernel, dilation, padding, stride)
         return result if input.ndim == 4 else F.squeeze(result, 0)
@@ -258,7 +264,8 @@ class fold:
         output_size = _two(output_size)
         kernel, dilation, padding, stride = values.values()
         if input.ndim not in (2, 3):
-            raise ShapeMismatchError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            raise ShapeMismatchError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+                                     "for "
                                      f"input, but got: {list(input.shape)}")
         batched = input if input.ndim == 3 else F.unsqueeze(input, 0)
         rows, length = tuple(batched.shape)[1:]
@@ -268,7 +275,8 @@ class fold:
         blocks = fused.conv_output_size(output_size, kernel, stride, padding, dilation)
         if prod(blocks) != length or min(blocks) < 1:
             raise ShapeMismatchError(f"Given output_size={_shown(output_size)}, kernel_size={_shown(kernel)}, dilation={_shown(dilation)}, "
-                                     f"padding={_shown(padding)}, stride={_shown(stride)}, expected size of input's dimension 2 to match the "
+                                     f"padding={_shown(padding)}, stride={_shown(stride)}, expected size of input's dimension 2 to match "
+                                     "the "
                                      f"calculated number of sliding blocks {blocks[0]} * {blocks[1]} = {prod(blocks)}, but got "
                                      f"input.size(2)={length}.")
         result = F.col2im(batched, output_size, kernel, dilation, padding, stride)
@@ -303,22 +311,27 @@ def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...]
     w = list(weight.shape)
     head = f"Given transposed=1, weight of size {w}" if transposed else f"Given groups={groups}, weight of size {w}"
     if w[0] < groups:
-        raise ShapeMismatchError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {w} "
+        raise ShapeMismatchError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+                                 f"{w} "
                                  "instead")
     if w[0] % groups:
-        raise ShapeMismatchError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+        raise ShapeMismatchError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+                                 "size "
                                  f"[{w}] instead")
     channels = w[0] if transposed else w[1] * groups
     if input.shape[1] != channels:
-        raise ShapeMismatchError(f"{head}, expected input{list(input.shape)} to have {channels} channels, but got {input.shape[1]} channels "
+        raise ShapeMismatchError(f"{head}, expected input{list(input.shape)} to have {channels} channels, but got {input.shape[1]} "
+                                 "channels "
                                  "instead")
     out = w[1] * groups if transposed else w[0]
     if bias is not None and (bias.ndim != 1 or bias.shape[0] != out):
         head = f"Given transposed={int(transposed)}, weight of size {w}" if transposed else f"Given weight of size {w}"
-        raise ShapeMismatchError(f"{head}, expected bias to be 1-dimensional with {out} elements, but got bias of size {list(bias.shape)} instead")
+        raise ShapeMismatchError(f"{head}, expected bias to be 1-dimensional with {out} elements, but got bias of size {list(bias.shape)} "
+                                 "instead")
     if input.dtype is not weight.dtype:
         names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, weight)]
-        raise AutogradError(f"Input type (torch.{names[0]}Tensor) and weight type (torch.{names[1]}Tensor) should be the same or input should "
+        raise AutogradError(f"Input type (torch.{names[0]}Tensor) and weight type (torch.{names[1]}Tensor) should be the same or input "
+                            "should "
                             "be a MKLDNN tensor and weight is a dense tensor", remedy="convert one of them with .to(dtype)")
     if bias is not None and bias.dtype is not input.dtype:
         raise AutogradError(f"Input type ({_C_NAMES.get(input.dtype.name, input.dtype.name)}) and bias type "
@@ -332,7 +345,8 @@ def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...]
                                      "greater than actual input size")
 
 
-def _string_padding(F: Any, input: Any, padding: str, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> tuple[Any, Any]:
+def _string_padding(F: Any, input: Any, padding: str, kernel: tuple[int, ...], stride: tuple[int, ...],
+                    dilation: tuple[int, ...]) -> tuple[Any, Any]:
     """(input, padding) for 'valid' and 'same'; where 'same' is odd, the input gets the extra zeros at its end."""
     if padding == "valid":
         return input, (0,) * len(kernel)
@@ -353,7 +367,8 @@ def _convolve(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, str
     if weight.ndim != n + 2:
         if isinstance(padding, str):
             k = weight.ndim
-            raise ShapeMismatchError(f"Expected {k}-dimensional input for {k}-dimensional weight{list(weight.shape)}, but got {input.ndim}-dimensional "
+            raise ShapeMismatchError(f"Expected {k}-dimensional input for {k}-dimensional weight{list(weight.shape)}, but got "
+                                     f"{input.ndim}-dimensional "
                                      f"input of size {list(input.shape)} instead")
         if weight.ndim < 3:
             raise ShapeMismatchError("weight should have at least three dimensions")
@@ -396,7 +411,8 @@ def _transposed(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, s
 
 
 _CONV = "(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, Any padding=0, int[] dilation=1, int groups=1) -> Tensor"
-_CONV_TRANSPOSE = ("(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int groups=1, "
+_CONV_TRANSPOSE = ("(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int "
+                   "groups=1, "
                    "int[] dilation=1) -> Tensor")
 
 
@@ -428,7 +444,8 @@ class conv2d:
         return _convolve(F, "conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
     def samples(rng):
-        yield Sample((rng.standard_normal((2, 3, 5, 5)), rng.standard_normal((4, 3, 3, 3)), rng.standard_normal(4)), {"stride": 2, "padding": 1})
+        yield Sample((rng.standard_normal((2, 3, 5, 5)), rng.standard_normal((4, 3, 3, 3)), rng.standard_normal(4)),
+                     {"stride": 2, "padding": 1})
         yield rng.standard_normal((2, 2, 4, 4)), rng.standard_normal((2, 1, 2, 3)), None, 1, "same", 1, 2
 
     def errors(rng):

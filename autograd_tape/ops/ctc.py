@@ -61,7 +61,8 @@ def _losses(F: Any, log_probs: Any, rows: np.ndarray, input_lengths: np.ndarray,
             terms.append(F.cat([constant(F, log_probs, wall), F.narrow(alpha, 1, 0, width - 2)], 1) + no_skip)
         moved = _log_sum(F, terms) + F.select(emitted, 0, t)
         running = t < input_lengths
-        alpha = moved if running.all() else F.where(constant(F, log_probs, np.broadcast_to(running[:, None], (batch, width)).copy()), moved, alpha)
+        alpha = moved if running.all() else F.where(constant(F, log_probs, np.broadcast_to(running[:, None], (batch, width)).copy()), moved,
+                                                    alpha)
     ends = np.stack([2 * target_lengths, np.maximum(2 * target_lengths - 1, 0)], 1)
     last = F.gather(alpha, 1, constant(F, log_probs, ends))
     only_blank = np.zeros((batch, 2), dtype)
@@ -102,11 +103,13 @@ class ctc_loss:
             raise AutogradError("target_lengths must be of size batch_size")
         if lengths.size and lengths.min() < 0:
             bad = int(np.argmax(lengths < 0))
-            raise AutogradError(f"Expected target_lengths to have value at least 0, but got value {lengths[bad]} (while checking arguments for "
+            raise AutogradError(f"Expected target_lengths to have value at least 0, but got value {lengths[bad]} (while checking arguments "
+                                "for "
                                 "ctc_loss_allocate_outputs)")
         if inputs.size and inputs.max() > steps:
             bad = int(np.argmax(inputs > steps))
-            raise AutogradError(f"Expected input_lengths to have value at most {steps}, but got value {inputs[bad]} (while checking arguments "
+            raise AutogradError(f"Expected input_lengths to have value at most {steps}, but got value {inputs[bad]} (while checking "
+                                "arguments "
                                 "for ctc_loss_allocate_outputs)")
         loss = _losses(F, x, _target_rows(targets, lengths, batch), inputs, lengths, blank)
         if zero_infinity:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import inf, prod
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
 from ._general import broadcast_shape
 from ._losses import buffer, constant
-from ._record import Sample, op
+from ._record import op
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------

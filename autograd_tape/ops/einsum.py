@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -125,7 +126,8 @@ def _diagonal(F: Any, x: Any, labels: list[Any], n: int) -> tuple[Any, list[Any]
         if first < i:
             a, b = x.shape[first], x.shape[i]
             if a != b:
-                raise ShapeMismatchError(f"einsum(): subscript {labels[i]} is repeated for operand {n} but the sizes don't match, {b} != {a}")
+                raise ShapeMismatchError(f"einsum(): subscript {labels[i]} is repeated for operand {n} but the sizes don't match, {b} != "
+                                         f"{a}")
             x = F.diagonal(x, 0, first, i)
             labels = [d for k, d in enumerate(labels) if k not in (first, i)] + [labels[i]]
             i = 0
@@ -442,7 +444,8 @@ class bilinear:
                 raise ShapeMismatchError(f"bilinear(): input{n} size does not match weight size: got {x.shape[-1]} but expected "
                                          f"{weight.shape[n]}")
         if bias is not None and bias.shape[0] != weight.shape[0]:
-            raise ShapeMismatchError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
+            raise ShapeMismatchError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
+                                     f"{weight.shape[0]}")
         lead = tuple(input1.shape)[:-1]
         rows = prod(lead)
         out, n1, n2 = tuple(weight.shape)
@@ -585,7 +588,8 @@ class cov:
                 raise AutogradError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
             if w.dtype.is_floating_point != (name == "aweights"):
                 kind = "integral" if name == "fweights" else "floating point"
-                raise AutogradError(f"cov(): expected {name} to have {kind} dtype but got {name} with {SCALAR_TYPE_NAMES[w.dtype.name]} dtype")
+                raise AutogradError(f"cov(): expected {name} to have {kind} dtype but got {name} with {SCALAR_TYPE_NAMES[w.dtype.name]} "
+                                    "dtype")
             if prod(tuple(w.shape)) != n:
                 raise ShapeMismatchError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                                          f"{prod(tuple(w.shape))} != {n}")
@@ -613,7 +617,8 @@ class cov:
 
     def samples(rng):
         yield (rng.standard_normal((2, 4)),)
-        yield Sample((rng.standard_normal((3, 4)),), {"correction": 0, "fweights": np.array([1, 2, 1, 3]), "aweights": rng.uniform(0.5, 1, 4).astype("f4")})
+        yield Sample((rng.standard_normal((3, 4)),),
+                     {"correction": 0, "fweights": np.array([1, 2, 1, 3]), "aweights": rng.uniform(0.5, 1, 4).astype("f4")})
 
 
 @op("corrcoef(Tensor input) -> Tensor", out=False)

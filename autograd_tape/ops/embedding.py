@@ -15,7 +15,8 @@ from ._losses import constant
 from ._record import Sample, op
 
 
-def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> np.ndarray:
+def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+               sparse: bool = False) -> np.ndarray:
     if weight.ndim != 2:
         raise ValueError("a matrix expected")
     if indices.size and (np.minimum.reduce(indices, None) < 0 or np.maximum.reduce(indices, None) >= weight.shape[0]):
@@ -42,7 +43,8 @@ class embedding_backward:
     numpy = fused.embedding_backward
     def shape(grad, indices, num_weights, *rest): return (num_weights, grad[-1])
     compose = on_host(numpy)
-    def vjp_grad(F, grad, indices, padding_idx, scale_grad_by_freq): return F.embedding_scaled(grad, indices, padding_idx, scale_grad_by_freq)
+    def vjp_grad(F, grad, indices, padding_idx, scale_grad_by_freq): return F.embedding_scaled(grad, indices, padding_idx,
+                                                                                               scale_grad_by_freq)
     def samples(rng): yield rng.standard_normal((2, 3, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 5, 1, True
 
 
@@ -76,7 +78,8 @@ class embedding:
         if weight.ndim != 2:
             raise ShapeMismatchError("'weight' must be 2-D")
         if indices.dtype.name not in ("int64", "int32"):
-            raise AutogradError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch."
+            raise AutogradError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                                "torch."
                                 f"{SCALAR_TYPE_NAMES[indices.dtype.name]}Tensor instead (while checking arguments for embedding)")
     def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
         return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
@@ -112,7 +115,8 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 
 @op("nn_functional_embedding(Index input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
-    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", namespace="_internal", alias="nn.functional.embedding", method=False, out=False)
+    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", namespace="_internal", alias="nn.functional.embedding", method=False,
+    out=False)
 class nn_functional_embedding:
     """Rows of `weight` at the indices `input`; rows with a norm above `max_norm` are scaled down to it first, in place.
 
@@ -129,7 +133,8 @@ class nn_functional_embedding:
     def samples(rng): yield np.array([0, 4, 4, 2]), rng.standard_normal((5, 3)), -2
 
 
-@op("embedding_bag(Index input, Tensor weight, Index? offsets=None, float? max_norm=None, float norm_type=2, bool scale_grad_by_freq=False, "
+@op("embedding_bag(Index input, Tensor weight, Index? offsets=None, float? max_norm=None, float norm_type=2, bool "
+    "scale_grad_by_freq=False, "
     "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
     namespace="nn.functional", method=False, out=False)
 class embedding_bag:
@@ -142,11 +147,13 @@ class embedding_bag:
     def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
         if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
-            raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the same "
+            raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
+                             "same "
                              f"shape as the input ({list(input.shape)})")
         if input.ndim == 2:
             if offsets is not None:
-                raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+                raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                                 "sequences. "
                                  f"However, found offsets of type {type(offsets)}")
             bags, length = tuple(input.shape)
             starts, sizes = np.arange(bags) * length, np.full(bags, length)
@@ -157,7 +164,8 @@ class embedding_bag:
                 raise ValueError("offsets has to be a 1D Tensor")
             starts = need_values(offsets).astype(np.int64)
             if starts.size and starts[0] != 0:
-                raise AutogradError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+                raise AutogradError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                                    "However, "
                                     f"got {starts[0]}")
             ends = starts[1:] if include_last_offset else np.append(starts[1:], input.shape[0])
             starts = starts[:-1] if include_last_offset else starts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from math import prod
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import softmax as fused
 from ..executors.kernels._compile import state
-from ._host import on_host
 from ._losses import buffer, constant, reduced, reduction_name, size_text
 from . import _shapes as shapes
 from ._record import Sample, op
@@ -49,7 +49,8 @@ def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
         raise ShapeMismatchError(f"size mismatch (got input: {list(a)}, target: {list(b)})")
     if weight is not None:
         if tuple(weight.shape) != (classes,):
-            raise ShapeMismatchError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
+            raise ShapeMismatchError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                                     "tensor "
                                      f"of shape: {list(weight.shape)}")
         if weight.dtype is not input.dtype:
             raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[input.dtype.name]} but found "
@@ -89,7 +90,8 @@ def _coefficients(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, wei
     return q
 
 
-def _chosen_loss(F: Any, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> tuple[Any, Any]:
+def _chosen_loss(F: Any, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
+                 smoothing: float) -> tuple[Any, Any]:
     """(loss, what the sum is divided by) of log-probabilities, for executors without a kernel."""
     axis = 0 if input.ndim == 1 else 1
     kept = _checked_target(target, input.shape[axis], ignore_index)
@@ -108,7 +110,8 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         raise ValueError(reduction)
     axis = 0 if input.ndim == 1 else 1
-    if input.ndim == 0 or target.ndim > max(input.ndim - 1, 1) or target.ndim == input.ndim - 1 and target.shape != input.shape[:1] + input.shape[2:] and input.ndim > 1:
+    whole = input.shape[:1] + input.shape[2:]
+    if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
         raise ValueError("shapes do not match")
     index = target.reshape(()) if input.ndim == 1 else target
     kept = _checked_target(index, input.shape[axis], ignore_index)
@@ -252,7 +255,6 @@ class cross_entropy_backward:
 def _cross_entropy_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any,
                             label_smoothing: Any) -> Any:
     name = reduction_name(reduction, size_average, reduce)
-    dtype = getattr(target, "dtype", None)
     if tuple(input.shape) == tuple(target.shape) and input.shape:
         return "cross_entropy_of_probabilities", (input, target, weight, ignore_index, name, label_smoothing)
     if size_average is not None or reduce is not None:
@@ -320,7 +322,8 @@ class cross_entropy_of_probabilities:
         axis = 0 if len(shape) == 1 else 1
         classes = shape[axis]
         if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
-            raise ShapeMismatchError(f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+            raise ShapeMismatchError(f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
+                                     "got "
                                      f"weight tensor of shape: {list(weight.shape)}")
         if label_smoothing > 0:
             target = target * (1 - label_smoothing) + label_smoothing / classes
@@ -343,7 +346,8 @@ def _check_probabilities(input: np.ndarray) -> None:
         raise AutogradError("all elements of input should be between 0 and 1", remedy="apply sigmoid, or use the loss with logits")
 
 
-@op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote", result="same", broadcasts=True,
+@op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote", result="same",
+    broadcasts=True,
     node="BinaryCrossEntropyBackward0")
 class bce:
     """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100."""
@@ -437,13 +441,15 @@ class binary_cross_entropy_with_logits:
     def samples(rng):
         r = rng.standard_normal
         yield r((2, 3)), rng.uniform(0, 1, (2, 3))
-        yield Sample((r((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0.5, 1, 3)), {"pos_weight": rng.uniform(0.5, 2, 3), "reduction": "sum"})
+        yield Sample((r((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0.5, 1, 3)),
+                     {"pos_weight": rng.uniform(0.5, 2, 3), "reduction": "sum"})
 
 
 # -- distributions ----------------------------------------------------------------------------------------------------
 
 
-@op("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor",
+@op("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+    "bool log_target=False) -> Tensor",
     namespace="nn.functional", method=False, out=False)
 class kl_div:
     """target * (log(target) - input): the divergence of `target` from the distribution with log-probabilities `input`.

@@ -6,7 +6,8 @@ Wan and Zhang (arXiv:1909.02659), Murray (arXiv:1602.07527) and Golub and Pereyr
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -72,7 +73,8 @@ def _inv(A: np.ndarray) -> np.ndarray:
         ranks = [linalg.matrix_rank(m) for m in flat]
         full = [r == A.shape[-1] for r in ranks]
         bad = full.index(False) if False in full else 0
-        raise LinAlgError(f"linalg.inv: {_element(full, A.shape) if False in full else ''}The diagonal element {_zero_pivot(flat[bad])} is zero, the inversion "
+        raise LinAlgError(f"linalg.inv: {_element(full, A.shape) if False in full else ''}The diagonal element {_zero_pivot(flat[bad])} is "
+                          "zero, the inversion "
                           "could not be completed because the input matrix is singular.", remedy="use linalg.pinv") from None
 
 
@@ -201,7 +203,8 @@ def _solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return _columns(linalg.solve(A, B))
     except linalg.LinAlgError:
         full = [linalg.matrix_rank(m) == A.shape[-1] for m in A.reshape(-1, *A.shape[-2:])]
-        raise LinAlgError(f"torch.linalg.solve: {_element(full, A.shape) if False in full else ''}The solver failed because the input matrix is singular.",
+        raise LinAlgError(f"torch.linalg.solve: {_element(full, A.shape) if False in full else ''}The solver failed because the input "
+                          "matrix is singular.",
                           remedy="use linalg.lstsq") from None
 
 
@@ -257,7 +260,8 @@ class linalg_solve:
         yield Sample((_square(rng, 3, 3), rng.standard_normal((2, 3))), {"left": False})
 
     def errors(rng):
-        yield (np.ones((2, 3)), np.ones(2)), RuntimeError, "linalg.solve: A must be batches of square matrices, but they are 2 by 3 matrices"
+        yield (np.ones((2, 3)),
+               np.ones(2)), RuntimeError, "linalg.solve: A must be batches of square matrices, but they are 2 by 3 matrices"
         yield (np.eye(2), np.ones(3)), RuntimeError, "linalg.solve: Incompatible shapes of A and B for the equation AX = B (2x2 and 3x1)"
         yield (np.zeros((2, 2)), np.ones(2)), RuntimeError, "torch.linalg.solve: The solver failed because the input matrix is singular."
 
@@ -296,7 +300,8 @@ def _cholesky(A: np.ndarray, upper: bool = False, name: str = "linalg.cholesky")
         flat = A.reshape(-1, *A.shape[-2:])
         bad = next((i for i, m in enumerate(flat) if _broken_minor(m)), 0)
         where = f"(Batch element {bad}): " if A.ndim > 2 else ""
-        raise LinAlgError(f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the leading "
+        raise LinAlgError(f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "
+                          "leading "
                           f"minor of order {_broken_minor(flat[bad])} is not positive-definite).") from None
     return factor.swapaxes(-2, -1) if upper else _columns(factor)
 

@@ -7,7 +7,8 @@ Three products of two matrices, A B, A B^H and A^H B, are each other's gradients
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -88,7 +89,8 @@ def _check_mm(input: Any, mat2: Any) -> None:
 
 def _check_batches(a: Sequence[int], b: Sequence[int]) -> None:
     if b[0] != a[0] or b[1] != a[2]:
-        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}].")
+        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, "
+                                 f"{b[1]}].")
 
 
 def _check_bmm(input: Any, mat2: Any) -> None:

@@ -68,7 +68,8 @@ def _weighted(F: Any, loss: Any, weight: Any, input: Any, reduction: str) -> Any
     return reduced(F, loss, reduction)
 
 
-@op("mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? weight=None) -> Tensor",
+@op("mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+    "Tensor? weight=None) -> Tensor",
     namespace="nn.functional", method=False, out=False)
 class mse_loss:
     """The mean of (input - target)^2.
@@ -127,7 +128,8 @@ class smooth_l1:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7
 
 
-@op("smooth_l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', float beta=1.0) -> Tensor",
+@op("smooth_l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', float beta=1.0) -> "
+    "Tensor",
     namespace="nn.functional", method=False, out=False)
 class smooth_l1_loss:
     """The mean of |input - target|, squared below `beta` (Girshick, "Fast R-CNN").
@@ -288,7 +290,8 @@ class triplet_margin_loss:
         if margin <= 0:
             raise ValueError(f"margin must be greater than 0, got {margin}")
         if not anchor.ndim == positive.ndim == negative.ndim:
-            raise ShapeMismatchError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            raise ShapeMismatchError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+                                     "got: "
                                      f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
         near, far = F.pairwise_distance(anchor, positive, p, eps), F.pairwise_distance(anchor, negative, p, eps)
         if swap:
@@ -315,7 +318,8 @@ class triplet_margin_with_distance_loss:
         if margin <= 0:
             raise ValueError(f"margin must be greater than 0, got {margin}")
         if not anchor.ndim == positive.ndim == negative.ndim:
-            raise ShapeMismatchError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            raise ShapeMismatchError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+                                     "got: "
                                      f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
         distance = F.pairwise_distance if distance_function is None else distance_function
         near, far = distance(anchor, positive), distance(anchor, negative)

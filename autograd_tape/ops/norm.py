@@ -7,7 +7,8 @@ derivatives follow.
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
                 cudnn_enable: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     _floats_only(input)
     n_dims, size = len(normalized_shape), tuple(normalized_shape)
-    if not n_dims or input.shape[-n_dims:] != size or weight is not None and weight.shape != size or bias is not None and bias.shape != size:
+    if not n_dims or input.shape[-n_dims:] != size or any([p is not None and p.shape != size for p in (weight, bias)]):
         raise ValueError("shapes do not match")
     char = input.dtype.char
     if input.size >= state.fused or n_dims > 1 or char != "f" and char != "d":
@@ -151,7 +152,8 @@ class layer_norm:
                                 "normalized_shape = []")
         for name, t in (("weight", weight), ("bias", bias)):
             if t is not None and list(t.shape) != size:
-                raise ShapeMismatchError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t.shape)} "
+                raise ShapeMismatchError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                                         f"{list(t.shape)} "
                                          f"and normalized_shape = {size}")
         if list(input.shape)[-len(size):] != size or input.ndim < len(size):
             raise ShapeMismatchError(f"Given normalized_shape={size}, expected input with shape [*, {', '.join(map(str, size))}], but got "
@@ -159,7 +161,7 @@ class layer_norm:
         _check_floating("LayerNormKernelImpl", input)
         for t in (weight, bias):
             if t is not None and t.dtype is not input.dtype and not (input.dtype.itemsize == 2 and t.dtype.name == "float32"):
-                raise AutogradError(f"mixed dtype (CPU): expect parameter to have scalar type of Float")
+                raise AutogradError("mixed dtype (CPU): expect parameter to have scalar type of Float")
     def vjp(F, grad, input, mean, rstd, weight, normalized_shape, eps, needs):
         return F.layer_norm_backward(grad, input, mean, rstd, weight, len(normalized_shape), eps, needs)
 
@@ -170,7 +172,8 @@ class layer_norm:
         yield r((3, 4)), (4,), r(4)
 
     def errors(rng):
-        yield (np.ones((2, 3)), (4,)), RuntimeError, "Given normalized_shape=[4], expected input with shape [*, 4], but got input of size[2, 3]"
+        yield (np.ones((2, 3)),
+               (4,)), RuntimeError, "Given normalized_shape=[4], expected input with shape [*, 4], but got input of size[2, 3]"
         yield (np.ones((2, 3)), (3,), np.ones(4)), RuntimeError, (
             "Expected weight to be of same shape as normalized_shape, but got weight of shape [4] and normalized_shape = [3]")
 
@@ -250,7 +253,8 @@ class channel_norm:
         yield r((3, 2, 2, 2)), None, None, None, None, True, 0.1, 1e-5
 
 
-def _batch_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float) -> Any:
+def _batch_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+                eps: float) -> Any:
     channels = input.shape[1] if input.ndim > 1 else 0
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is None:
@@ -316,7 +320,8 @@ class batch_norm:
     def function(F, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
         return _batch_norm(F, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
-    def samples(rng): yield rng.standard_normal((3, 2, 4)), rng.standard_normal(2), rng.standard_normal(2), None, None, True, 0.1, 1e-5, False
+    def samples(rng): yield rng.standard_normal((3, 2,
+                                                 4)), rng.standard_normal(2), rng.standard_normal(2), None, None, True, 0.1, 1e-5, False
 
 
 def _instance_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
@@ -340,7 +345,8 @@ def _instance_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any
     return F.reshape(result, shape)
 
 
-@op("nn_functional_instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, "
+@op("nn_functional_instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? "
+    "bias=None, "
     "bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", namespace="_internal", alias="nn.functional.instance_norm",
     method=False, out=False)
 class nn_functional_instance_norm:
@@ -414,7 +420,8 @@ class group_norm:
 
     def numpy(input, num_groups, weight, bias, eps, cudnn_enabled):
         _floats_only(input)
-        if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups or any([t is not None and t.shape != input.shape[1:2] for t in (weight, bias)]):
+        if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups or any([t is not None and t.shape != input.shape[1:2]
+                                                                                   for t in (weight, bias)]):
             raise ValueError("shapes do not match")
         return fused.group_norm(input, num_groups, weight, bias, eps)
     def shape(input, num_groups, *rest): return input, (input[0], num_groups), (input[0], num_groups)
@@ -491,7 +498,8 @@ class rms_norm:
             raise AutogradError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
                                 "normalized_shape = []")
         if weight is not None and list(weight.shape) != size:
-            raise ShapeMismatchError(f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} "
+            raise ShapeMismatchError("Expected weight to be of same shape as normalized_shape, but got weight of shape "
+                                     f"{list(weight.shape)} "
                                      f"and normalized_shape = {size}")
         if list(input.shape)[-len(size):] != size:
             raise ShapeMismatchError(f"Given normalized_shape={size}, expected input with shape [*{', '.join(map(str, size))}], but got "

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,13 +51,16 @@ def _max_tiles(input: np.ndarray, kernel: Ints, out: Ints) -> tuple[np.ndarray, 
     windows = input[(..., *whole)].reshape(*lead, *split).transpose(axes).reshape(*lead, *out, prod(kernel))
     at = windows.argmax(-1)  # the first of equals and the first NaN
     positions = np.arange(prod(size)).reshape(size)
-    index = positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])] + positions[tuple([slice(0, k) for k in kernel])].reshape(-1)[at]
+    index = positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])] + positions[tuple([slice(0, k)
+                                                                                                   for k in kernel])].reshape(-1)[at]
     return np.maximum.reduce(windows, -1), index
 
 
-def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
+def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
+                                                                                                                      np.ndarray]:
     n = len(kernel)
-    if tuple(kernel) == tuple(stride) and input.size < state.fused and input.size and not any(padding) and not ceil_mode and max(dilation) == 1:
+    tiles = tuple(kernel) == tuple(stride) and not any(padding) and not ceil_mode and max(dilation) == 1
+    if tiles and 0 < input.size < state.fused:
         out = [m // k for m, k in zip(input.shape[input.ndim - n:], kernel)]
         if min(out):
             y, index = _max_tiles(input, kernel, out)
@@ -189,12 +193,14 @@ def _axis_windows(x: np.ndarray, axis: int, size: int, k: int, s: int, p: int, t
     return np.moveaxis(y, -1, axis)
 
 
-def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool, divisor: int | None) -> np.ndarray:
+def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
+              divisor: int | None) -> np.ndarray:
     n = len(kernel)
     if n == 1 and not divisor:
         return fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include)
     if n == 2:
-        return _keep_channels_last(input, fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor))
+        return _keep_channels_last(input,
+                                   fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor))
     size = input.shape[-n:]
     out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
     y = input
@@ -375,7 +381,8 @@ def _check_rank(input: Any, n: int, function: str) -> None:
         if function == "max_pool1d":
             raise ShapeMismatchError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
                                      f"{list(input.shape)}")
-        raise ShapeMismatchError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while checking "
+        raise ShapeMismatchError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+                                 "checking "
                                  f"arguments for {function})")
     if n == 2 and function == "avg_pool2d" and input.ndim < 3:
         from ..errors import IndexRangeError
@@ -388,7 +395,8 @@ def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], st
                   dilation: tuple[int, ...], ceil_mode: bool) -> None:
     size = tuple(input.shape)[input.ndim - n:]
     if function == "max_pool1d":
-        for value, what, low in ((kernel[0], "kernel_size", 1), (stride[0], "stride", 1), (padding[0], "padding", 0), (dilation[0], "dilation", 1)):
+        for value, what, low in ((kernel[0], "kernel_size", 1), (stride[0], "stride", 1), (padding[0], "padding", 0),
+                                 (dilation[0], "dilation", 1)):
             if value < low:
                 raise AutogradError(f"max_pool1d() {what} must be {'greater than zero' if low else 'non-negative'}, but got {value}")
         if 2 * padding[0] > kernel[0]:
@@ -426,10 +434,12 @@ def _check_not_empty(input: Any, n: int) -> None:
     if 0 not in inner:
         return
     if n == 3:
-        raise ShapeMismatchError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
+        raise ShapeMismatchError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
+                                 "length, "
                                  f"but input has a shape of {shape} and non-batch dimension 0 has length zero!")
     lead = "max_pool1d: " if n == 1 else ""
-    raise ShapeMismatchError(f"{lead}Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
+    raise ShapeMismatchError(f"{lead}Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
+                             f"got:{shape}")
 
 
 def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
@@ -500,7 +510,8 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
     op(f"max_pool{n}d{_MAX}) -> Tensor", method=False, out=False)(
         type(f"max_pool{n}d", (), {"__doc__": doc(text, f"torch.max_pool{n}d"), "__module__": __name__, "function": values,
                                    "samples": samples, "errors": errors}))
-    op(f"nn_functional_max_pool{n}d{_MAX}, bool return_indices=False) -> Tensor", namespace="_internal", alias=f"nn.functional.max_pool{n}d",
+    op(f"nn_functional_max_pool{n}d{_MAX}, bool return_indices=False) -> Tensor", namespace="_internal",
+       alias=f"nn.functional.max_pool{n}d",
        method=False, out=False)(
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
@@ -509,7 +520,8 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
        alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
         type(f"max_pool{n}d_with_indices", (), {
             "__doc__": doc(f"The maxima of windows of (N, C, {letters}) and their flat indices within the last dimensions.",
-                           f"torch.nn.functional.max_pool{n}d_with_indices").replace(shown, f"({shown}, tensor({'[' * (n + 2)}1, 3{']' * (n + 2)}))"),
+                           f"torch.nn.functional.max_pool{n}d_with_indices").replace(shown, f"({shown}, tensor({'[' * (n + 2)}1, "
+                                                                                            f"3{']' * (n + 2)}))"),
             "__module__": __name__, "function": always, "samples": samples}))
 
 
@@ -517,7 +529,8 @@ for _n, _sample in ((1, (2, 2, 7)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 4, 5))):
     _max_record(_n, _sample)
 
 
-@op("avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> "
+@op("avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True) "
+    "-> "
     "Tensor", method=False, out=False, alias="nn.functional.avg_pool1d")
 class avg_pool1d:
     """The means of windows of (N, C, L).
@@ -555,7 +568,8 @@ class avg_pool2d:
         yield rng.standard_normal((2, 5, 6)), 3, 2, 1, False, True, 5
 
     def errors(rng):
-        yield (np.ones((1, 1, 2, 2)), 3), RuntimeError, "Given input size: (1x2x2). Calculated output size: (1x0x0). Output size is too small"
+        yield (np.ones((1, 1, 2, 2)),
+               3), RuntimeError, "Given input size: (1x2x2). Calculated output size: (1x0x0). Output size is too small"
 
 
 @op("avg_pool3d" + _AVG_ARGS, namespace="nn.functional", method=False, out=False)
@@ -582,8 +596,8 @@ def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple
             raise AutogradError(f"{function}() argument 'output_size' should contain one int (got {len(value)})")
         output_size = tuple(value) * n
     if len(output_size) != n:
-        what = f"{function}(): internal error: output_size.size() must be {n}" if "max" in function else f"{function}: output_size must be {n}"
-        raise AutogradError(what)
+        what = "(): internal error: output_size.size() must be" if "max" in function else ": output_size must be"
+        raise AutogradError(f"{function}{what} {n}")
     if n == 1:
         _check_rank(input, 1, function)
     elif given and input.ndim <= n:
@@ -595,7 +609,8 @@ def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple
     if min(size) < 0:
         full = (1, *size) if n == 1 else size
         if "max" in function:
-            raise AutogradError(f"Trying to create tensor with negative dimension {min(size)}: {[*tuple(input.shape)[:input.ndim - n], *full]}")
+            raise AutogradError(f"Trying to create tensor with negative dimension {min(size)}: "
+                                f"{[*tuple(input.shape)[:input.ndim - n], *full]}")
         shown = ", ".join(map(str, full[:2])) + "".join([f",{v}" for v in full[2:]])
         raise AutogradError(f"{function.replace('1d', '2d')}: elements of output_size must be greater than or equal to 0 but received "
                             f"{{{shown}}}")
@@ -629,7 +644,8 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
         type(avg, (), {"__module__": __name__, "function": mean, "samples": samples,
                        "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"
                                   f"{opened}0.5000, 2.5000{closed}"}))
-    op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False, out=False)(
+    op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False,
+       out=False)(
         type(largest, (), {"__module__": __name__, "function": maximum, "samples": samples,
                            "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
                                       f"({example})\n{opened}1., 3.{closed}"}))
@@ -684,12 +700,14 @@ def _unpool(F: Any, n: int, input: Any, indices: Any, kernel_size: Any, stride: 
     else:
         size = tuple(output_size)[len(output_size) - n:] if len(output_size) == n + 2 else tuple(output_size)
         if len(size) != n:
-            raise ValueError(f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of '{len(output_size)}'")
+            raise ValueError(f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+                             f"'{len(output_size)}'")
         for d, (got, middle, s) in enumerate(zip(size, usual, stride)):
             if not middle - s < got < middle + s:
                 raise ValueError(f"invalid output_size \"{list(size)}\" (dim {d} must be between {middle - s} and {middle + s})")
     if tuple(indices.shape) != shape:
-        raise ShapeMismatchError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor with "
+        raise ShapeMismatchError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
+                                 "with "
                                  f"shape: {list(indices.shape)}")
     index = indices._data
     if index.size and (index.min() < 0 or index.max() >= prod(size)):
@@ -712,7 +730,8 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
     doc = ("Zeros with `input` put where max pooling found it.\n\n"
            f">>> torch.nn.functional.max_unpool{n}d(torch.ones({ones}1), torch.ones({ones}1, dtype=torch.int64), {size})\n"
            f"tensor({'[' * (n + 2)}0., 1.{']' * (n + 2)})")
-    op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> Tensor",
+    op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> "
+       "Tensor",
        namespace="nn.functional", method=False, out=False)(
         type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__": doc}))
 

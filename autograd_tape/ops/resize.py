@@ -16,7 +16,6 @@ import numpy as np
 
 from ..errors import AutogradError
 from ._axes import along_axes, table_matrix
-from ._host import on_host
 from ._losses import buffer, constant
 from ._record import Sample, op
 
@@ -57,7 +56,8 @@ class resample:
         moved = F.transpose(input, dim, input.ndim - 1)
         return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight)]), dim, input.ndim - 1)
     def vjp_input(F, grad, dim, index, weight, length): return F.resample_grad(grad, dim, index, weight, length)
-    def samples(rng): yield rng.standard_normal((2, 3, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7], [1, 0], [2, 1]]), 3
+    def samples(rng): yield rng.standard_normal((2, 3, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
+                                                                                                                   [1, 0], [2, 1]]), 3
 
 
 @op("resample_grad(Tensor grad, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False)
@@ -70,7 +70,8 @@ class resample_grad:
         moved = F.transpose(grad, dim, grad.ndim - 1)
         return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight).T]), dim, grad.ndim - 1)
     def vjp_grad(F, grad, dim, index, weight, length): return F.resample(grad, dim, index, weight, length)
-    def samples(rng): yield rng.standard_normal((2, 4, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7], [1, 0], [2, 1]]), 3
+    def samples(rng): yield rng.standard_normal((2, 4, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
+                                                                                                                   [1, 0], [2, 1]]), 3
 
 
 class Table:
@@ -161,7 +162,8 @@ def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, a
     return Table(np.stack([first, np.minimum(first + 1, n - 1)], 1)), Table(np.stack([1 - share, share], 1))
 
 
-def _interpolate(F: Any, input: Any, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool, antialias: bool) -> Any:
+def _interpolate(F: Any, input: Any, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
+                 antialias: bool) -> Any:
     if min(size) <= 0 or min(tuple(input.shape)[2:]) <= 0:
         names = {1: "W", 2: "HW", 3: "DHW"}[len(size)]
         have, want = [", ".join([f"{a}: {v}" for a, v in zip(names, s)]) for s in (tuple(input.shape)[2:], size)]
@@ -187,7 +189,8 @@ class interpolate:
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
         if mode in ("nearest", "area", "nearest-exact", "lanczos"):
             if align_corners is not None:
-                raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+                raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                                 "trilinear")
         elif align_corners is None:
             align_corners = False
         dim = input.ndim - 2
@@ -198,8 +201,10 @@ class interpolate:
         if size is not None:
             if isinstance(size, (list, tuple)):
                 if len(size) != dim:
-                    raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
-                                     f"of {list(shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+                    raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial "
+                                     "dimensions "
+                                     f"of {list(shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, "
+                                     "...,dK) "
                                      "format and output size in (o1, o2, ...,oK) format.")
                 output = tuple([int(n) for n in size])
             else:
@@ -210,7 +215,8 @@ class interpolate:
             if isinstance(scale_factor, (list, tuple)):
                 if len(scale_factor) != dim:
                     raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-                                     f"dimensions of {list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input tensor in "
+                                     f"dimensions of {list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input "
+                                     "tensor in "
                                      "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.")
                 scales = tuple([float(s) for s in scale_factor])
             else:
@@ -234,7 +240,8 @@ class interpolate:
                     raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_SPATIAL[mode] + 2}D input")
                 return _interpolate(F, input, output, scales, mode, bool(align_corners), antialias)
         raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported "
-                                  f"(got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+                                  f"(got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area "
+                                  "| "
                                   f"nearest-exact (got {mode})")
 
     def samples(rng):
@@ -366,17 +373,20 @@ class grid_sample:
                              f"'{padding_mode}'")
         if align_corners is None:
             warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3)
+                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+                          stacklevel=3)
         align = bool(align_corners)
         n = input.ndim - 2
         if n not in (2, 3) or grid.ndim != input.ndim:
             raise AutogradError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
                                 f"{list(input.shape)} and grid with sizes {list(grid.shape)}")
         if grid.shape[0] != input.shape[0]:
-            raise AutogradError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(input.shape)} "
+            raise AutogradError("grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+                                f"{list(input.shape)} "
                                 f"and grid with sizes {list(grid.shape)}")
         if grid.shape[-1] != n:
-            raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {list(grid.shape)}")
+            raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes "
+                                f"{list(grid.shape)}")
         if mode == "bicubic" and n == 3:
             raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
         batch, channels, *spatial = tuple(input.shape)
@@ -446,13 +456,15 @@ class affine_grid:
             raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
                                       f"torch.Size({list(size)})")
         if theta.ndim != 3 or tuple(theta.shape)[1:] != want:
-            raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{want[0]}x{want[1]} for size torch.Size({list(size)}). Got "
+            raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{want[0]}x{want[1]} for size torch.Size({list(size)}). "
+                             "Got "
                              f"torch.Size({list(theta.shape)}).")
         if min(size) <= 0:
             raise ValueError(f"Expected non-zero, positive output size. Got torch.Size({list(size)})")
         if align_corners is None:
             warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3)
+                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+                          stacklevel=3)
         dtype = buffer(theta).dtype
         axes = []
         for m in size[2:]:

@@ -1,4 +1,5 @@
-"""Operations of networks beyond what the table of records tests: random masks, running statistics, symmetric matrices, einsum, torch live."""
+"""Operations of networks beyond what the table of records tests: random masks, running statistics, symmetric matrices, einsum;
+and every sample on torch itself, where it is installed."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ import pytest
 
 import autograd_tape as at
 from autograd_tape import F, TensorRef
-from autograd_tape.ops import RECORDS, Sample
+from autograd_tape.ops import RECORDS
 from autograd_tape.random import default_generator
-from op_cases import bind, central_differences, rng_of, samples, tree_map
+from op_cases import bind, central_differences, samples, tree_map
 
 FAMILIES = {"linalg", "einsum", "factorization", "softmax", "entropy", "loss", "distance", "norm", "conv", "pool", "resize", "embedding",
             "dropout", "attention"}
@@ -54,7 +55,8 @@ def test_alpha_scales_product_and_its_gradients() -> None:
     ("ij,jk", [(2, 3), (3, 4)]), ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]), ("ii", [(3, 3)]), ("iij->j", [(2, 2, 3)]),
     ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]), ("i,j->ij", [(2,), (3,)]), ("ij,j->i", [(2, 3), (3,)]), ("ij,ij->ij", [(2, 3), (2, 3)]),
     ("...ij,...jk->...ik", [(2, 1, 3, 4), (5, 4, 2)]), ("a...b->...", [(2, 3, 4)]), ("ij,jk,kl,lm->im", [(2, 3), (3, 4), (4, 2), (2, 5)]),
-    ("abc,cd,b->ad", [(2, 3, 4), (4, 2), (3,)]), ("i...->...", [(2, 3)]), ("ij,kj->ik", [(2, 3), (4, 3)]), ("ijk,jil->kl", [(2, 3, 4), (3, 2, 5)]),
+    ("abc,cd,b->ad", [(2, 3, 4), (4, 2), (3,)]), ("i...->...", [(2, 3)]), ("ij,kj->ik", [(2, 3), (4, 3)]),
+    ("ijk,jil->kl", [(2, 3, 4), (3, 2, 5)]),
 ])
 def test_einsum_agrees_with_numpy(equation: str, shapes: list[tuple[int, ...]]) -> None:
     rng = np.random.default_rng(1)
@@ -301,9 +303,11 @@ def test_agrees_with_torch(name: str) -> None:
                 np.testing.assert_allclose(*(np.abs(x), np.abs(y)) if name in FREE_SIGNS else (x, y), rtol=1e-5, atol=1e-8)
             if name in FREE_SIGNS:
                 continue
-            expected = _gradients(made["torch"], theirs, lambda o: (o * torch.cos(torch.arange(o.numel(), dtype=o.dtype)).reshape(o.shape)).sum(),
+            expected = _gradients(made["torch"], theirs,
+                                  lambda o: (o * torch.cos(torch.arange(o.numel(), dtype=o.dtype)).reshape(o.shape)).sum(),
                                   lambda a, b: a + b, lambda t, ts: torch.autograd.grad(t, ts, allow_unused=True))
-            found = _gradients(made["own"], ours, lambda o: F.sum(o * TensorRef.of(np.cos(np.arange(o._data.size, dtype=o._data.dtype)).reshape(o.shape))),
+            found = _gradients(made["own"], ours,
+                               lambda o: F.sum(o * TensorRef.of(np.cos(np.arange(o._data.size, dtype=o._data.dtype)).reshape(o.shape))),
                                lambda a, b: a + b, lambda t, ts: at.grad(t, ts))
             for a, b in zip(expected, found):
                 np.testing.assert_allclose(0.0 if b is None else b, np.zeros(()) if a is None else a.numpy(), rtol=1e-5, atol=1e-8)
