@@ -251,7 +251,19 @@ def from_dlpack(ext: Any, *, device: Any = None, copy: bool | None = None) -> Te
     """A tensor over the memory of a DLPack exporter."""
     if isinstance(ext, Tensor):
         return ext.detach()
-    return frontend.wrap(np.from_dlpack(ext) if hasattr(ext, "__dlpack__") else np.from_dlpack(_Capsule(ext)))
+    array = np.from_dlpack(ext if hasattr(ext, "__dlpack__") else _Capsule(ext))
+    if not array.flags.writeable:
+        array = np.asarray(_Writable(array))
+    return frontend.wrap(array)
+
+
+class _Writable:
+    """An imported array with leave to write: NumPy 1.x marks all imports read-only, torch none, and exporters refuse what really is."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
 class _Capsule:

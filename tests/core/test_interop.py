@@ -1,0 +1,115 @@
+"""NumPy, DLPack, storages, devices, and torchcompat as `torch`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import torchcompat as torch
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_numpy_shares_memory_both_ways() -> None:
+    array = np.zeros((2, 3), np.float32)
+    t = torch.from_numpy(array)
+    t[0, 1] = 5
+    assert array[0, 1] == 5
+    array[1, 2] = 7
+    assert t[1, 2].item() == 7
+    assert np.shares_memory(t.numpy(), array)
+    assert np.shares_memory(np.asarray(t.t()), array)
+
+
+def test_numpy_keeps_strides() -> None:
+    array = np.arange(12.0).reshape(3, 4).T[::2]
+    t = torch.from_numpy(array)
+    assert t.shape == (2, 3) and t.stride() == (2, 4)
+    assert t.tolist() == array.tolist()
+
+
+@pytest.mark.parametrize("bad, text", [
+    (np.arange(3)[::-1], "At least one stride in the given numpy array is negative"),
+    (np.arange(3).astype(">i4"), "given numpy array has byte order different from the native byte order"),
+])
+def test_numpy_arrays_that_tensors_cannot_share(bad: np.ndarray, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        torch.from_numpy(bad)
+
+
+def test_numpy_functions_take_tensors() -> None:
+    t = torch.tensor([1.0, 4.0])
+    assert np.sqrt(t.numpy()).tolist() == [1, 2]
+    assert isinstance(np.float32(2) * t, torch.Tensor)
+
+
+def test_dlpack_both_ways() -> None:
+    t = torch.arange(6.0).reshape(2, 3)
+    array = np.from_dlpack(t)
+    assert np.shares_memory(array, t.numpy())
+    own = np.zeros(3)
+    back = torch.from_dlpack(own)
+    back[0] = 9
+    assert own[0] == 9
+    with pytest.raises(BufferError, match="Can't export tensors that require gradient"):
+        t.requires_grad_().__dlpack__()
+
+
+def test_storages() -> None:
+    t = torch.arange(6, dtype=torch.int32)
+    storage = t.untyped_storage()
+    assert storage.nbytes() == 24 and storage.data_ptr() == t.data_ptr()
+    assert t[2:].untyped_storage() is storage
+    again = torch.tensor([], dtype=torch.int32).set_(storage, 1, (2, 2), (2, 1))
+    assert again.tolist() == [[1, 2], [3, 4]]
+    again[0, 0] = 50
+    assert t[1].item() == 50
+
+
+def test_meta_tensors_have_shapes_only() -> None:
+    a = torch.empty(1 << 15, 1 << 15, device="meta")
+    b = (a @ a.t() + 1).softmax(1)
+    assert b.shape == (1 << 15, 1 << 15) and b.device.type == "meta" and b.stride() == (1 << 15, 1)
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+        b.cpu()
+
+
+def run(code: str, **environment: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, env={**os.environ, **environment}, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_import_torch_gives_torchcompat() -> None:
+    assert run("import torchcompat.dropin as d; d.install(); import torch, torch.nn.functional as F, torchcompat, torchcompat.nn.functional as G\n"
+               "import importlib.util; from torch import nn; from torch.utils.data import DataLoader\n"
+               "print(torch is torchcompat, F is G, importlib.util.find_spec('torch') is not None, torch.nn.Linear is torchcompat.nn.Linear)"
+               ) == "True True True True"
+
+
+def test_a_script_runs_unchanged(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys, torch\nprint(torch.ones(2).sum().item(), sys.argv[1:], __name__)\n")
+    done = subprocess.run([sys.executable, "-m", "torchcompat", str(script), "--flag"], cwd=ROOT, text=True, capture_output=True, timeout=120)
+    assert done.stdout.strip() == "2.0 ['--flag'] __main__", done.stderr
+
+
+def test_the_command_line_says_what_it_cannot_find() -> None:
+    done = subprocess.run([sys.executable, "-m", "torchcompat", "nowhere.py"], cwd=ROOT, text=True, capture_output=True, timeout=120)
+    assert done.returncode == 2 and "cannot find 'nowhere.py'" in done.stderr
+
+
+def test_importing_is_light() -> None:
+    loaded = run("import sys, torchcompat\nprint([m for m in ('numba', 'mindspore', 'scipy', 'matplotlib', 'torch', 'torchcompat.nn') if m in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_real_torch_is_not_replaced() -> None:
+    code = ("import sys, types; sys.modules['torch'] = types.ModuleType('torch')\nfrom torchcompat.dropin import install\n"
+            "try: install()\nexcept RuntimeError as e: print(e)")
+    assert "torch is already imported" in run(code)
