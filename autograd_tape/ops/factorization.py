@@ -23,7 +23,10 @@ linalg = np.linalg
 
 def _columns(a: np.ndarray) -> np.ndarray:
     """The same matrices, column-major."""
-    return np.ascontiguousarray(a.swapaxes(-2, -1)).swapaxes(-2, -1)
+    turned = a.swapaxes(-2, -1)
+    result = np.empty(turned.shape, a.dtype)  # a copy even of what is contiguous either way, for the strides of sizes 0 and 1
+    result[...] = turned
+    return result.swapaxes(-2, -1)
 
 
 def _mT(F: Any, x: Any) -> Any:
@@ -646,8 +649,9 @@ class matrix_power:
     def function(F, input, n):
         _check_matrix("linalg.matrix_power", input, True, False)
         if n == 0:
-            k = input.shape[-1]
-            return F.wrap(np.broadcast_to(np.eye(k, dtype=input._k.np), tuple(input.shape)).copy(), input._k)
+            k, k_input = input.shape[-1], input._k
+            nothing = F.masked_fill(input, F.wrap(np.ones(input._data.shape, np.bool_)), 0)
+            return nothing + F.wrap(np.eye(k, dtype=k_input.np), k_input)
         x, n = (F.inverse(input), -n) if n < 0 else (input, n)
         result = None
         while n:
