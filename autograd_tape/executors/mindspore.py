@@ -29,7 +29,7 @@ _pid = 0
 _TARGETS = {"cpu": "CPU", "npu": "Ascend", "cuda": "GPU"}
 REMEDY = "pip install 'autograd-tape[mindspore]'"
 STRIDED = ("view", "view?", "store")  # families whose work is on our own storage, whatever the executor
-HALF_PRODUCTS = frozenset(["mm", "mm_nt", "mm_tn", "bmm", "matmul"])  # float16 on its own kernel is many times quicker here
+HALF_PRODUCTS = frozenset(["mm", "mm_nt", "mm_tn", "bmm", "matmul"])  # where the float16 kernel is the quicker one
 
 
 def load() -> Any:

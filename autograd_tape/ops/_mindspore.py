@@ -1,5 +1,5 @@
-"""MindSpore kernels that are more than one primitive on the tensors: reductions, products, convolutions, and primitives that are right
-for some operands only.
+"""MindSpore kernels that are more than one primitive on the tensors: reductions, products, and primitives that are right for some
+operands only.
 
 A kernel gets `ms` (see `executors.mindspore`) and MindSpore tensors. It declines what it would get wrong by raising
 NotImplementedError, and the record's composition computes that call. (Measured on MindSpore 2.10, CPU: comparisons take NaN for
@@ -9,7 +9,7 @@ computes float64 in single precision.)
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import numpy as np
 
@@ -161,36 +161,6 @@ def along(name: str, single: bool = False) -> Callable[..., Any]:
         return ms.primitive(name, wrap_dim(dim, input.ndim))(input)
 
     return kernel
-
-
-def conv2d(ms: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """ops.Conv2D, for float32 images."""
-    p = _image_only(ms, input, padding)
-    shape = weight.shape
-    y = ms.primitive("Conv2D", shape[0], tuple(shape[2:]), 1, "pad", p, tuple(stride), tuple(dilation), groups)(input, weight)
-    return y if bias is None else ms.primitive("BiasAdd")(y, bias)
-
-
-def conv2d_input(ms: Any, grad: Any, weight: Any, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """Conv2DBackpropInput, for float32 images."""
-    p = _image_only(ms, grad, padding)
-    shape = weight.shape
-    made = ms.primitive("operations.nn_ops.Conv2DBackpropInput", shape[0], tuple(shape[2:]), "pad", p, None, 1, tuple(stride), tuple(dilation), groups)
-    return made(grad, weight, tuple(size))
-
-
-def conv2d_weight(ms: Any, input: Any, grad: Any, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-    """Conv2DBackpropFilter, for float32 images."""
-    p = _image_only(ms, grad, padding)
-    size = tuple(size)
-    made = ms.primitive("operations._grad_ops.Conv2DBackpropFilter", size[0], size[2:], "pad", p, (0, 0, 0, 0), 1, tuple(stride), tuple(dilation), groups)
-    return made(grad, input, size)
-
-
-def _image_only(ms: Any, tensor: Any, padding: Sequence[int]) -> tuple[int, ...]:
-    if tensor.ndim != 4 or tensor.dtype != ms.float32:
-        raise NotImplementedError("the kernel takes float32 images")
-    return (padding[0], padding[0], padding[1], padding[1])
 
 
 def sort(ms: Any, input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:

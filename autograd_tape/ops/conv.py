@@ -16,7 +16,6 @@ from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import conv as fused
 from ._host import on_host
-from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._record import Sample, op
 from .linalg import _C_NAMES
@@ -78,7 +77,6 @@ class convolution_nd:
 
     numpy = _forward
     shape = shapes.convolution
-    mindspore = kernels.conv2d
     compose = _columns_product
     def vjp_input(F, grad, weight, input_shape, stride, padding, dilation, groups):
         return F.convolution_nd_input(grad, weight, tuple(input_shape), stride, padding, dilation, groups)
@@ -100,7 +98,6 @@ class convolution_nd_input:
 
     numpy = _input_grad
     def shape(grad, weight, size, *rest): return tuple(size)
-    mindspore = kernels.conv2d_input
     def compose(F, input, weight, size, stride, padding, dilation, groups):
         shape = tuple(weight.shape)
         batch, out = tuple(input.shape)[:2]
@@ -127,7 +124,6 @@ class convolution_nd_weight:
 
     numpy = _weight_grad
     def shape(input, grad, size, *rest): return tuple(size)
-    mindspore = kernels.conv2d_weight
     def compose(F, input, output, size, stride, padding, dilation, groups):
         size, batch = tuple(size), input.shape[0]
         columns = F.im2col(input, size[2:], tuple(dilation), tuple(padding), tuple(stride), tuple(output.shape)[2:])
