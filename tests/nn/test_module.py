@@ -338,6 +338,10 @@ def test_copies():
         x = torch.randn(1, 3)
         assert torch.equal(other(x), net(x))
     assert copy.copy(net).scale is net.scale
+    lstm = nn.LSTM(2, 3, bidirectional=True)
+    for other in (copy.deepcopy(lstm), pickle.loads(pickle.dumps(lstm))):
+        assert torch.equal(other(torch.ones(4, 1, 2))[0], lstm(torch.ones(4, 1, 2))[0])
+        assert "_flat_weights" in other.__getstate__() and other.weight_ih_l0 is not lstm.weight_ih_l0
 
 
 def test_dir_and_repr():

@@ -207,9 +207,13 @@ class RNNBase(Module):
                 parts.append(f"{name}={getattr(self, name)}")
         return ", ".join(parts)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # torch keeps the weights in a list beside the parameters, and needs it in a pickle.
+        return {**super().__getstate__(), "_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        # Pickles of torch keep the flat weights beside the parameters; here they are always read from these.
+        # Here they are always read from the parameters.
         for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
             self.__dict__.pop(name, None)
         self.__dict__.setdefault("proj_size", 0)
