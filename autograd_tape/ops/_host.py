@@ -9,8 +9,12 @@ from ..errors import MissingKernelError
 
 
 def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A `compose` field that runs the NumPy kernel on any executor: moving and picking elements gains nothing from another
-    library's kernel, whose border would have to be crossed twice."""
+    """A `compose` field that runs the NumPy kernel on any executor; the status table calls such operations "host".
+
+    Two kinds are meant for it. Moving, picking and counting elements gains nothing from another library's kernel, whose border would
+    have to be crossed twice. And random numbers come from our own generator on every executor, so that a seed gives the same numbers
+    everywhere.
+    """
     def compose(F: Any, *args: Any) -> Any:
         return kernel(*args)
 
