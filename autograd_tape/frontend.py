@@ -16,7 +16,7 @@ from .dtypes import CPU, CPU_KINDS, Device, Kind, kind
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .ops import ALIASES, RECORDS, compile_function, get_record
-from .ops._compile import QUIET_SETS, base_namespace
+from .ops._compile import QUIET_SETS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
 from .tape import OutputEdge, TapeEntry, register_quiet_sets
 from .tensor import TensorRef
@@ -25,8 +25,14 @@ from .tensor import TensorRef
 def watch_view(version: list[Any], view: TensorRef) -> None:
     """Notes that `view` shares `version`, so that an in-place update of its base can refresh its history."""
     version.append(weakref.ref(view))
+    if not len(version) & 31:
+        prune_views(version)
+
+
+def prune_views(version: list[Any]) -> None:
+    """Forgets dead views, each time the list has doubled. Called every 32 views."""
     n = len(version)
-    if n > 16 and n & (n - 1) == 0:
+    if not n & (n - 1):
         version[1:] = [r for r in version[1:] if r() is not None]
 
 
@@ -48,9 +54,9 @@ class Frontend:
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
         self.namespace = base_namespace()
-        self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view,
+        self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, ref=weakref.ref, prune_views=prune_views,
                               unwatched_view=self.unwatched_view)
-        register_quiet_sets(self.namespace, QUIET_SETS)
+        register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -367,7 +373,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         if name in RECORDS and attribute not in own:
             setattr(tensor_class, attribute, reflected(attribute, name))
     if "__rtruediv__" not in own:
-        tensor_class.__rtruediv__ = rtruediv  # type: ignore[attr-defined]
+        tensor_class.__rtruediv__ = tensor_class.__rdiv__ = rtruediv  # type: ignore[attr-defined]
     for rec in RECORDS.values():
         if rec.method or rec.inplace:
             for name in (rec.name, *[a for a in rec.alias if "." not in a]):

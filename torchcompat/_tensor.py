@@ -185,7 +185,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
-        return bool((getattr(self, "_info", None) or {}).get("inference"))
+        return self._k.inference
 
     is_sparse = is_sparse_csr = is_quantized = is_nested = is_mkldnn = is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
 
@@ -228,6 +228,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     @property
     def _version(self) -> int:
         """How often the tensor was changed in place."""
+        if self._k.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
         v = self._v
         return 0 if v is None else v[0]
 
@@ -287,7 +289,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             return
         if value and not (self._k.dtype.is_floating_point or self._k.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-        if value and self.is_inference():
+        if value and self._k.inference and grad_mode() is not GradMode.INFERENCE:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._node = LEAF if value else None
 
@@ -732,8 +734,18 @@ def _dim_error(dim: int, ndim: int) -> IndexError:
 
 
 def _strides(array: np.ndarray) -> tuple[int, ...]:
-    """The strides torch reports: NumPy gives an array without elements none."""
-    return array.strides if array.size else tuple([n * array.itemsize for n in _row_major(array.shape)])
+    """The strides torch reports, in bytes. NumPy gives an array without elements none, and a dimension that an index adds 0; torch
+    gives the latter the extent of what follows."""
+    strides = array.strides
+    if not array.size:
+        return tuple([n * array.itemsize for n in _row_major(array.shape)])
+    if 0 not in strides:
+        return strides
+    shape, steps = array.shape, list(strides)
+    for i in range(len(shape) - 1, -1, -1):
+        if shape[i] == 1 and not steps[i]:
+            steps[i] = shape[i + 1] * steps[i + 1] if i + 1 < len(shape) else array.itemsize
+    return tuple(steps)
 
 
 def _row_major(size: Sequence[int]) -> tuple[int, ...]:
@@ -804,7 +816,7 @@ def _convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, 
         t = frontend.to_device(t, device)
         copy = False
     if dtype is not None and dtype is not k.dtype:
-        return frontend.cast(t, dtype)
+        t, copy = frontend.cast(t, dtype), False
     if memory_format is not None and memory_format.name != "preserve_format":
         return t.clone(memory_format=memory_format) if copy else t.contiguous(memory_format=memory_format)
     return t.clone() if copy else t

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import dtypes
 from ..errors import AutogradError
+from ..executors.kernels.pool import BIG, ufunc1, ufunc2
 from ..tape import GradMode, TapeEntry, grad_mode, next_id
 from ..tensor import LEAF
 from ._record import Param, Record
@@ -29,6 +30,7 @@ QUIET_SETS = {
     "Q_INT64": frozenset([dtypes.INT64_KIND]),
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
 }
+RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dtypes.INT64_KIND}
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
 STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError, FloatingPointError, LookupError)
 
@@ -46,8 +48,7 @@ def base_namespace() -> dict[str, Any]:
     return {
         "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode, "ENABLED": GradMode.ENABLED,
-        "next_id": next_id, "new_node": object.__new__, "KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND,
-        "INT64": dtypes.INT64_KIND, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
+        "BIG": BIG, "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
     }
 
 
@@ -204,7 +205,12 @@ def _meta(rec: Record, scalar: str | None = None) -> list[str]:
 
 
 def _call(rec: Record, scalar: str | None = None) -> str:
-    return "kernel(" + ", ".join("_o" if p.name == scalar else _raw(p) for p in rec.params if p.passed) + ")"
+    arguments = ["_o" if p.name == scalar else _raw(p) for p in rec.params if p.passed]
+    call = f"kernel({', '.join(arguments)})"
+    if isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary"):  # the worker pool takes big ones
+        big = [a for a in arguments if a != "_o"][0]
+        return f"{call} if {big}.size < BIG else ufunc{len(arguments)}(kernel, {', '.join(arguments)})"
+    return call
 
 
 def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> list[str]:
@@ -234,8 +240,10 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
                  f"if _v is None: {rec.params[0].name}._v = _v = [0]",
                  "_t0._v = _v",
                  f"_t0._base = {rec.params[0].name} if {rec.params[0].name}._base is None else {rec.params[0].name}._base",
-                 "if grad_mode() is ENABLED: watch_view(_v, _t0)",
-                 f"else: unwatched_view(_t0)"]
+                 "if grad_mode() is ENABLED:",
+                 "    _v.append(ref(_t0))",
+                 "    if not len(_v) & 31: prune_views(_v)",
+                 "else: unwatched_view(_t0)"]
         if rec.family == "view?":
             out.append("_b = _r0.base")
             out.append(f"if _b is not None and (_b is {rec.params[0].name}._data or _b is {rec.params[0].name}._data.base):")

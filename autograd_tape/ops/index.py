@@ -566,13 +566,18 @@ class getitem:
                             raise ValueError
                         r, key, Node = a[index], (index,), range_
                     elif c is tuple:
-                        Node = None
+                        Node, after_new = None, False
                         for item in index:
                             c = item.__class__
                             if c is slice:
                                 if item.step is not None and item.step <= 0:
                                     raise ValueError
-                            elif c is not int and item is not ...:
+                                if after_new and (item.start is not None or item.stop is not None or item.step is not None):
+                                    raise ValueError  # the new dimension's stride is not to be read off the result
+                                after_new = False
+                            elif item is None:
+                                after_new = True
+                            elif after_new or c is not int and item is not ...:
                                 raise ValueError
                         r, key = a[index], index
                         if r.__class__ is not _ndarray:

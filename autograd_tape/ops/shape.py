@@ -24,35 +24,32 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
     if not shape and (not size or min(size) >= 0):
         return _ndarray(size, input.dtype, input if input.__class__ is _ndarray else np.asarray(input), 0, (0,) * len(size))
     lead = len(size) - len(shape)
+    if lead > 0 and min(size[:lead]) < 0:
+        i = next(i for i, n in enumerate(size) if n < 0)
+        raise AutogradError(f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}")
     if lead < 0:
-        raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided "
-                            f"({len(size)}) "
+        raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
                             f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     sizes, steps = list(size), [0] * lead
-    for i, (have, step) in enumerate(zip(shape, strides)):
-        want = sizes[lead + i]
-        if want == -1:
-            want = sizes[lead + i] = have
+    i = lead
+    for have, step in zip(shape, strides):
+        want = sizes[i]
         if want == have:
+            steps.append(step)
+        elif want == -1:
+            sizes[i] = have
             steps.append(step)
         elif have == 1:
             steps.append(0)
         else:
-            raise AutogradError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
-                                f"dimension "
-                                f"{lead + i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
-    for i in range(lead):
-        if sizes[i] < 0:
-            raise AutogradError(f"The expanded size of the tensor ({sizes[i]}) isn't allowed in a leading, non-existing dimension {i}")
-    for i in range(lead - 1, -1, -1):
-        if sizes[i] == 1:
-            steps[i] = sizes[i + 1] * steps[i + 1]
-    if 0 in sizes:
-        return np.broadcast_to(input, sizes)
-    # The array constructor takes strides directly and costs a tenth of np.broadcast_to.
-    base = input if input.__class__ is _ndarray else np.asarray(input)
-    view = _ndarray.__new__(_ndarray, sizes, base.dtype, base, 0, steps) if base.flags.c_contiguous else np.broadcast_to(base, sizes)
-    return view
+            raise AutogradError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension "
+                                f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+        i += 1
+    if lead and 1 in sizes[:lead]:
+        for i in range(lead - 1, -1, -1):
+            if sizes[i] == 1:
+                steps[i] = sizes[i + 1] * steps[i + 1]
+    return strided(input if input.__class__ is _ndarray else np.asarray(input), sizes, steps)
 
 
 def _type_text(a: np.ndarray) -> str:
