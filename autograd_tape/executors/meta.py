@@ -6,6 +6,7 @@ result without looking at data. Views work on it as on any other buffer; everyth
 
 from __future__ import annotations
 
+import mmap
 from typing import Any, Sequence
 
 import numpy as np
@@ -15,9 +16,7 @@ from ..errors import MissingKernelError
 from ..ops._record import Record
 from .base import Executor, get_executor
 
-# Up to this many bytes a buffer has memory of zeros, which the system provides only where it is touched: what should not look at
-# the data of a meta tensor, but does, finds zeros. Beyond, there is a single element.
-BACKED = 1 << 26
+BACKED = 1 << 26  # bytes up to which zeros are allocated as usual
 ELEMENTWISE = ("unary", "binary", "compare")
 
 
@@ -35,7 +34,18 @@ def meta_array(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]
             step *= max(n, 1)
         strides = tuple(reversed(steps))
     extent = 1 + sum([(n - 1) * s // dtype.itemsize for n, s in zip(shape, strides)]) if 0 not in shape and min(strides, default=0) >= 0 else 1
-    return as_strided(np.zeros(extent if extent * dtype.itemsize <= BACKED else 1, dtype), shape, strides, writeable=False)
+    return as_strided(_zeros(extent, dtype), shape, strides, writeable=False)
+
+
+def _zeros(count: int, dtype: np.dtype) -> np.ndarray:
+    """Memory that reads as zeros and is provided by the system only where it is touched: what should not look at the data of a meta
+    tensor, but does, finds zeros, never foreign memory. A single element where the address space is too small."""
+    if count * dtype.itemsize <= BACKED:
+        return np.zeros(count, dtype)
+    try:
+        return np.frombuffer(mmap.mmap(-1, count * dtype.itemsize, mmap.MAP_PRIVATE, mmap.PROT_READ), dtype)
+    except (AttributeError, OSError, OverflowError, ValueError):
+        return np.zeros(1, dtype)
 
 
 def elementwise_strides(shape: tuple[int, ...], operands: Sequence[np.ndarray], itemsize: int) -> tuple[int, ...]:
