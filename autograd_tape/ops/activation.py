@@ -10,6 +10,8 @@ import numpy as np
 from ..dtypes import BOOL
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import elementwise as fused
+from ..executors.kernels._compile import state
+from ..executors.kernels.pool import BIG, ufunc2
 from . import _mindspore as kernels
 from ._constants import ZERO
 from ._dims import wrap_dim
@@ -39,7 +41,11 @@ class relu:
     tensor([0., 2.])
     """
 
-    def numpy(input): return np.maximum(input, ZERO.get(input.dtype.char, 0))
+    def numpy(input):
+        if input.size < BIG:
+            return np.maximum(input, ZERO.get(input.dtype.char, 0))
+        return ufunc2(np.maximum, input, np.zeros((), input.dtype))
+
     mindspore = kernels.without_nan("ReLU")
     def compose(F, input): return F.maximum(input, 0)
     check = _check_relu
@@ -55,7 +61,11 @@ class relu:
 class threshold_backward:
     """grad_output where input > threshold, else zero."""
 
-    def numpy(grad_output, input, threshold): return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
+    def numpy(grad_output, input, threshold):
+        if input.size < state.fused:
+            return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
+        return fused.threshold_backward(grad_output, input, threshold)
+
     def compose(F, grad_output, input, threshold): return F.where(input <= threshold, 0, grad_output)
     def vjp_grad_output(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 1.0, -3.0]]), 0
@@ -151,6 +161,8 @@ class prelu:
             raise AutogradError("prelu: Type promoting not supported. Got " +
                                 " and ".join(SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (input, weight)), remedy="convert one of them")
         takes("float", "prelu_cpu")(input=input)
+        if not input.ndim and weight._data.size != 1:
+            raise AutogradError("Not allow zero-dim input tensor.", remedy="pass one weight")
         count, channels = int(weight._data.size), input.shape[1] if input.ndim >= 2 else 1
         if weight.ndim > 1:
             raise AutogradError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")

@@ -34,6 +34,7 @@ __all__ = [
     "softplus_backward",
     "tanh",
     "tanh_backward",
+    "threshold_backward",
 ]
 
 _compiled = LazyModule("elementwise")
@@ -119,6 +120,17 @@ def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
     if y.size >= state.cheap:
         return _run2(_compiled.tanh_backward, grad, y)
     return _composed2(grad, y, lambda g, y: g * (1 - y * y))
+
+
+def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.ndarray:
+    """``grad`` where ``x > threshold`` or ``x`` is NaN, else zero.
+
+    >>> threshold_backward(np.ones(3), np.array([-1.0, 0.0, 2.0]), 0)
+    array([0., 0., 1.])
+    """
+    if x.size >= state.fused and x.shape == grad.shape and x.dtype == grad.dtype and x.dtype.char in "fd":
+        return _run2(_compiled.threshold_backward, grad, x, float(threshold))
+    return np.where(x <= threshold, grad.dtype.type(0), grad)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:

@@ -21,10 +21,12 @@ from itertools import count
 
 import numpy as np
 
-__all__ = ["get_num_threads", "parallel_for", "parallel_rows", "set_num_threads", "ufunc1", "ufunc2"]
+__all__ = ["BIG", "get_num_threads", "parallel_for", "parallel_rows", "set_num_threads", "ufunc1", "ufunc2"]
 
 #: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
 GRAIN = 65536
+#: Fewest elements of one element-wise NumPy call worth sharing.
+BIG = 4 * GRAIN
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
 _CHUNKS_PER_THREAD = 4
 
@@ -182,7 +184,7 @@ def ufunc1(ufunc: np.ufunc, a: np.ndarray, out: np.ndarray | None = None) -> np.
     >>> ufunc1(np.sqrt, np.array([1.0, 4.0]))
     array([1., 2.])
     """
-    if a.size < 2 * GRAIN or not a.flags.c_contiguous or _pool.n_threads == 1:
+    if a.size < BIG or not a.flags.c_contiguous or _pool.n_threads == 1:
         return ufunc(a) if out is None else ufunc(a, out=out)
     if out is None:
         # The first call on an empty slice lets NumPy itself choose the result dtype.
@@ -195,26 +197,40 @@ def ufunc1(ufunc: np.ufunc, a: np.ndarray, out: np.ndarray | None = None) -> np.
 
 
 def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """``ufunc(a, b)``, sliced over the pool when both are big, C-contiguous and of one shape (or ``b`` is 0-d).
+    """``ufunc(a, b)``, sliced over the pool when big and C-contiguous: of one shape, or one of them a scalar or a row.
 
     >>> ufunc2(np.add, np.array([1.0, 4.0]), np.array([1.0, 1.0]))
     array([2., 5.])
     """
-    scalar = b.ndim == 0
+    full, part = (a, b) if a.size >= b.size else (b, a)
     if (
-        a.size < 2 * GRAIN
+        full.size < BIG
         or _pool.n_threads == 1
-        or not a.flags.c_contiguous
-        or not (scalar or (b.shape == a.shape and b.flags.c_contiguous))
-        or not (out is None or out.flags.c_contiguous)
+        or a.dtype != b.dtype
+        or not full.flags.c_contiguous
+        or part.shape != full.shape[full.ndim - part.ndim :]
+        or not (part.flags.c_contiguous and (out is None or (out.flags.c_contiguous and out.shape == full.shape)))
     ):
         return ufunc(a, b) if out is None else ufunc(a, b, out=out)
-    x, z = a.reshape(-1), b if scalar else b.reshape(-1)
     if out is None:
-        out = np.empty(a.shape, ufunc(x[:0], b if scalar else z[:0]).dtype)
-    y = out.reshape(-1)
-    if scalar:
-        parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], z, out=y[start:stop]))
+        # The first call on empty slices lets NumPy itself choose the result dtype.
+        out = np.empty(full.shape, ufunc(a.reshape(-1)[:0], b.reshape(-1)[:0]).dtype)
+    if full.size == part.size:
+        x, z, y = a.reshape(-1), b.reshape(-1), out.reshape(-1)
+
+        def run(start: int, stop: int) -> None:
+            ufunc(x[start:stop], z[start:stop], out=y[start:stop])
     else:
-        parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], z[start:stop], out=y[start:stop]))
+        x, z, y = full.reshape(-1, part.size), part.reshape(-1), out.reshape(-1, part.size)
+        if part.size == 1:
+            x, z, y = x.reshape(-1), part.reshape(()), y.reshape(-1)
+        swapped = full is b
+
+        def run(start: int, stop: int) -> None:
+            if swapped:
+                ufunc(z, x[start:stop], out=y[start:stop])
+            else:
+                ufunc(x[start:stop], z, out=y[start:stop])
+
+    parallel_for(len(x), max(1, len(x) // (2 * _pool.n_threads)), run)
     return out

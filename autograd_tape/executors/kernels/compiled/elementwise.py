@@ -84,6 +84,15 @@ def softplus(x, y, beta, threshold, start, stop):
         ys[i] = v if (z > limit or z != z) else soft
 
 
+@kernel("r1 r1 w1 s i i")
+def threshold_backward(grad, x, dx, threshold, start, stop):
+    T = x.dtype.type
+    limit = T(threshold)
+    gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
+    for i in range(ds.size):
+        ds[i] = T(0) if xs[i] <= limit else gs[i]
+
+
 @kernel("r1 r1 w1 i i")
 def tanh_backward(grad, y, dx, start, stop):
     T = y.dtype.type
