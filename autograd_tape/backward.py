@@ -8,6 +8,7 @@ history is recorded.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from heapq import heappop, heappush
@@ -84,6 +85,9 @@ class Hooks:
         self.retain: dict[int, Any] = {}  # per output: called with the gradient after all other hooks
 
 
+_tasks = itertools.count()
+
+
 class _Running(threading.local):
     engines: tuple["Engine", ...] = ()
 
@@ -94,6 +98,11 @@ _running = _Running()
 def current_engine() -> "Engine | None":
     """The backward pass that this thread is in, the innermost where one started another."""
     return _running.engines[-1] if _running.engines else None
+
+
+def engine_depth() -> int:
+    """How many backward passes this thread is in."""
+    return len(_running.engines)
 
 
 class Engine:
@@ -121,6 +130,8 @@ class Engine:
             if isinstance(key, tuple):
                 self.wanted.setdefault(key[0], []).append(key)
         self.needed: set[Any] | None = None
+        self.task = next(_tasks)
+        """A number for this pass."""
         self.callbacks: list[Callable[[], Any]] = []
         """Called when the pass is finished."""
         self._reached: set[Any] | None = None

@@ -265,13 +265,14 @@ class Kind:
     """A (dtype, device) pair as one object, so that `a._k is b._k` says "same dtype, same device, nothing special".
 
     A kind with `special` set belongs to tensors that must leave the quiet path always (subclasses that override torch
-    functions, tensors of a transform); it is in no quiet set.
+    functions, tensors of a transform); it is in no quiet set. Those with `inference` set belong to tensors made in inference
+    mode; they are in the quiet sets while that mode is on.
     """
 
-    __slots__ = ("dtype", "np", "device", "special", "scalars", "__weakref__")
+    __slots__ = ("dtype", "np", "device", "special", "inference", "scalars", "__weakref__")
 
-    def __init__(self, dtype: DType, device: Device, special: Any = None) -> None:
-        self.dtype, self.np, self.device, self.special = dtype, dtype.np, device, special
+    def __init__(self, dtype: DType, device: Device, special: Any = None, inference: bool = False) -> None:
+        self.dtype, self.np, self.device, self.special, self.inference = dtype, dtype.np, device, special, inference
         self.scalars: dict[Any, np.ndarray] = {}
 
     def __repr__(self) -> str:
@@ -288,12 +289,12 @@ class Kind:
         return array
 
 
-_kinds: dict[tuple[DType, Device, Any], Kind] = {}
+_kinds: dict[tuple[DType, Device, Any, bool], Kind] = {}
 
 
-def kind(dtype: DType, device: Device = CPU, special: Any = None) -> Kind:
-    """The one Kind of these three."""
-    key = (dtype, device, special)
+def kind(dtype: DType, device: Device = CPU, special: Any = None, inference: bool = False) -> Kind:
+    """The one Kind of these."""
+    key = (dtype, device, special, inference)
     found = _kinds.get(key)
     if found is None:
         found = _kinds.setdefault(key, Kind(*key))
@@ -302,3 +303,8 @@ def kind(dtype: DType, device: Device = CPU, special: Any = None) -> Kind:
 
 CPU_KINDS: dict[np.dtype, Kind] = {d.np: kind(d) for d in DType.by_name.values()}
 BOOL_KIND, INT64_KIND = CPU_KINDS[bool_.np], CPU_KINDS[int64.np]
+
+
+def inference_kind(k: Kind, inference: bool = True) -> Kind:
+    """The kind of tensors that are like those of `k` but were (or were not) made in inference mode."""
+    return k if k.inference is inference else kind(k.dtype, k.device, k.special, inference)

@@ -24,6 +24,9 @@ state = _State()
 """This thread's default hooks, innermost last, and the message of the error that entering more of them raises."""
 
 
+INFERENCE_SAVED = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
+                   "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+                   "instead of `torch.inference_mode()`.")
 OUTPUT = object()
 """The edge of an entry's own output."""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NewType, Sequence
 import attrs
 import numpy as np
 
+from .dtypes import inference_kind
 from .errors import ArgumentError, ShapeMismatchError, TapeNotRecordingError
 from .tensor import LEAF, TensorRef
 
@@ -320,35 +321,59 @@ def fit_cotangent(F: Any, grad: Any, primal: TensorRef, position: int, op: str) 
 
 _quiet_lock = threading.Lock()
 _loud = 0
+_inferring = 0
 _quiet_sets: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
 
-def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, frozenset[Any]]) -> None:
-    """Compiled operations read their quiet sets from `namespace`; while a mode is active anywhere these are empty, so that
-    every operation takes the general path, where modes are looked at."""
+def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
+    """Compiled operations read their quiet sets, and the kinds of their results, from `namespace`. While a mode is active anywhere
+    the sets are empty, so that every operation takes the general path, where modes are looked at. While inference mode is on
+    anywhere, they hold the kinds of inference tensors, and operations among these are quiet."""
     with _quiet_lock:
         _quiet_sets.append((namespace, sets))
-        namespace.update(sets if not _loud else dict.fromkeys(sets, frozenset()))
+        _set_quiet(namespace, sets)
+
+
+def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
+    if _inferring:
+        sets = {name: _inferred(value) for name, value in sets.items()}
+    namespace.update({name: frozenset() if _loud and value.__class__ is frozenset else value for name, value in sets.items()})
+
+
+def _inferred(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: inference_kind(k) for key, k in value.items()}
+    return frozenset([inference_kind(k) for k in value]) if isinstance(value, frozenset) else inference_kind(value)
+
+
+def _change_quiet(loud: int, inferring: int) -> None:
+    global _loud, _inferring
+    with _quiet_lock:
+        before = (bool(_loud), bool(_inferring))
+        _loud, _inferring = _loud + loud, _inferring + inferring
+        if (bool(_loud), bool(_inferring)) != before:
+            for namespace, sets in _quiet_sets:
+                _set_quiet(namespace, sets)
 
 
 def leave_quiet_path() -> None:
     """Sends all operations through the general path until `enter_quiet_path`. Calls nest."""
-    global _loud
-    with _quiet_lock:
-        _loud += 1
-        if _loud == 1:
-            for namespace, sets in _quiet_sets:
-                namespace.update(dict.fromkeys(sets, frozenset()))
+    _change_quiet(1, 0)
 
 
 def enter_quiet_path() -> None:
     """Undoes one `leave_quiet_path`."""
-    global _loud
-    with _quiet_lock:
-        _loud -= 1
-        if _loud == 0:
-            for namespace, sets in _quiet_sets:
-                namespace.update(sets)
+    _change_quiet(-1, 0)
+
+
+def enter_inference() -> None:
+    """Makes the quiet path that of inference tensors until `exit_inference`. Calls nest."""
+    _change_quiet(0, 1)
+
+
+def exit_inference() -> None:
+    """Undoes one `enter_inference`."""
+    _change_quiet(0, -1)
 
 
 # -- tapes ----------------------------------------------------------------------------------------------------------

@@ -118,6 +118,11 @@ def numel(input: Tensor) -> _Any:
     return input.numel()
 
 
+def is_inference(input: Tensor) -> _Any:
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
+
+
 def is_floating_point(input: Tensor) -> _Any:
     """Whether the dtype is a floating one."""
     return input.is_floating_point()

@@ -7,11 +7,11 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from autograd_tape.dtypes import SCALAR_TYPE_NAMES, Kind, kind
+from autograd_tape.dtypes import CPU_KINDS, SCALAR_TYPE_NAMES, Kind, inference_kind, kind
 from autograd_tape.errors import AutogradError
-from autograd_tape.frontend import Frontend
+from autograd_tape.frontend import Frontend, watch_view
 from autograd_tape.ops._record import Param, Record
-from autograd_tape.tape import TapeEntry
+from autograd_tape.tape import GradMode, TapeEntry, grad_mode
 from autograd_tape.tensor import TensorRef
 
 from . import views
@@ -45,6 +45,15 @@ class TorchFrontend(Frontend):
         override = self.executor_override() if self.executor_override is not None else None
         return device, override or executor
 
+    def wrap(self, array: np.ndarray, k: Kind | None = None, node: Any = None) -> Any:
+        """A new tensor over a buffer; an inference tensor in inference mode."""
+        t = object.__new__(self.Tensor)
+        if k is None:
+            k = CPU_KINDS[array.dtype]
+        t._data, t._k, t._node = array, inference_kind(k) if grad_mode() is GradMode.INFERENCE else k, node
+        t._v = t._base = None
+        return t
+
     def coerce(self, p: Param, value: Any) -> Any:
         """Arguments are taken as they are: torch converts none."""
         return value
@@ -60,7 +69,7 @@ class TorchFrontend(Frontend):
 
     def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """torch's rules for leaves, views of leaves and multi-output views."""
-        views.check_inplace(target)
+        views.check_inplace(target, others)
 
     def check_store(self, rec: Record, target: TensorRef, result: np.ndarray, result_kind: Kind) -> None:
         """torch's rules for what fits into a tensor."""
@@ -95,10 +104,19 @@ class TorchFrontend(Frontend):
         views.rebase(self, target, node)
 
     def link_view(self, view: TensorRef, source: TensorRef, multi: bool = False) -> None:
-        """Shares version counter and base; outputs of multi-view operations may not be changed in place."""
-        super().link_view(view, source, multi)
-        if multi:
-            view._info = {"no_inplace": views.MULTI_VIEW}
+        """Shares version counter and base; how the view was made decides whether it may be changed in place."""
+        if source._v is None:
+            source._v = [0]
+        view._v = source._v
+        view._base = source if source._base is None else source._base
+        mode = grad_mode()
+        if mode is GradMode.ENABLED:
+            watch_view(source._v, view)
+            if multi:
+                views.mark(view, views.MULTI_VIEW)
+        elif mode is GradMode.INFERENCE and not source._k.inference:
+            watch_view(source._v, view)
+            views.mark(view, views.INFERENCE)
 
     def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`, which is resized where it has another shape."""

@@ -737,9 +737,9 @@ def _strides(array: np.ndarray) -> tuple[int, ...]:
     """The strides torch reports, in bytes. NumPy gives an array without elements none, and a dimension that an index adds 0; torch
     gives the latter the extent of what follows."""
     strides = array.strides
-    if not array.size:
-        return tuple([n * array.itemsize for n in _row_major(array.shape)])
-    if 0 not in strides:
+    if not any(strides):  # or those of an expanded number
+        return strides if array.size else tuple([n * array.itemsize for n in _row_major(array.shape)])
+    if 0 not in strides or not array.size:
         return strides
     shape, steps = array.shape, list(strides)
     for i in range(len(shape) - 1, -1, -1):

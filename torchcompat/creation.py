@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU, CPU_KINDS, DType, Device, default_dtype, dtype_of, float32
+from autograd_tape.dtypes import CPU, CPU_KINDS, DType, Device, default_dtype, dtype_of, float32, inference_kind
+from autograd_tape.tape import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
 from ._tensor import Tensor, _convert, frontend
@@ -153,7 +154,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
                           "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
         array = to_array(data, dtype)
     t._data = array
-    t._k = CPU_KINDS[array.dtype]
+    t._k = CPU_KINDS[array.dtype] if grad_mode() is not GradMode.INFERENCE else inference_kind(CPU_KINDS[array.dtype])
     t._node = t._v = t._base = None
     device = frontend.default_device if device is None else Device(device)
     if device is not None and device != CPU:

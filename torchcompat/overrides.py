@@ -26,6 +26,12 @@ class DisableTorchFunctionSubclass:
         _state.disabled -= 1
 
 
+def disabled_torch_function(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """A `__torch_function__` for subclasses that leave functions as they are."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
 class TorchFunctionMode:
     """A mode whose `__torch_function__` sees every operation inside `with mode:`."""
 

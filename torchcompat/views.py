@@ -12,7 +12,7 @@ import numpy as np
 
 from autograd_tape.backward import freed
 from autograd_tape.errors import AutogradError
-from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, edge_of, grad_mode, next_id
+from autograd_tape.tape import GradMode, TapeEntry, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .storage import address_of
@@ -99,58 +99,137 @@ def is_dense(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
     return True
 
 
-def check_inplace(target: TensorRef, name: str = "") -> None:
-    """Raises what torch raises where `target` must not be changed in place."""
-    if grad_mode() is not GradMode.ENABLED:
+def in_place_name(node: Any) -> str:
+    """How messages name a node: `SplitWithSizes` for `SplitWithSizesBackward0`."""
+    name = type(node).__name__
+    return name[: name.rindex("Backward")] if "Backward" in name else name
+
+
+_BOTH = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+         "inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
+         "be tracked).")
+MULTI_VIEW = (" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+              "modified inplace. You should replace the inplace operation by an out-of-place one.")
+IN_CUSTOM_FUNCTION = (" This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+                      "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+                      "behavior is forbidden. You can fix this by cloning the output of the custom Function.")
+NO_GRAD, INFERENCE = "no_grad", "inference_mode"
+
+
+def mark(view: TensorRef, creation: str) -> None:
+    """Notes how a view was made, which decides whether it may be changed in place."""
+    info = getattr(view, "_info", None)
+    if info is None:
+        view._info = info = {}
+    info["creation"] = creation
+
+
+def creation_of(view: TensorRef) -> str | None:
+    """How a view was made, None where nothing is special about it."""
+    info = getattr(view, "_info", None)
+    found = info.get("creation") if info else None
+    if found is None and view._v is not None and not any([ref() is view for ref in view._v[1:]]):
+        return NO_GRAD  # views made while recording are watched
+    return found
+
+
+def refusal(view: TensorRef, creation: str, indirect: bool = False) -> str:
+    """Why a view must not be changed in place; `indirect` where its base was."""
+    changed = "its base or another view of its base has been" if indirect else "is being"
+    if creation in (NO_GRAD, INFERENCE):
+        head = (f"A view was created in no_grad mode and {changed} modified inplace with grad mode enabled." if creation is NO_GRAD else
+                f"A view was created in inference mode and {changed} modified inplace in normal mode.")
+        return head + _BOTH.format(block=creation)
+    node = view._node
+    if node is None or node is LEAF:
+        return f"A view {changed} modified inplace.{creation}"
+    nr = node.nr if node._tag == 2 else 0
+    return f"Output {nr} of {in_place_name(node.entry if node._tag == 2 else node)} is a view and {changed} modified inplace.{creation}"
+
+
+def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
+    """Raises what torch raises where `target` must not be changed in place by an operation that also takes `others`."""
+    mode = grad_mode()
+    if target._k.inference and mode is not GradMode.INFERENCE:
+        raise AutogradError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+                            "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
+    if mode is not GradMode.ENABLED:
         return
     base = target._base
-    if base is not None:
-        if base._node is LEAF:
-            raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        creation = getattr(target, "_info", None)
-        if creation and target._node is not None:
-            message = creation.get("no_inplace")
-            if message is not None:
-                node = target._node
-                nr = node.nr if node is not LEAF and node._tag == 2 else 0
-                owner = target.creator
-                where = f"Output {nr} of {type(owner).__name__} is a view and is being modified inplace." if owner is not None else \
-                    "A view is being modified inplace."
-                raise AutogradError(f"{where} {message}")
-    elif target._node is LEAF:
-        raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if base is None:
+        if target._node is LEAF:
+            raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.")
+        return
+    if target._node is None and base._node is None and all([t._node is None for t in others]):
+        return
+    if target._node is not None and target._node.__class__ is Poisoned:
+        raise AutogradError(target._node.message)
+    creation = creation_of(target)
+    if base._node is LEAF:
+        raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if creation is not None:
+        raise AutogradError(refusal(target, creation))
 
 
-MULTI_VIEW = ("This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-              "modified inplace. You should replace the inplace operation by an out-of-place one.")
+class Poisoned(TapeEntry):
+    """The history of a view that lost it: its base was changed, and how the view was made forbids to make it anew."""
+
+    __slots__ = ("message",)
+    message: str
+    frees = False
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Raises."""
+        raise AutogradError(self.message)
+
+    recorded = raw
 
 
-def rebase(frontend: Any, target: Any, node: TapeEntry) -> None:
-    """Makes `node`, the entry of an in-place operation on `target`, part of the history of `target` and of its base."""
+def move_retained_grad(target: Any, node: Any) -> None:
+    """Makes `retain_grad` of a tensor follow it to the history it is about to get."""
+    info = getattr(target, "_info", None)
+    old = target._node
+    if not info or not info.get("retains_grad") or old is None or old is LEAF:
+        return
+    entry, nr = (old.entry, old.nr) if old._tag == 2 else (old, 0)
+    keep = entry.hooks.retain.pop(nr, None) if entry.hooks is not None else None
+    if keep is not None:
+        entry, nr = (node.entry, node.nr) if node._tag == 2 else (node, 0)
+        entry._hooks().retain[nr] = keep
+
+
+def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = None) -> None:
+    """Makes `node`, the entry of an in-place operation on `target`, part of the history of `target` and of its base.
+
+    `self_nr` says which of the node's edges is `target`, -1 for none; it is looked up for operations of records.
+    """
     base = target._base
     if base is None:
+        move_retained_grad(target, node)
         target._node = node
         refresh_views(frontend, target)
         return
     data, whole = target._data, base._data
     entry = CopySlices()
     # The operation's edge to the changed view gives way to the base's own history: CopySlices fills the region itself.
-    params = [p.name for p in node.op.differentiable_params] if not isinstance(node.op, str) and node.op is not None else []
-    first = node.op.params[0].name if params else ""
-    entry.self_nr = params.index(first) if first in params else -1
+    if self_nr is None:
+        params = [p.name for p in node.op.differentiable_params] if not isinstance(node.op, str) and node.op is not None else []
+        first = node.op.params[0].name if params else ""
+        self_nr = params.index(first) if first in params else -1
+    entry.self_nr = self_nr
     edges = list(node.edges)
-    if entry.self_nr >= 0:
-        edges.pop(entry.self_nr)
-    # The operation must compute the gradient of the region, whether or not the view itself had a history.
-    if entry.self_nr >= 0:
+    if self_nr >= 0:
+        edges.pop(self_nr)
+        # The operation must compute the gradient of the region, whether or not the view itself had a history.
         whole_edges = list(node.edges)
-        if whole_edges[entry.self_nr] is None and base._node is not None:
-            whole_edges[entry.self_nr] = edge_of(base)
+        if whole_edges[self_nr] is None and base._node is not None:
+            whole_edges[self_nr] = edge_of(base)
             node.edges = tuple(whole_edges)
     entry.edges = (edge_of(base), *edges)
     entry.saved, entry.meta = (node,), None
     entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, address_of(data) - address_of(whole), whole.dtype)
     entry.id = next_id()  # type: ignore[assignment]
+    move_retained_grad(base, entry)
     base._node = entry
     refresh_views(frontend, base)
 
@@ -164,9 +243,17 @@ def refresh_views(frontend: Any, base: Any) -> None:
         view = ref()
         if view is None or view._base is not base:
             continue
+        creation = (getattr(view, "_info", None) or {}).get("creation")
+        if creation is not None:
+            poisoned = Poisoned()
+            poisoned.message = refusal(view, creation, indirect=True)
+            poisoned.id, poisoned.edges, poisoned.saved, poisoned.meta = next_id(), (edge_of(base),), (), None  # type: ignore[assignment]
+            view._node = poisoned
+            continue
         item = view._data.itemsize
         fresh = frontend.as_strided(base, view._data.shape, tuple([s // item for s in view._data.strides]),
                                     view.storage_offset())
+        move_retained_grad(view, fresh._node)
         view._node = fresh._node
     version[1:] = [r for r in version[1:] if r() is not None]
 
@@ -178,4 +265,4 @@ def link_detached(view: TensorRef, source: TensorRef) -> None:
     view._v = source._v
 
 
-__all__ = ["CopySlices", "OutputEdge", "check_inplace", "empty_strided", "is_dense", "rebase", "refresh_views"]
+__all__ = ["CopySlices", "check_inplace", "empty_strided", "is_dense", "rebase", "refresh_views"]

@@ -48,7 +48,7 @@ def base_namespace() -> dict[str, Any]:
     return {
         "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode, "ENABLED": GradMode.ENABLED,
-        "BIG": BIG, "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
+        "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
     }
 
 
@@ -208,8 +208,10 @@ def _call(rec: Record, scalar: str | None = None) -> str:
     arguments = ["_o" if p.name == scalar else _raw(p) for p in rec.params if p.passed]
     call = f"kernel({', '.join(arguments)})"
     if isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary"):  # the worker pool takes big ones
-        big = [a for a in arguments if a != "_o"][0]
-        return f"{call} if {big}.size < BIG else ufunc{len(arguments)}(kernel, {', '.join(arguments)})"
+        at = arguments.index(_raw(rec.tensor_params[0])) if "_o" not in arguments else 1 - arguments.index("_o")
+        first, arguments[at] = arguments[at], "_a"
+        arguments = ", ".join(arguments)
+        return f"kernel({arguments}) if (_a := {first}).size < {BIG} else ufunc{len(arguments.split(','))}(kernel, {arguments})"
     return call
 
 

@@ -9,8 +9,9 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL_KIND, CPU, DType, FLOATING, INTEGER, INT64_KIND, Device, Kind, dtype_of, kind, result_dtype
+from ..dtypes import BOOL_KIND, CPU, DType, FLOATING, INTEGER, INT64_KIND, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
+from ..saved import INFERENCE_SAVED
 from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
 from ._overloads import check_overloads, no_match_of
@@ -270,6 +271,7 @@ class General:
             for output in outputs:
                 base = output._data.base
                 if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
+                    output._k = inference_kind(output._k, source._k.inference)
                     frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
         node = None
         if rec.differentiable and grad_mode() is GradMode.ENABLED:
@@ -331,6 +333,8 @@ class General:
             elif p is not None and p.is_tensor:
                 x = values[name]
                 wanted = x if self._wanted_by(rec, name, values) else None
+                if isinstance(wanted, TensorRef) and wanted._k.inference:
+                    raise AutogradError(INFERENCE_SAVED, remedy="clone it first")
                 saved += [wanted, wanted._v and wanted._v[0] if isinstance(wanted, TensorRef) else None]
             elif p is not None:
                 saved.append(values[name])

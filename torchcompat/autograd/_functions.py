@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from autograd_tape.backward import watch_entries
 from autograd_tape.tape import TapeEntry, edge_of, next_id
 
 
@@ -21,8 +22,17 @@ class UndefinedGradBackward(TapeEntry):
 
 def undefined_grad(tensor: Any) -> Any:
     """The same values, with a history through which no gradient comes."""
+    watch_entries()
     result = tensor.detach()
     node = UndefinedGradBackward()
     node.id, node.edges, node.saved, node.meta = next_id(), (edge_of(tensor),), (), None  # type: ignore[assignment]
     result._node = node
     return result
+
+
+class UndefinedGrad:
+    """`undefined_grad` as torch's programs call it: `UndefinedGrad()(tensor)`, or with several tensors."""
+
+    def __call__(self, *tensors: Any) -> Any:
+        results = tuple(undefined_grad(t) for t in tensors)
+        return results[0] if len(results) == 1 else results

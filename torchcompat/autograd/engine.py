@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
+import warnings
 from typing import Any, Sequence
 
 import numpy as np
 
-from autograd_tape.backward import Engine
+from autograd_tape.backward import Engine, engine_depth
 from autograd_tape.dtypes import kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
@@ -81,8 +83,13 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             v[0] += 1
     info = getattr(leaf, "_info", None)
     if info is not None and "post_accumulate" in info:
-        for hook in list(info["post_accumulate"].values()):
-            hook(leaf)
+        _after_accumulation(leaf, info)
+
+
+def _after_accumulation(leaf: Any, info: dict[str, Any]) -> None:
+    for hook in list(info["post_accumulate"].values()):
+        if hook(leaf) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
@@ -90,19 +97,17 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
     have = getattr(leaf, "_grad", None)
     if have is None:
         data = leaf._data
-        if obeys_contract(g._data.strides, data) and g._data.base is None:
+        if grad_mode() is not GradMode.ENABLED:  # gradients of a class of their own, which are tensors without history
             leaf._grad = g
+        elif is_dense(data.shape, data.strides, data.itemsize):
+            leaf._grad = frontend.wrap(empty_strided(data.shape, data.strides, data.dtype), g._k).copy_(g)
         else:
-            dense = is_dense(data.shape, data.strides, data.itemsize)
-            buffer = empty_strided(data.shape, data.strides, data.dtype) if dense else np.empty(data.shape, data.dtype)
-            fresh = frontend.wrap(buffer, g._k)
-            leaf._grad = fresh.copy_(g)
+            leaf._grad = g.clone()
     else:
         leaf._grad = have + g
     info = getattr(leaf, "_info", None)
     if info is not None and "post_accumulate" in info:
-        for hook in list(info["post_accumulate"].values()):
-            hook(leaf)
+        _after_accumulation(leaf, info)
 
 
 def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
@@ -136,9 +141,13 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
     """One pass of the engine, in the right grad mode and with torch's error types."""
     F = frontend if create_graph else executor_for(device).F
     engine = Engine(F, create_graph=create_graph, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
-                    accumulate=(accumulate_tensor if create_graph else accumulate) if accumulate_grad else None)
+                    accumulate=(accumulate_tensor if create_graph else accumulate) if accumulate_grad else None, observe=observer())
+    mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
+    if engine_depth() >= MAX_DEPTH:
+        _in_new_thread(engine, roots, mode)
+        return engine
     before = grad_mode()
-    _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
+    _mode.set(mode)
     try:
         engine.run(roots)
     except AutogradError as error:
@@ -148,6 +157,35 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
     return engine
 
 
+MAX_DEPTH = 60
+"""Backward passes inside backward passes on one thread; deeper ones get a thread of their own, and with it a stack of their own."""
+
+
+def observer() -> Any:
+    """What looks at each node's computation: anomaly detection, or nobody."""
+    module = sys.modules.get("torchcompat.autograd.anomaly_mode")
+    return module.watch if module is not None and module.is_anomaly_enabled() else None
+
+
+def _in_new_thread(engine: Engine, roots: Sequence[tuple[Any, Any]], mode: GradMode) -> None:
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        _mode.set(mode)
+        try:
+            engine.run(roots)
+        except AutogradError as error:
+            failure.append(error.as_builtin())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+
+
 def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
     """`tensor.backward(...)`."""
     if inputs is not None:
@@ -155,7 +193,15 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
         return
     edge = _root_edge(output, 0)
     root = _root_gradient(output, gradient, create_graph)
+    if create_graph:
+        _warn_cycle()
     run([(edge, root)], output._k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)
+
+
+def _warn_cycle() -> None:
+    warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
+                  "memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure "
+                  "to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.", UserWarning, stacklevel=4)
 
 
 def capture_of(ref: Any, nr: int = 0) -> Any:
@@ -183,6 +229,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         inputs = _as_tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if create_graph:
+        _warn_cycle()
     gradients = [_root_gradient(t, g, create_graph) for t, g in zip(tensors, given)]
     roots = [(_root_edge(t, i), g) for i, (t, g) in enumerate(zip(tensors, gradients))]
     retain = create_graph if retain_graph is None else retain_graph

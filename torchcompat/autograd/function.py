@@ -2,82 +2,93 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import warnings
 from typing import Any, Sequence
 
 import numpy as np
 
+from autograd_tape.backward import freed, watch_entries
+from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
 from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF
 
+from .. import views
 from .._tensor import Tensor, frontend
 
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
-class FunctionNode(TapeEntry):
-    """The node of a custom Function; it is also the `ctx` that forward and backward see."""
+
+class FunctionCtx:
+    """What `forward`, `setup_context` and `backward` of a Function do with their `ctx`."""
 
     __slots__ = ()
-    needs_input_grad: tuple[bool, ...] = ()
-    _to_save: tuple[Any, ...] = ()
-    _dirty: tuple[Any, ...] = ()
-    _non_differentiable: tuple[Any, ...] = ()
-    _materialize = True
-    _function: Any = None
-    _positions: tuple[int, ...] = ()
-    _outputs: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Saves tensors for backward; they are checked for in-place changes there."""
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
-        self._to_save = tensors
+        """Saves tensors (or None) for backward; they are checked for in-place changes there."""
+        self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
         """Saves tensors for `jvp`."""
-        self._forward_saved = tensors
+        for t in tensors:
+            if not isinstance(t, Tensor) and t is not None:
+                raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
+        self.saved_for_forward = tensors
 
-    def mark_dirty(self, *tensors: Any) -> None:
-        """Says which inputs forward changed in place."""
-        self._dirty = tensors
+    def mark_dirty(self, *args: Any) -> None:
+        """Says which inputs forward changed in place; they must be outputs too."""
+        self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *args: Any) -> None:
         """Says which outputs have no gradient."""
-        self._non_differentiable = tensors
+        self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: shared memory is found out."""
+        warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to `set_()` "
+                      "are not tracked", FutureWarning, stacklevel=2)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined gradients reach backward as zeros (the default) or as None."""
-        self._materialize = value
+        self.materialize_grads = value
+
+
+class FunctionNode(FunctionCtx, TapeEntry):
+    """The node of a custom Function; it is also the `ctx` that forward and backward see."""
+
+    __slots__ = ()
+    takes_undefined = True
+    needs_input_grad: tuple[bool, ...] = ()
+    to_save: tuple[Any, ...] | None = None
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] | None = None
+    materialize_grads = True
+    _forward_cls: Any = None
+    _positions: tuple[int, ...] = ()
+    _outputs: tuple[Any, ...] = ()
+    _inputs: tuple[Any, ...] = ()
+    _released = False
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:  # type: ignore[override]
         """What was saved, checked."""
-        from autograd_tape.backward import freed, stale
-
         if self.saved is None:
             raise freed(self).as_builtin()
-        found = []
-        for item in self.saved:
-            if item is None:
-                found.append(None)
-                continue
-            tensor, version, output_nr = item
-            if output_nr is not None:
-                t = frontend.wrap(tensor[0], tensor[1], OutputEdge(self, output_nr) if self.n_outputs > 1 else self)
-                t._v = tensor[2]
-                if tensor[2][0] != version:
-                    raise stale(self, tensor[0], version, tensor[2][0]).as_builtin()
-                found.append(t)
-                continue
-            if (tensor._v[0] if tensor._v is not None else 0) != version:
-                raise stale(self, tensor, version).as_builtin()
-            found.append(tensor)
-        return tuple(found)
+        return tuple(None if s is None else s.unpack(self) for s in self.saved)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
-    def name(self) -> str:
-        """The node's name."""
-        return type(self).__name__
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self.saved is None:
+            raise freed(self).as_builtin()
+        return self.saved
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Calls backward with recording off."""
@@ -85,50 +96,69 @@ class FunctionNode(TapeEntry):
         return [None if g is None else g._data for g in grads]
 
     def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Calls backward with recording on."""
+        """Calls backward with recording as it is."""
         return self._call(grad if isinstance(grad, list) else [grad])
 
     def _call(self, grads: list[Any]) -> list[Any]:
-        if self._materialize:
-            grads = [frontend.wrap(np.zeros(shape, k.np), k) if g is None else g for g, (shape, k) in zip(grads, self._outputs)]
+        if self.materialize_grads:
+            grads = [frontend.wrap(np.zeros(o[0], o[1].np), o[1]) if g is None and o is not None else g for g, o in zip(grads, self._outputs)]
         before = grad_mode()
         try:
-            result = self._function.backward(self, *grads)
+            result = self.apply(*grads)
         finally:
             _mode.set(before)
-        result = result if isinstance(result, (tuple, list)) else (result,)
+        result = result if isinstance(result, tuple) else tuple(result) if isinstance(result, list) else (result,)
         name, n = type(self).__name__, len(self.needs_input_grad)
         if len(result) > n and all(r is None for r in result[n:]):
             result = result[:n]
         if len(result) != n:
             raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {n}, got {len(result)})")
-        out = []
-        for i, (position, edge) in enumerate(zip(self._positions, self.edges)):
-            g = result[position]
-            if g is not None and not isinstance(g, Tensor):
-                raise TypeError(f"expected Variable or None (got {type(g).__name__})")
-            if edge is None or g is None:
-                out.append(None)
-                continue
-            shape, dtype = self.meta_in[i]
-            if g._data.shape != shape:
-                lead = g._data.ndim - len(shape)
-                fits = lead >= 0 and all(b == 1 or a == b for a, b in zip(g._data.shape[lead:], shape))
-                if not fits:
-                    raise RuntimeError(f"Function {name} returned an invalid gradient at index {position} - got {list(g._data.shape)} but "
-                                       f"expected shape compatible with {list(shape)}")
-            out.append(frontend.fit(g, shape, dtype))
-        return out
+        for i, g in enumerate(result):
+            if g is not None and i not in self._positions:
+                raise RuntimeError(f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward "
+                                   "input was not a Variable")
+        return [self._fitted(result[p], edge, at) for at, (p, edge) in enumerate(zip(self._positions, self.edges))]
+
+    def _fitted(self, g: Any, edge: Any, at: int) -> Any:
+        """A gradient that backward returned, with the shape and dtype of its input."""
+        if g is not None and not isinstance(g, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
+        if edge is None or g is None:
+            return None
+        shape, dtype = self._inputs[at]
+        have = g._data.shape
+        if have != shape:
+            lead = len(have) - len(shape)
+            if lead < 0 or any(n not in (1, m) for n, m in zip(shape, have[lead:])):
+                raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {at} - got {list(have)} but expected "
+                                   f"shape compatible with {list(shape)}")
+        if g._data.dtype.kind == "c" and dtype.kind != "c":
+            g = frontend.real(g)
+        return frontend.fit(g, shape, dtype)
+
+    def apply(self, *grads: Any) -> Any:
+        """Runs the Function's backward."""
+        cls = self._forward_cls
+        own, vjp = cls.backward, cls.vjp
+        if own is not Function.backward and vjp is not Function.vjp:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+        return (own if vjp is Function.vjp else vjp)(self, *grads)
 
 
-class _FunctionMeta(type):
+BackwardCFunction = FunctionNode
+
+
+class FunctionMeta(type):
+    """Gives each Function the class of its graph node."""
+
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        cls._node_class = type(name + "Backward", (FunctionNode,), {"__slots__": (), "__module__": "torch.autograd.function"})
+        cls._backward_cls = type(name + "Backward", (FunctionNode,), {"_forward_cls": cls, "__module__": "torch.autograd.function"})
 
 
-class Function(metaclass=_FunctionMeta):
-    """Base of custom operations: static methods `forward(ctx, ...)` and `backward(ctx, *grads)`.
+class Function(metaclass=FunctionMeta):
+    """Base of custom operations: static methods `forward(ctx, ...)` and `backward(ctx, *grads)`; or `forward(...)` and
+    `setup_context(ctx, inputs, output)`.
 
     >>> import torchcompat as torch
     >>> class Square(torch.autograd.Function):
@@ -146,11 +176,17 @@ class Function(metaclass=_FunctionMeta):
     tensor([6.])
     """
 
-    _node_class: type[FunctionNode]
+    _backward_cls: type[FunctionNode]
+    generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
-                           "on the class itself. Instantiating an autograd function is not allowed.")
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+                      "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.", DeprecationWarning,
+                      stacklevel=2)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+                           "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -168,123 +204,215 @@ class Function(metaclass=_FunctionMeta):
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
                                   "mode AD.")
 
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """Another name of `backward`."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+                                  "mode AD.")
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Turns the inputs' tangents into one per output of forward."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """(outputs, out_dims) for batched inputs."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+                                  "generate_vmap_rule=True.")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward and records the operation."""
-        node = cls._node_class()
-        node._function = cls
+        separate = cls.setup_context is not Function.setup_context
+        if separate or kwargs:
+            signature = inspect.signature(cls.forward)
+            bound = signature.bind(*args, **kwargs) if separate else signature.bind(None, *args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args if separate else bound.args[1:]
+        node = cls._backward_cls()
         positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
-        recording = grad_mode() is GradMode.ENABLED and any(args[i]._node is not None for i in positions)
-        node.needs_input_grad = tuple(isinstance(a, Tensor) and a._node is not None for a in args)
+        recording = grad_mode() is GradMode.ENABLED and any([args[i]._node is not None for i in positions])
+        node.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
         node.saved, node.meta = (), None
         node._positions = positions
-        node.edges = tuple(edge_of(args[i]) for i in positions)
+        node.edges = tuple([edge_of(args[i]) for i in positions])
         before = grad_mode()
-        _mode.set(GradMode.DISABLED)
+        if before is GradMode.ENABLED:
+            _mode.set(GradMode.DISABLED)
         try:
-            if cls.setup_context is Function.setup_context:
-                results = cls.forward(node, *args, **kwargs)
-            else:
-                results = cls.forward(*args, **kwargs)
+            if separate:
+                results = cls.forward(*args)
                 cls.setup_context(node, args, results)
+            else:
+                results = cls.forward(node, *args)
         finally:
             _mode.set(before)
-        single = not isinstance(results, (tuple, list))
+        single = not isinstance(results, tuple)
         outputs = [results] if single else list(results)
-        if recording:
-            cls._record(node, args, outputs)
+        _finish(node, args, outputs, recording, separate)
+        if forward_mode is not None:
+            forward_mode(cls, node, args, outputs)
         return outputs[0] if single else tuple(outputs)
 
-    @classmethod
-    def _record(cls, node: FunctionNode, args: tuple[Any, ...], outputs: list[Any]) -> None:
-        inputs = {id(a): a for a in args if isinstance(a, Tensor)}
-        dirty = {id(t) for t in node._dirty}
-        plain = {id(t) for t in node._non_differentiable}
-        node.meta_in = [(args[i]._data.shape, args[i]._k.np) for i in node._positions]
-        slots = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
-        node.n_outputs = len(slots)
-        for _ in slots[1:]:
+
+forward_mode: Any = None
+"""Set by forward-mode differentiation: called with (Function, ctx, inputs, outputs) after each `apply`, to give outputs their tangents."""
+
+
+def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recording: bool, separate: bool) -> None:
+    """Puts a Function's results into the graph, by torch's rules for inputs returned, changed in place, or not differentiable."""
+    inputs = {id(args[i]): at for at, i in enumerate(node._positions)}
+    for name, verb in (("dirty_tensors", "mark_dirty can only accept variables, but argument "),
+                       ("non_differentiable", "mark_non_differentiable only accepts variable arguments, but got ")):
+        if not all(isinstance(t, Tensor) for t in getattr(node, name)):
+            raise RuntimeError(verb)
+    dirty, plain = {id(t): t for t in node.dirty_tensors}, {id(t) for t in node.non_differentiable}
+    saved_ids = {id(t) for t in node.to_save or ()}
+    if not dirty.keys() <= {id(o) for o in outputs}:
+        raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+                           "inplace must all be outputs of the Function.")
+    if recording:
+        watch_entries()
+        node._inputs = tuple([(args[i]._data.shape, args[i]._k.np) for i in node._positions])
+        node.n_outputs = len(outputs)
+        node._outputs = tuple([(o._data.shape, o._k) if isinstance(o, Tensor) else None for o in outputs])
+        for _ in outputs[1:]:
             next_id()
         node.id = next_id()  # type: ignore[assignment]
-        node._outputs = tuple((outputs[i]._data.shape, outputs[i]._k) for i in slots)
-        saved_outputs: dict[int, tuple[Any, int]] = {}
-        for nr, i in enumerate(slots):
-            original = output = outputs[i]
-            differentiable = id(original) not in plain and (output._k.dtype.is_floating_point or output._k.dtype.is_complex)
-            target = node if node.n_outputs == 1 else OutputEdge(node, nr)
-            if id(original) in dirty and id(original) in inputs:
-                if original._node is LEAF:
-                    raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-                if original._base is not None:
-                    frontend.rebase(original, node) if node.n_outputs == 1 else None
-                else:
-                    original._node = target
+    saved_outputs: dict[int, int] = {}
+    differentiable = 0
+    for nr, original in enumerate(outputs):
+        if not isinstance(original, Tensor):
+            continue
+        key = id(original)
+        is_input, modified = key in inputs, key in dirty
+        if not recording or key in plain or not (original._k.dtype.is_floating_point or original._k.dtype.is_complex):
+            if is_input and original._node is not None:
+                outputs[nr] = original.detach()
+            elif is_input and not modified:
+                outputs[nr] = _view_of_itself(original)
+            elif original._node is not None and original._base is None:
+                original._node = None
+            continue
+        differentiable += 1
+        target = node if node.n_outputs == 1 else OutputEdge(node, nr)
+        saved_outputs[key] = nr
+        if modified:
+            if original._node is LEAF:
+                raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+            if not is_input:
+                warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+                              "passed to ctx.mark_dirty().", UserWarning, stacklevel=3)
+            if original._base is not None and node.n_outputs > 1:
+                raise RuntimeError(
+                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+                    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
+                    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing "
+                    "the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
+                    "https://discuss.pytorch.org/ if you need help to do this change.")
+            original._grad = None
+            if original._base is not None:
+                views.rebase(frontend, original, node, inputs.get(key, -1))
             else:
-                if id(original) in inputs:
-                    output = outputs[i] = _alias(original)
-                output._node = target if differentiable else None
-            saved_outputs[id(original)] = (output, nr)
+                views.move_retained_grad(original, target)
+                original._node = target
+                views.refresh_views(frontend, original)
+            continue
+        output = original
+        if is_input:
+            if separate and key in saved_ids:
+                raise RuntimeError("A input that has been returned as-is as output is being saved for backward. This is not supported if you "
+                                   "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
+                                   "setup ctx inside the forward function itself.")
+            output = outputs[nr] = _view_of_itself(original)
+        output._node = target
+        if output._base is not None:
+            views.mark(output, views.IN_CUSTOM_FUNCTION)
+    if differentiable > 1:
+        for output in outputs:
+            if isinstance(output, Tensor) and output._base is not None:
+                views.mark(output, views.MULTI_VIEW)
+    if recording:
         saved: list[Any] = []
-        for t in node._to_save:
+        for at, t in enumerate(node.to_save or ()):
             if t is None:
                 saved.append(None)
-            elif id(t) in saved_outputs and id(t) not in inputs:
-                output, nr = saved_outputs[id(t)]
-                if output._v is None:
-                    output._v = [0]
-                saved.append(((output._data, output._k, output._v), output._v[0], nr))
+            elif not isinstance(t, Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but argument {at} is of type {type(t).__name__}")
+            elif t._k.inference:
+                raise RuntimeError(INFERENCE_SAVED)
             else:
-                saved.append((t, t._v[0] if t._v is not None else 0, None))
+                own = saved_outputs.get(id(t)) if id(t) not in inputs or id(t) in dirty else None
+                saved.append(SavedVariable._save(node, t, own))
         node.saved = tuple(saved)
-        node._to_save = node._dirty = node._non_differentiable = ()
+        frontend.pack_saved(node)
+    node.to_save, node.dirty_tensors, node.non_differentiable = None, (), ()
 
 
-def _alias(t: Tensor) -> Tensor:
-    """Another tensor over the same memory, for an input that forward returned as it was."""
-    return t.detach()
+def _view_of_itself(t: Tensor) -> Tensor:
+    """Another tensor over the same memory, a view of `t` or of its base, without history."""
+    result = object.__new__(type(t))
+    result._data, result._k, result._node = t._data.view(), t._k, None
+    frontend.link_view(result, t)
+    return result
 
 
-def once_differentiable(function: Any) -> Any:
+def once_differentiable(fn: Any) -> Any:
     """Marks a backward whose own gradient must not be taken."""
-    import functools
-
-    @functools.wraps(function)
-    def wrapper(ctx: Any, *grads: Any) -> Any:
-        recording = grad_mode() is GradMode.ENABLED and any(isinstance(g, Tensor) and g._node is not None for g in grads)
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
         before = grad_mode()
         _mode.set(GradMode.DISABLED)
         try:
-            results = function(ctx, *grads)
+            outputs = fn(ctx, *args)
         finally:
             _mode.set(before)
-        if not recording:
-            return results
-        return _refuse_second(results, [g for g in grads if isinstance(g, Tensor) and g._node is not None])
+        if before is not GradMode.ENABLED or not any([isinstance(a, Tensor) and a._node is not None for a in args]):
+            return outputs
+        several = isinstance(outputs, tuple)
+        results = _refusing(outputs if several else (outputs,))
+        return results if several else results[0]
+
     return wrapper
 
 
-class DelayedError(TapeEntry):
-    """The node behind a result that cannot be differentiated: raises when it is."""
+class Error(TapeEntry):
+    """The node behind results that cannot be differentiated: raises when they are."""
 
     __slots__ = ()
-    message = ""
+    frees = False
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Raises."""
-        raise RuntimeError(self.message)
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
     recorded = raw
 
 
-def _refuse_second(results: Any, inputs: list[Any]) -> Any:
-    single = not isinstance(results, (tuple, list))
-    out = []
-    for r in [results] if single else results:
-        if isinstance(r, Tensor):
-            node = DelayedError()
-            node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
-            node.id, node.edges, node.saved, node.meta = next_id(), tuple(edge_of(t) for t in inputs), (), None  # type: ignore[assignment]
-            r = r.detach()
-            r._node = node
-        out.append(r)
-    return out[0] if single else tuple(out)
+def _refusing(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same values, with a history that refuses."""
+    node = Error()
+    for _ in outputs[1:]:
+        next_id()
+    leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
+    node.id, node.edges, node.saved, node.meta, node.n_outputs = next_id(), tuple(leaves), (), None, len(outputs)  # type: ignore[assignment]
+    results = []
+    for nr, o in enumerate(outputs):
+        if o is not None:
+            o = o.detach()
+            o._node = node if len(outputs) == 1 else OutputEdge(node, nr)
+        results.append(o)
+    return tuple(results)
+
+
+class InplaceFunction(Function):
+    """A Function with an `inplace` attribute; kept for programs that derive from it."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A Function whose `forward_extended` and `backward_extended` take and return nested tuples of tensors."""

@@ -7,7 +7,7 @@ import inspect
 import threading
 from typing import Any, Callable
 
-from autograd_tape.tape import GradMode, _mode, grad_mode
+from autograd_tape.tape import GradMode, _mode, enter_inference, exit_inference, grad_mode
 
 
 class _Mode:
@@ -146,6 +146,16 @@ class inference_mode(_Mode):
 
     def _target(self) -> GradMode:
         return GradMode.INFERENCE if self.mode else GradMode.ENABLED
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        if self.mode:
+            enter_inference()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        if self.mode:
+            exit_inference()
 
     def clone(self) -> "_Mode":
         """A fresh context of the same kind."""

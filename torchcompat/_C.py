@@ -1,0 +1,82 @@
+"""The few names of torch's extension module that programs use: facts about the build, and hands on the backward engine."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from autograd_tape.backward import current_engine
+from autograd_tape.saved import SavedTensor, state
+from autograd_tape.tape import AccumulateGrad, TapeEntry
+
+from ._tensor import Tensor
+from .autograd._functions import UndefinedGrad
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as _is_anomaly_check_nan_enabled
+from .autograd.anomaly_mode import is_anomaly_enabled as _is_anomaly_enabled
+from .autograd.function import Error
+from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from .overrides import DisableTorchFunctionSubclass, disabled_torch_function as _disabled_torch_function_impl
+from .random import Generator
+
+__all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
+           "is_inference_mode_enabled"]
+
+has_lapack = True  # NumPy brings one
+has_mkl = has_mkldnn = has_cuda = has_mps = has_openmp = has_spectral = False
+TensorBase = _TensorBase = Tensor
+is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anomaly_check_nan_enabled
+
+_functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, UndefinedGrad=UndefinedGrad, Error=Error)
+
+
+def _saved_tensors_hooks_is_enabled() -> bool:
+    return state.disabled is None
+
+
+_autograd = types.SimpleNamespace(SavedTensor=SavedTensor, _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled)
+
+
+def _current_graph_task_id() -> int:
+    """A number for the running backward pass, -1 where there is none."""
+    engine = current_engine()
+    return -1 if engine is None else engine.task
+
+
+def _current_autograd_node() -> TapeEntry | None:
+    """The node whose backward is running."""
+    engine = current_engine()
+    return None if engine is None else engine.entry
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the running pass executes `node`.
+
+    Raises:
+        RuntimeError: no pass is running, or the node is an AccumulateGrad and the pass was started by `grad`.
+    """
+    engine = current_engine()
+    if engine is None:
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
+    if not isinstance(node, TapeEntry):
+        raise TypeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+    leaf = isinstance(node, AccumulateGrad)
+    target = node.variable if leaf else node
+    if engine.capture is None:
+        return engine.reaches(target)
+    if leaf and engine.accumulate is None and target in engine.capture:
+        raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently "
+                           "not supported.")
+    return target in (engine.needed or ())
+
+
+class _WeakTensorRef:
+    """A reference to a tensor that does not keep it alive."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        import weakref
+
+        self._ref = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._ref() is None
