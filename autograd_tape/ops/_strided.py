@@ -100,9 +100,7 @@ def dense_strides(shape: Sequence[int], *operands: Sequence[int]) -> tuple[int, 
 
 def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype) -> np.ndarray:
     """Fresh memory laid out by `strides`, in elements."""
-    if any([n == 0 for n in shape]):
-        return np.empty(shape, dtype)
-    size = 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
+    size = 1 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])
     step = np.dtype(dtype).itemsize
     return _new(_ndarray, shape, dtype, np.empty(size, dtype), 0, [s * step for s in strides])
 

@@ -601,8 +601,10 @@ class masked_fill:
                                 remedy="compare it with something")
         if isinstance(value, TensorRef) and value.ndim:
             raise AutogradError(_value_text(value), remedy="use where")
-        if isinstance(value, complex) and category(input) < COMPLEX:
-            raise AutogradError(f"value cannot be converted to type {C_TYPE_NAMES[input._k.dtype.name]} without overflow")
+        number = value.item() if isinstance(value, TensorRef) and value._k.dtype.is_complex else value
+        if isinstance(number, complex) and number.imag and BOOL < category(input) < COMPLEX:
+            name = input._k.dtype.name
+            raise AutogradError(f"value cannot be converted to type {name + '_t' if 'int' in name else C_TYPE_NAMES[name]} without overflow")
 
     def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
     def vjp_value(F, grad, mask): return F.where(mask, grad, 0)

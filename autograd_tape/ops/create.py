@@ -545,6 +545,8 @@ class logspace:
 
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
+        if wanted.category < FLOATING:  # the bounds are numbers of the dtype
+            start, end = int(start), int(end)
         exponents = _line(start, end, steps, np.dtype(np.complex128 if wanted.is_complex else np.float64))
         return finish(F, np.power(float(base), exponents).astype(wanted.np), device, requires_grad, out, layout)
 

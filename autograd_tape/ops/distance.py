@@ -54,7 +54,7 @@ def _vector_norm_grad(F: Any, grad: Any, x: Any, result: Any, ord: Any, dim: Any
     if ord == 2:
         return x * F.masked_fill(g / n, F.eq(n, 0), 0)
     if ord == 0:
-        return g * 0 * x
+        return None
     if ord == 1:
         return g * F.sgn(x)
     if ord in (inf, -inf):
@@ -128,7 +128,7 @@ def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) ->
     if ord in ("nuc", 2, -2):
         values = F.linalg_svdvals(F.movedim(A, (rows, columns), (-2, -1)))
         result = F.sum(values, -1) if ord == "nuc" else F.amax(values, -1) if ord == 2 else F.amin(values, -1)
-        return F.reshape(result, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)])) if keepdim else result
+        return F.movedim(F.unsqueeze(F.unsqueeze(result, -1), -1), (-2, -1), (rows, columns)) if keepdim else result
     if ord in (1, -1):
         rows, columns = columns, rows
     elif ord not in (inf, -inf):
@@ -286,6 +286,11 @@ class euclidean_distance:
     def samples(rng): yield rng.standard_normal((2, 3, 2)), rng.standard_normal((4, 2))
 
 
+def _distance(F: Any, difference: Any, p: float) -> Any:
+    """The norm over the last dimension; unlike a vector's, that of order 0 has a gradient, zero."""
+    return F.linalg_vector_norm(difference, p, -1) if p else F.sum(F.abs(F.sign(difference)), -1)
+
+
 @op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False)
 class cdist:
     """The distances of order `p` of all pairs of rows: x1 (..., n, d), x2 (..., m, d), result (..., n, m).
@@ -313,7 +318,7 @@ class cdist:
             return F.euclidean_distance(x1, x2)
         a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
         b = F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
-        return F.linalg_vector_norm(a - b, p, -1)
+        return _distance(F, a - b, p)
 
     def samples(rng):
         r = rng.standard_normal
@@ -340,7 +345,7 @@ class pdist:
             raise AutogradError("pdist only supports non-negative p values")
         first, second = np.triu_indices(input.shape[0], 1)
         rows = [F.index_select(input, 0, constant(F, input, i.astype(np.int64))) for i in (first, second)]
-        return F.linalg_vector_norm(rows[0] - rows[1], p, -1)
+        return _distance(F, rows[0] - rows[1], p)
 
     def samples(rng): yield (rng.standard_normal((4, 3)),)
 

@@ -147,8 +147,9 @@ def _arrange(F: Any, x: Any, labels: list[Any], wanted: list[Any]) -> Any:
     return x
 
 
-def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[Any]) -> tuple[Any, list[Any]]:
-    """The product of two operands, summed over the labels that are not in `keep`."""
+def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[Any], order: list[Any]) -> tuple[Any, list[Any]]:
+    """The product of two operands, summed over the labels that are not in `keep`. `order`, the output's and then the other labels,
+    and dimensions of size 1 that count as the left operand's, decide the result's layout as in torch."""
     sizes_a, sizes_b = dict(zip(la, tuple(a.shape))), dict(zip(lb, tuple(b.shape)))
     for x_is_a, labels, other in ((True, la, lb), (False, lb, la)):
         # A label of one operand only, or of size 1 in the other: summed before the product.
@@ -160,12 +161,13 @@ def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[An
                 a, sizes_a = x, {**sizes_a, **dict.fromkeys(alone, 1)}
             else:
                 b, sizes_b = x, {**sizes_b, **dict.fromkeys(alone, 1)}
-    every = la + [d for d in lb if d not in la]
+    every = sorted({*la, *lb}, key=order.index)
     size = {d: max(sizes_a.get(d, 1), sizes_b.get(d, 1)) if 0 not in (sizes_a.get(d, 1), sizes_b.get(d, 1)) else 0 for d in every}
     summed = [d for d in every if d not in keep and d in la and d in lb]
-    batch = [d for d in every if d in keep and d in la and d in lb and sizes_a[d] == sizes_b[d]]
-    left = [d for d in every if d in keep and d not in batch and sizes_a.get(d, 1) != 1]
-    right = [d for d in every if d in keep and d not in batch and d not in left]
+    wide_a, wide_b = [{d for d, n in sizes.items() if n != 1} for sizes in (sizes_a, sizes_b)]
+    batch = [d for d in every if d in keep and d in wide_a and d in wide_b]
+    right = [d for d in every if d in keep and d in wide_b and d not in wide_a]
+    left = [d for d in every if d in keep and d not in batch and d not in right]
 
     def matrices(x: Any, labels: list[Any], own: list[Any], sizes: dict[Any, int], own_first: bool) -> Any:
         present = [d for d in (batch + own + summed if own_first else batch + summed + own) if d in labels]
@@ -200,12 +202,14 @@ def _einsum(F: Any, equation: str, operands: Sequence[Any]) -> Any:
         path = _path(xs, wanted, letters) if letters else None
     else:
         path = None
+    order = wanted + sorted([d for d in size if d not in wanted], key=str)
     while len(xs) > 1:
         i, j = path.pop(0) if path else (0, 1)
         (a, la), (b, lb) = xs[i], xs[j]
         rest = [x for k, x in enumerate(xs) if k not in (i, j)]
         keep = {*wanted, *(d for _, labels in rest for d in labels)}
-        xs = [*rest, _contract(F, a, la, b, lb, keep)] if path is not None else [_contract(F, a, la, b, lb, keep), *rest]
+        product = _contract(F, a, la, b, lb, keep, order)
+        xs = [*rest, product] if path is not None else [product, *rest]
     x, labels = xs[0]
     gone = [labels.index(d) for d in labels if d not in wanted]
     if gone:

@@ -17,16 +17,19 @@ from ._general import broadcast_shape
 from ._host import on_host
 from ._losses import buffer, constant
 from ._record import Sample, op
+from ._shapes import like_first
+from ._strided import contiguous_strides, empty_strided
 
 linalg = np.linalg
 
 
 def _columns(a: np.ndarray) -> np.ndarray:
     """The same matrices, column-major."""
-    turned = a.swapaxes(-2, -1)
-    result = np.empty(turned.shape, a.dtype)  # a copy even of what is contiguous either way, for the strides of sizes 0 and 1
-    result[...] = turned
-    return result.swapaxes(-2, -1)
+    # A copy even of what is contiguous either way, for the strides of sizes 0 and 1.
+    *batch, step, columns = contiguous_strides((*a.shape[:-2], a.shape[-1], a.shape[-2]))
+    result = empty_strided(a.shape, (*batch, columns, step), a.dtype)
+    result[...] = a
+    return result
 
 
 def _mT(F: Any, x: Any) -> Any:
@@ -226,6 +229,17 @@ class solve_matrices:
         yield _square(rng, 2, 2, 2), rng.standard_normal((2, 3))
 
 
+@op("column_major(Tensor input) -> Tensor", namespace="_internal", method=False, out=False)
+class column_major:
+    """The same matrices in the layout of LAPACK, which torch leaves results in."""
+
+    numpy = _columns
+    compose = on_host(_columns)
+    shape = like_first
+    def vjp(F, grad): return grad
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+
 @op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", namespace="_internal", alias="linalg.solve", method=False, out=False)
 class linalg_solve:
     """X with A X = B (or X A = B where not `left`) for square A (..., n, n) and vectors or matrices B.
@@ -254,8 +268,11 @@ class linalg_solve:
         elif vector:
             result = F.solve_matrices(_mT(F, A), X)
         else:
-            result = _mT(F, F.solve_matrices(_mT(F, A), _mT(F, X)))
-        return F.squeeze(result, -1) if vector else result
+            result = F.column_major(_mT(F, F.solve_matrices(_mT(F, A), _mT(F, X))))
+        if vector:
+            result = F.squeeze(result, -1)
+            return F.column_major(result) if result.ndim > 1 else result  # as if the vectors were rows of a matrix
+        return result
 
     def samples(rng):
         yield _square(rng, 3, 3), rng.standard_normal(3)
@@ -306,7 +323,7 @@ def _cholesky(A: np.ndarray, upper: bool = False, name: str = "linalg.cholesky")
         raise LinAlgError(f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "
                           "leading "
                           f"minor of order {_broken_minor(flat[bad])} is not positive-definite).") from None
-    return factor.swapaxes(-2, -1) if upper else _columns(factor)
+    return _columns(factor.swapaxes(-2, -1) if upper else factor)
 
 
 def _broken_minor(a: np.ndarray) -> int:

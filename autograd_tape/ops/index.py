@@ -576,6 +576,8 @@ class getitem:
                                     raise ValueError  # the new dimension's stride is not to be read off the result
                                 after_new = False
                             elif item is None:
+                                if not a.shape:
+                                    raise ValueError
                                 after_new = True
                             elif after_new or c is not int and item is not ...:
                                 raise ValueError

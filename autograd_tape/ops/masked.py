@@ -10,6 +10,7 @@ from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError
 from ._host import data_dependent, on_host
 from ._record import RECORDS, op
+from ._strided import empty_strided
 
 
 def _check_mask(mask: Any, name: str) -> None:
@@ -127,10 +128,11 @@ class masked_scatter:
 
 
 def _nonzero(input: np.ndarray) -> np.ndarray:
-    if not input.ndim:
-        return np.zeros((int(bool(input)), 0), np.int64)
-    # torch's memory runs along the positions of one dimension.
-    return np.array(np.nonzero(input), np.int64).reshape(input.ndim, -1).T
+    count = int(np.count_nonzero(input))
+    result = empty_strided((count, input.ndim), (1, count), np.int64)  # torch's memory runs along the positions of one dimension
+    if input.ndim:
+        result.T[...] = np.nonzero(input)
+    return result
 
 
 @op("argwhere(Tensor input) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..dtypes import INTEGER
 from ..errors import AutogradError, IndexRangeError
+from ..tensor import TensorRef
 from . import _shapes as shapes
 from ._dims import wrap_dim
-from ._host import on_host
 from ._host import on_host
 from ._overloads import SPLIT, no_match
 from ._record import RECORDS, op
@@ -90,6 +91,8 @@ class narrow:
             raise AutogradError("narrow() cannot be applied to a 0-dim tensor.")
         if length < 0:
             raise AutogradError("narrow(): length must be non-negative.")
+        if isinstance(start, TensorRef) and (start.ndim or start._k.dtype.category != INTEGER):
+            raise AutogradError("start must be an 0-dim integral Tensor.")
         n = input.shape[wrap_dim(dim, input.ndim)]
         start = int(start)
         if not -n <= start <= n:

@@ -251,7 +251,7 @@ class polygamma:
     def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
     def shape(n, input): return input
     def method(F, input, n): return F.polygamma(n, input)
-    def function_(F, input, n): return F.copy_(input, F.polygamma(n, input))
+    def function_(F, input, n): return F.copy_(input, F.polygamma(n, F.clone(input)))
 
     def check(n, input):
         if n < 0:
