@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from ..dtypes import Device
-from ..errors import AutogradError, ExecutorUnavailableError, MissingKernelError
-from ..ops._record import RECORDS, Record, get_record
+from ..errors import ExecutorUnavailableError, MissingKernelError
+from ..ops._record import Record, get_record
 
 
 class RawOps:
@@ -106,7 +107,8 @@ class Executor:
         elif first is not None and first.type == "Tensor":
             body = f"    if {first.name}.dtype.itemsize != 2: return {direct}\n{body}"
         text = f"def {rec.name}({rec.signature()}):\n{body}\n"
-        return execute(text, rec.name, f"<{rec.name}: raw, {self.name}>", {"kernel": kernel, "call": self.call, "rec": rec, "inf": float("inf")})
+        namespace = {"kernel": kernel, "call": self.call, "rec": rec, "inf": float("inf")}
+        return execute(text, rec.name, f"<{rec.name}: raw, {self.name}>", namespace)
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel."""
@@ -156,8 +158,8 @@ def _make(name: str, device_type: str) -> Executor:
             raise ExecutorUnavailableError(f"There is no executor '{name}'", expected="numpy, mindspore or meta", found=repr(name),
                                            remedy="choose one of these")
         if device_type not in SERVES[name]:
-            raise ExecutorUnavailableError(f"The executor '{name}' does not serve device type '{device_type}'", expected=" or ".join(SERVES[name]),
-                                           found=device_type, remedy="choose another executor or device")
+            raise ExecutorUnavailableError(f"The executor '{name}' does not serve device type '{device_type}'",
+                                           expected=" or ".join(SERVES[name]), found=device_type, remedy="choose another executor or device")
         if name == "numpy":
             from .numpy import NumpyExecutor
 

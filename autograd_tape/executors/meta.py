@@ -7,7 +7,8 @@ result without looking at data. Views work on it as on any other buffer; everyth
 from __future__ import annotations
 
 import mmap
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -33,7 +34,8 @@ def meta_array(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]
             steps.append(step)
             step *= max(n, 1)
         strides = tuple(reversed(steps))
-    extent = 1 + sum([(n - 1) * s // dtype.itemsize for n, s in zip(shape, strides)]) if 0 not in shape and min(strides, default=0) >= 0 else 1
+    plain = 0 not in shape and min(strides, default=0) >= 0
+    extent = 1 + sum([(n - 1) * s // dtype.itemsize for n, s in zip(shape, strides)]) if plain else 1
     return as_strided(_zeros(extent, dtype), shape, strides, writeable=False)
 
 
@@ -60,7 +62,7 @@ def elementwise_strides(shape: tuple[int, ...], operands: Sequence[np.ndarray], 
     aligned = []
     for a in operands:
         lead = len(shape) - a.ndim
-        aligned.append([0] * lead + [0 if n == 1 and shape[lead + i] != 1 else s // a.itemsize for i, (n, s) in enumerate(zip(a.shape, a.strides))])
+        aligned.append([0] * lead + [0 if n == 1 and m != 1 else s // a.itemsize for n, m, s in zip(a.shape, shape[lead:], a.strides)])
 
     def outside(d: int, e: int) -> int:
         for steps in aligned:
@@ -127,7 +129,8 @@ class MetaExecutor(Executor):
     def _dtypes(self, rec: Record, values: tuple[Any, ...]) -> list[np.dtype]:
         """The outputs' dtypes: what the record says, or what its NumPy kernel makes of single elements."""
         passed = [p for p in rec.params if p.passed]
-        typed = [a for p, v in zip(passed, values) if p.differentiable for a in (v if isinstance(v, list) else [v]) if isinstance(a, np.ndarray)]
+        typed = [a for p, v in zip(passed, values) if p.differentiable
+                 for a in (v if isinstance(v, list) else [v]) if isinstance(a, np.ndarray)]
         first = typed[0].dtype if typed else next((v.dtype for v in values if isinstance(v, np.ndarray)), np.dtype("f4"))
         count = len(rec.returns) + len(rec.saved_returns)
         if rec.result == "numpy" and rec.field("numpy") is not None and not rec.name.startswith("random"):

@@ -14,7 +14,8 @@ import importlib
 import importlib.metadata
 import os
 import threading
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -115,7 +116,8 @@ class MindSporeExecutor(Executor):
                 with _lock:
                     module.set_device(target)
             except Exception as error:  # whatever the plugin loader says
-                raise ExecutorUnavailableError(f"MindSpore cannot use the device '{device_type}' here ({_first_line(error).split('. ')[0]})",
+                reason = _first_line(error).split(". ")[0]
+                raise ExecutorUnavailableError(f"MindSpore cannot use the device '{device_type}' here ({reason})",
                                                expected=f"a MindSpore build with {target} and its driver", found="none",
                                                remedy="use device 'cpu'") from None
         self.device_type = device_type
@@ -195,8 +197,8 @@ class MindSporeExecutor(Executor):
         try:
             found = getattr(importlib.import_module(f"mindspore.{module}"), attribute)
         except (ImportError, AttributeError):
-            raise ExecutorUnavailableError(f"MindSpore has no '{dotted}', which the record of '{rec.name}' names", expected="an existing primitive",
-                                           found=dotted, remedy=f"correct the field 'mindspore' in {rec.module}") from None
+            raise ExecutorUnavailableError(f"MindSpore has no '{dotted}', which the record of '{rec.name}' names",
+                                           expected="an existing primitive", found=dotted, remedy=f"correct the field 'mindspore' in {rec.module}") from None
         function = found() if isinstance(found, type) else found
         return lambda ms, *values: function(*values)
 
@@ -232,8 +234,8 @@ def _arrays(values: Any) -> Any:
 def _as_arrays(values: tuple[Any, ...], tensors: list[bool], typed: list[bool]) -> tuple[Any, ...]:
     """Numbers in the places of tensors as arrays; Python's take the dtype of the others, as NumPy's operators have it."""
     dtype = next((v.dtype for v, t in zip(values, typed) if t and isinstance(v, (np.ndarray, np.generic))), None)
-    return tuple([np.asarray(v, v.dtype if isinstance(v, np.generic) else dtype) if t and isinstance(v, (int, float, complex, np.generic)) else v
-                  for v, t in zip(values, tensors)])
+    return tuple([np.asarray(v, v.dtype if isinstance(v, np.generic) else dtype)
+                  if t and isinstance(v, (int, float, complex, np.generic)) else v for v, t in zip(values, tensors)])
 
 
 _LADDER = {"?": "i4", "b": "i4", "B": "i4", "h": "i4", "H": "i4", "i": "i8", "I": "i8"}
@@ -270,5 +272,5 @@ def _first_line(error: Exception) -> str:
 
 def _translated(rec: Record, error: Exception) -> AutogradError:
     """MindSpore raises different types without system; the first line of its text is the message."""
-    return MissingKernelError(f"{rec.name}: MindSpore refused the operands ({_first_line(error)})", expected="operands that its kernel takes",
-                              found="others", remedy="convert them, or set_executor('cpu', 'numpy')")
+    return MissingKernelError(f"{rec.name}: MindSpore refused the operands ({_first_line(error)})",
+                              expected="operands that its kernel takes", found="others", remedy="convert them, or set_executor('cpu', 'numpy')")

@@ -9,7 +9,8 @@ computes float64 in single precision.)
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -84,7 +85,8 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 def _summable(ms: Any, input: Any) -> Any:
     """torch adds and multiplies integers in int64."""
-    return ms.primitive("Cast")(input, ms.int64) if input.dtype not in (ms.int64, ms.float32, ms.float64, ms.complex64, ms.complex128) else input
+    kept = (ms.int64, ms.float32, ms.float64, ms.complex64, ms.complex128)
+    return input if input.dtype in kept else ms.primitive("Cast")(input, ms.int64)
 
 
 def total(name: str) -> Callable[..., Any]:

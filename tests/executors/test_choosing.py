@@ -148,7 +148,8 @@ def test_missing_device(device: str, target: str) -> None:
 @needs_mindspore
 @pytest.mark.parametrize("array", [
     np.float32(2.0), np.array(3.0), np.zeros((0, 3), np.float32), np.arange(12.0).reshape(3, 4).T, np.arange(12.0)[::-3],
-    np.broadcast_to(np.arange(3.0), (2, 3)), np.arange(4.0, dtype=">f8"), np.asfortranarray(np.ones((2, 3))), np.arange(300000, dtype=np.float32),
+    np.broadcast_to(np.arange(3.0), (2, 3)), np.arange(4.0, dtype=">f8"), np.asfortranarray(np.ones((2, 3))),
+    np.arange(300000, dtype=np.float32),
 ], ids=["scalar", "0-dim", "empty", "transposed", "reversed", "broadcast", "big-endian", "fortran", "big"])
 def test_operands_of_any_layout(array: Any) -> None:
     executor = get_executor("mindspore")
@@ -317,8 +318,8 @@ def train(steps: int = 6) -> list[float]:
     """Losses of a small LeNet on eight random images."""
     torch.manual_seed(0)
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 8, 3), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(),
-                          nn.Linear(8 * 2 * 2, 16), nn.Sigmoid(), nn.Linear(16, 10))
+    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 8, 3), nn.Tanh(), nn.AvgPool2d(2),
+                          nn.Flatten(), nn.Linear(8 * 2 * 2, 16), nn.Sigmoid(), nn.Linear(16, 10))
     images, labels = torch.randn(8, 1, 12, 12), torch.arange(8)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
     losses = []

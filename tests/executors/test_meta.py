@@ -25,6 +25,7 @@ FACTORIES = {n for n in NAMES if RECORDS[n].module.endswith((".create", ".random
 DEPENDENT = {"argwhere", "bincount", "embedding_bag", "getitem", "masked_select", "nonzero", "one_hot", "repeat_interleave", "unique",
              "unique_consecutive", "unique_index"}
 SAMPLED = [n for n in NAMES if RECORDS[n].field("samples") is not None]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # torch's own, of operations that samples call in a deprecated way
 
 
 def to_meta(x: Any) -> TensorRef:
