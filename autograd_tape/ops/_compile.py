@@ -27,6 +27,7 @@ _NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c
 QUIET_SETS = {
     "Q_ALL": frozenset(_NATIVE),
     "Q_FLOAT": frozenset([dtypes.CPU_KINDS[np.dtype("f4")], dtypes.CPU_KINDS[np.dtype("f8")]]),
+    "Q_INT": frozenset([k for k in _NATIVE if k.np.kind in "iu"]),
     "Q_INT64": frozenset([dtypes.INT64_KIND]),
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
 }
@@ -165,7 +166,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     if main is None:
         return "_k = None", "False"
     first = f"{main.name}[0]" if main.type == "Tensor[]" else main.name
-    tests = [f"_k in {quiet}"]
+    tests = [f"_k in {quiet}" if scalar is None else _scalar_test(rec)]
     for p in tensors:
         if p.type == "Tensor[]":
             tests.append(f"all([_x._k is _k for _x in {p.name}])")
@@ -186,6 +187,13 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
               for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
     tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
     return f"_k = {first}._k", " and ".join(tests)
+
+
+def _scalar_test(rec: Record) -> str:
+    """Condition under which a Python number `_c` leaves the dtype of a tensor of kind `_k`."""
+    if rec.quiet == "all" and rec.promotion == "promote":
+        return "(_k in Q_FLOAT or _c is int and _k in Q_INT)"
+    return "_k in Q_FLOAT"
 
 
 def _meta(rec: Record, scalar: str | None = None) -> list[str]:
@@ -336,7 +344,7 @@ def inplace_source(rec: Record) -> str:
         if operand is not None:
             lines += [f"        _c = {operand.name}.__class__",
                       "        if _c is float or _c is int:",
-                      f"            if _k in Q_FLOAT and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+                      f"            if {_scalar_test(rec)} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
                       f"                kernel(_a, _o, _a)"]
