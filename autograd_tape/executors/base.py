@@ -159,7 +159,8 @@ def _make(name: str, device_type: str) -> Executor:
                                            remedy="choose one of these")
         if device_type not in SERVES[name]:
             raise ExecutorUnavailableError(f"The executor '{name}' does not serve device type '{device_type}'",
-                                           expected=" or ".join(SERVES[name]), found=device_type, remedy="choose another executor or device")
+                                           expected=" or ".join(SERVES[name]), found=device_type,
+                                           remedy="choose another executor or device")
         if name == "numpy":
             from .numpy import NumpyExecutor
 

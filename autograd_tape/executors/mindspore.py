@@ -198,7 +198,8 @@ class MindSporeExecutor(Executor):
             found = getattr(importlib.import_module(f"mindspore.{module}"), attribute)
         except (ImportError, AttributeError):
             raise ExecutorUnavailableError(f"MindSpore has no '{dotted}', which the record of '{rec.name}' names",
-                                           expected="an existing primitive", found=dotted, remedy=f"correct the field 'mindspore' in {rec.module}") from None
+                                           expected="an existing primitive", found=dotted,
+                                           remedy=f"correct the field 'mindspore' in {rec.module}") from None
         function = found() if isinstance(found, type) else found
         return lambda ms, *values: function(*values)
 
@@ -273,4 +274,5 @@ def _first_line(error: Exception) -> str:
 def _translated(rec: Record, error: Exception) -> AutogradError:
     """MindSpore raises different types without system; the first line of its text is the message."""
     return MissingKernelError(f"{rec.name}: MindSpore refused the operands ({_first_line(error)})",
-                              expected="operands that its kernel takes", found="others", remedy="convert them, or set_executor('cpu', 'numpy')")
+                              expected="operands that its kernel takes", found="others",
+                              remedy="convert them, or set_executor('cpu', 'numpy')")
