@@ -67,14 +67,17 @@ class Record:
 
     Fields of the class body, all optional but a kernel or `compose`:
 
-    `numpy`, `mindspore`  kernels on buffers, called with the schema's parameters in order (a callable, or for MindSpore a
-                          dotted name such as "ops.Exp")
+    `numpy`               kernel on buffers, called with the schema's parameters in order
+    `mindspore`           the dotted name of a primitive that takes the tensors alone ("ops.Exp"), or a function `(ms, *arguments)` on
+                          MindSpore tensors (see `ops._mindspore`), which raises NotImplementedError for what it would get wrong
     `compose(F, ...)`     the operation in terms of others, for executors without a kernel
     `vjp(F, grad, ...)`   the gradient. Its further parameters name what is saved: a parameter of the schema, an output
                           (`result`, or its name in the schema), `<tensor>_shape`, `needs` (which inputs want a gradient).
                           Returns the gradient of the only differentiable input, or a tuple with one per input.
     `vjp_<input>(F, grad, ...)`  the gradient with respect to one input, computed only when wanted
-    `shape(...)`          the output's shape from the inputs' shapes (for the meta executor and for early errors)
+    `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
+                          outputs, followed by those of what is saved for the gradient (None where nothing is)
+    `meta(...)`           the meta executor's own kernel, where `shape` does not say enough
     `redirect(...)`       (name, arguments) of the operation that carries out a call with such arguments, or None: `clamp` with
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
