@@ -9,6 +9,7 @@ Source: Chellapilla, Puri and Simard, "High performance convolutional neural net
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 from threading import local
 from typing import Any
@@ -31,6 +32,8 @@ __all__ = [
 
 _compiled = LazyModule("conv")
 _scratch = local()
+#: Elements of columns that are made and multiplied at a time.
+_CACHED = 1 << 17
 
 Ints = tuple[int, ...]
 Needs = tuple[bool, bool, bool]
@@ -235,14 +238,14 @@ def convnd_input_grad(
 # Two spatial axes: compiled.
 
 
-def _buffer(shape: Ints, dtype: np.dtype) -> np.ndarray:
+def _buffer(shape: Ints, dtype: np.dtype, name: str = "columns") -> np.ndarray:
     """A scratch array that each thread keeps, so that columns do not cost fresh pages for every sample."""
     size = prod(shape)
-    kept = getattr(_scratch, "buffer", None)
+    kept = _scratch.__dict__.get(name)
     if kept is None or kept.size < size * dtype.itemsize:
         kept = np.empty(size * dtype.itemsize, np.uint8)
         if kept.size <= 1 << 24:  # do not hold on to giants
-            _scratch.buffer = kept
+            _scratch.__dict__[name] = kept
     return kept[: size * dtype.itemsize].view(dtype).reshape(shape)
 
 
@@ -258,6 +261,28 @@ def _samples(n: int, work: int, fn: object) -> None:
 
 def _pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:
     return kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
+
+
+def _wide(width: int, ow: int, stride: Ints, padding: Ints) -> int:
+    """The row length of wide columns (see ``compiled.conv``); 0 where they do not serve, or waste too much."""
+    wide = -(-(width + 2 * padding[1]) // stride[1])
+    return wide if wide <= 2 * ow else 0
+
+
+def _chunks(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
+    """Slices of samples whose columns, ``size`` elements each, stay in the cache together."""
+    step = max(1, _CACHED // size)
+    for first in range(start, stop, step):
+        yield first, min(first + step, stop)
+
+
+def _widened(g: np.ndarray, wide: int, axes: Ints = (0, 1, 2, 3)) -> np.ndarray:
+    """``g`` (N, O, H, W) with its rows filled up with zeros to length ``wide``, in a scratch array; its axes permuted."""
+    g = g.transpose(axes)
+    out = _buffer((*g.shape[:3], wide), g.dtype, "wide")
+    out[..., : g.shape[3]] = g
+    out[..., g.shape[3] :] = 0
+    return out
 
 
 def conv2d(
@@ -286,7 +311,24 @@ def conv2d(
     else:
         flat = weight.reshape(groups, out // groups, per_group * taps)
         ys = y.reshape(n, groups, out // groups, length)
-        if _pointwise((kh, kw), stride, padding):
+        wide = _wide(width, size[1], stride, padding)
+        if wide and not _pointwise((kh, kw), stride, padding):
+            gather, span, rows = _compiled.im2col_wide[c.dtype.char], size[0] * wide, channels * taps
+            geometry = (kh, kw, *geometry, size[0], rows * span, span)
+            shift = 0 if b is None else b.astype(c.dtype, copy=False).reshape(out, 1, 1)
+            b = None
+
+            def run_chunks(start: int, stop: int) -> None:
+                for first, last in _chunks(start, stop, rows * span):
+                    m = last - first
+                    cols = _buffer((m, rows * span), c.dtype)
+                    gather(c, cols.reshape(-1), *geometry, first, last)
+                    result = _buffer((m, groups, out // groups, span), c.dtype, "wide")
+                    np.matmul(flat, cols.reshape(m, groups, per_group * taps, span), out=result)
+                    np.add(result.reshape(m, out, size[0], wide)[..., : size[1]], shift, out=y[first:last])
+
+            _samples(n, channels * taps * length, run_chunks)
+        elif _pointwise((kh, kw), stride, padding):
             xs = c.reshape(n, groups, per_group, length)
             _samples(n, channels * length, lambda start, stop: np.matmul(flat, xs[start:stop], out=ys[start:stop]))
         else:
@@ -331,6 +373,20 @@ def conv2d_input_grad(
         xs = dx.reshape(n, groups, per_group, length)
         _samples(n, channels * length, lambda start, stop: np.matmul(flat, gs[start:stop], out=xs[start:stop]))
         return dx.astype(grad.dtype, copy=False)
+    wide = _wide(shape[3], size[1], stride, padding)
+    if wide and np.isfinite(weight).all():  # the zeros that fill up rows stay zeros
+        add, span, rows = _compiled.col2im_wide[g.dtype.char], size[0] * wide, channels * taps
+        steps = (kh, kw, *geometry, size[0], rows * span, span)
+
+        def run_chunks(start: int, stop: int) -> None:
+            for first, last in _chunks(start, stop, rows * span):
+                m = last - first
+                cols = _buffer((m, groups, per_group * taps, span), g.dtype)
+                np.matmul(flat, _widened(g[first:last], wide).reshape(m, groups, out // groups, span), out=cols)
+                add(cols.reshape(-1), dx, *steps, first, last)
+
+        _samples(n, channels * taps * length, run_chunks)
+        return dx.astype(grad.dtype, copy=False)
     scatter = _compiled.col2im[g.dtype.char]
 
     def run_samples(start: int, stop: int) -> None:
@@ -367,6 +423,26 @@ def _weight_grad(
     n_parts = min(n, 8)
     bounds = [n * i // n_parts for i in range(n_parts + 1)]
     parts = np.zeros((n_parts, groups, out // groups, per_group * taps), c.dtype)
+
+    wide = 0 if pointwise else _wide(width, size[1], stride, padding)
+    if wide:
+        collect, span, rows = _compiled.im2col_wide[c.dtype.char], size[0] * wide, channels * taps
+
+        def run_wide(start: int, stop: int) -> None:
+            for part in range(start, stop):
+                # BLAS is quicker with several short samples in one product, and with long ones one by one.
+                for first, last in _chunks(bounds[part], bounds[part + 1], max(rows * span, _CACHED // 512 * span)):
+                    m = last - first
+                    cols = _buffer((rows, m * span), c.dtype)
+                    collect(c, cols.reshape(-1), kh, kw, *geometry, size[0], span, m * span, first, last)
+                    gw = _widened(g[first:last], wide, (1, 0, 2, 3)).reshape(groups, out // groups, m * span)
+                    parts[part] += np.matmul(gw, cols.reshape(groups, per_group * taps, m * span).swapaxes(1, 2))
+
+        _samples(n_parts, channels * taps * length, run_wide)
+        total = parts.sum(0)
+        if np.isfinite(total).all():
+            return total.reshape(shape)
+        parts[...] = 0  # infinity times the zeros that fill up rows is NaN: once more without them
 
     def run_parts(start: int, stop: int) -> None:
         cols = None if pointwise else _buffer((channels, taps, length), c.dtype)

@@ -74,6 +74,60 @@ def col2im(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
                             xs[s * sw] += ys[s]
 
 
+# Wide columns: with stride 1 a tap of all windows is one shift of the padded plane as a flat vector, if the columns keep
+# the plane's row length, so long copies take the place of one per row. With other strides it is so in each of the planes
+# of every sh-th row and sw-th column. What the windows beyond the ends of rows give is dropped afterwards.
+
+
+@kernel("r4 w1 i i i i i i i i i i i i i")
+def im2col_wide(x, cols, kh, kw, sh, sw, ph, pw, dh, dw, oh, by_sample, by_row, start, stop):
+    """``cols[sample * by_sample + (c, i, j) * by_row + (r, s)]`` for samples [start, stop), counted from ``start``."""
+    channels, height, width = x.shape[1], x.shape[2], x.shape[3]
+    wide, high = (width + 2 * pw + sw - 1) // sw, (height + 2 * ph + sh - 1) // sh
+    planes = np.zeros((sh, sw, high * wide + (kw - 1) * dw // sw), x.dtype)
+    for sample in range(start, stop):
+        for c in range(channels):
+            for r in range(height):
+                for b in range(sw):
+                    first = (b - pw) % sw
+                    inner = planes[(r + ph) % sh, b, (r + ph) // sh * wide + (first + pw) // sw :]
+                    xs = x[sample, c, r, first:]
+                    for s in range((xs.size + sw - 1) // sw):
+                        inner[s] = xs[s * sw]
+            for i in range(kh):
+                for j in range(kw):
+                    at = (sample - start) * by_sample + ((c * kh + i) * kw + j) * by_row
+                    plane = planes[i * dh % sh, j * dw % sw]
+                    out, source = cols[at : at + oh * wide], plane[i * dh // sh * wide + j * dw // sw :]
+                    for q in range(out.size):
+                        out[q] = source[q]
+
+
+@kernel("r1 w4 i i i i i i i i i i i i i")
+def col2im_wide(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, by_sample, by_row, start, stop):
+    """The transpose of ``im2col_wide``: overwrites samples [start, stop) of ``dx``."""
+    channels, height, width = dx.shape[1], dx.shape[2], dx.shape[3]
+    wide, high = (width + 2 * pw + sw - 1) // sw, (height + 2 * ph + sh - 1) // sh
+    planes = np.empty((sh, sw, high * wide + (kw - 1) * dw // sw), dx.dtype)
+    for sample in range(start, stop):
+        for c in range(channels):
+            planes[:] = 0
+            for i in range(kh):
+                for j in range(kw):
+                    at = (sample - start) * by_sample + ((c * kh + i) * kw + j) * by_row
+                    plane = planes[i * dh % sh, j * dw % sw]
+                    source, target = cols[at : at + oh * wide], plane[i * dh // sh * wide + j * dw // sw :]
+                    for q in range(source.size):
+                        target[q] += source[q]
+            for r in range(height):
+                for b in range(sw):
+                    first = (b - pw) % sw
+                    inner = planes[(r + ph) % sh, b, (r + ph) // sh * wide + (first + pw) // sw :]
+                    xs = dx[sample, c, r, first:]
+                    for s in range((xs.size + sw - 1) // sw):
+                        xs[s * sw] = inner[s]
+
+
 # Depthwise convolution works on a padded plane as one flat vector: with windows at every position (stride 1) a tap is
 # one shift of it, so the inner loops are long and branch-free.  The few positions computed in vain, at the ends of
 # rows and between strides, cost less than short loops with limits.
