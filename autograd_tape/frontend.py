@@ -98,7 +98,7 @@ class Frontend:
         else:
             inner = rec.field("function") if inner is None else inner
             cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError}
-            head, call = [], []
+            head, call, given, named = [], [], [], []
             for p in list(inspect.signature(inner).parameters.values())[1:]:
                 mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
                 if p.kind is p.KEYWORD_ONLY and not any(h.startswith("*") for h in head):
@@ -109,9 +109,14 @@ class Frontend:
                     cells[default[1:]] = p.default
                 head.append(mark + p.name + default)
                 call.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else mark + p.name)
+                if p.kind is p.KEYWORD_ONLY or mark == "**":
+                    named.append(f"'{p.name}': {p.name}" if not mark else mark + p.name)
+                else:
+                    given.append(f"{mark}{p.name}, ")
             text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n"
                     f"        try: return _inner({', '.join(['_F', *call])})\n"
-                    f"        except _Error as _e: raise _F.error(_e) from None\n    return {rec.name}\n")
+                    f"        except _Error as _e: return _F.recover(_e, {rec.name}, ({''.join(given)}), {{{', '.join(named)}}})\n"
+                    f"    return {rec.name}\n")
             function = execute(text, "make", f"<{rec.name}: {self.name}>", {})(**cells)
         function.__doc__ = rec.doc
         function.__module__, function.__qualname__ = self.module, rec.name
@@ -195,6 +200,10 @@ class Frontend:
     def error(self, error: AutogradError) -> Exception:
         """What is raised for a failure."""
         return error
+
+    def recover(self, error: AutogradError, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of an irregular operation that failed, where another way to it is left; else the error is raised."""
+        raise self.error(error) from None
 
     def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Device, Any]:
         """The device and executor of an operation on `tensors`."""

@@ -62,6 +62,21 @@ class TorchFrontend(Frontend):
         """The built-in exception with torch's wording."""
         return error.as_builtin()
 
+    def recover(self, error: AutogradError, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An irregular operation that looked at the values of an example in vmap is carried out for each example."""
+        from .func._batching import recover
+
+        return recover(error, function, args, kwargs)
+
+    def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
+        """A saved output as a tensor with its history, with its tangents in forward mode."""
+        t = super().saved_output(node, nr, item)
+        if "tangents" in node.__dict__:
+            from .func._forward import restore_tangents
+
+            restore_tangents(node, nr, t)
+        return t
+
     def pack_saved(self, node: TapeEntry) -> None:
         """Hands a new entry to those that look at entries."""
         for saver in self.savers:

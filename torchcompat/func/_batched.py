@@ -1,0 +1,128 @@
+"""BatchedTensor: one example's view of a tensor that holds all examples of a vmap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.errors import AutogradError
+
+from .._tensor import Tensor
+
+_new = object.__new__
+
+
+class ValuesHiddenError(AutogradError, RuntimeError):
+    """The values of a tensor inside vmap were asked for: there is one value per example."""
+
+
+def _hidden(*args: Any, **kwargs: Any) -> Any:
+    raise ValuesHiddenError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+class Hidden(np.ndarray):
+    """The array of a BatchedTensor: shape, strides and dtype of one example, whose values nobody may read."""
+
+    __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = __bool__ = _hidden
+    item = tolist = astype = copy = take = reshape = ravel = tobytes = nonzero = any = all = max = min = sum = _hidden
+
+
+class BatchedTensor(Tensor):
+    """One example of `value`, whose dimension `bdim` counts the examples of a vmap level.
+
+    Its metadata is that of the example; history and version are those of `value`, so that the tape sees whole batches only.
+    """
+
+    __slots__ = ("_level", "_value", "_bdim")
+    _level: Any
+    _value: Any
+    _bdim: int
+
+    @property  # type: ignore[override]
+    def _node(self) -> Any:
+        return self._value._node
+
+    @_node.setter
+    def _node(self, node: Any) -> None:
+        self._value._node = node
+
+    @property  # type: ignore[override]
+    def _v(self) -> Any:
+        return self._value._v
+
+    @_v.setter
+    def _v(self, version: Any) -> None:
+        self._value._v = version
+
+    def detach(self) -> Tensor:
+        """The example without history."""
+        return batched(self._level, self._value.detach(), self._bdim)
+
+    @property
+    def data(self) -> Tensor:  # type: ignore[override]
+        """The example without history, and with a version counter of its own."""
+        return batched(self._level, self._value.data, self._bdim)
+
+    def item(self) -> Any:
+        """Raises: there is one value per example."""
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+                           "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+                           "internals, please file a bug report.")
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+                           "yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
+
+    def __index__(self) -> int:
+        return self.item()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """Raises: there is one array per example."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def tolist(self) -> Any:
+        """Raises: there is one list per example."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def data_ptr(self) -> int:
+        """Raises: there is one address per example."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        return self._value.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+                           "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+                           "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+                           "transformed instead.")
+
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+        """Raises, as torch does."""
+        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+                           "instead or call backward() outside of functorch transforms.")
+
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        value = "\n".join(["    " + line for line in repr(self._value).splitlines()])
+        return f"BatchedTensor(lvl={self._level.number}, bdim={self._bdim}, value=\n{value}\n)"
+
+
+def batched(level: Any, value: Tensor, bdim: int) -> BatchedTensor:
+    """One example of `value` at a vmap level."""
+    data = value._data.view(np.ndarray)
+    t = _new(BatchedTensor)
+    t._level, t._value, t._bdim = level, value, bdim % data.ndim
+    if data.shape[bdim]:
+        t._data = data[(slice(None),) * t._bdim + (0, ...)].view(Hidden)
+    else:
+        t._data = np.empty(data.shape[:t._bdim] + data.shape[t._bdim + 1:], data.dtype).view(Hidden)
+    t._k = value._k
+    t._base = None
+    return t

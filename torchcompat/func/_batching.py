@@ -1,0 +1,308 @@
+"""vmap: operations on examples, carried out on whole batches.
+
+`run` takes an operation at a vmap level to the level below, with the examples of batched arguments along dimension 0. How the
+operation deals with the additional dimension is a rule: by the record's family where that says enough, by name (`_rules`), or by the
+record's own `batch(F, call)`. Where there is none the operation is carried out for each example, and the results stacked: always
+right, and differentiable, if slow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from autograd_tape.dtypes import result_dtype
+from autograd_tape.ops import Record
+from autograd_tape.tape import GradMode, grad_mode
+
+from .._tensor import Tensor, frontend
+from ._batched import BatchedTensor, ValuesHiddenError, batched
+from ._levels import Level, below, state, tensors_in
+from ._whole import front, show, tangents_above
+
+F = frontend
+RANDOM = frozenset(["random_dropout"])
+NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
+DYNAMIC = frozenset("masked_select nonzero argwhere".split())
+_ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or "
+          "perform the randomness operation out of vmap")
+
+
+class Call:
+    """One operation on examples, as rules see it.
+
+    Attributes:
+        values: the arguments by parameter, with whole batches in place of examples.
+        is_batched: which parameters hold a batch (for lists: any of their items does).
+        ranks: the number of dimensions of one example, by tensor parameter.
+        size: the number of examples.
+    """
+
+    def __init__(self, level: Level, general: Any, args: Sequence[Any]) -> None:
+        self.rec: Record = general.rec
+        self.general, self.level, self.size = general, level, level.size
+        self.values: dict[str, Any] = {}
+        self.is_batched: dict[str, bool] = {}
+        self.ranks: dict[str, int] = {}
+        self.marks: dict[str, list[bool]] = {}
+        recording = grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors_in(args))
+        for p, a in zip(self.rec.params, args):
+            if p.is_tensor and isinstance(a, (tuple, list)):
+                wholes = [self._opened(x, recording) for x in a]
+                self.values[p.name], self.marks[p.name] = [w for w, _ in wholes], [m for _, m in wholes]
+                self.is_batched[p.name] = any(self.marks[p.name])
+            else:
+                self.values[p.name], self.is_batched[p.name] = self._opened(a, recording)
+                if isinstance(a, Tensor):
+                    self.ranks[p.name] = a._data.ndim
+
+    def _opened(self, x: Any, recording: bool) -> tuple[Any, bool]:
+        """(whole batch, True) of an example, (itself, False) of anything else."""
+        if is_example(x, self.level):
+            return front(x), True
+        if recording and isinstance(x, Tensor) and any(is_example(t, self.level) for _, t in tangents_above(x, self.level)):
+            return show(self.level, x), True  # the tape will ask for the tangent, which is a whole only if the primal is
+        return x, False
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __call__(self, **changes: Any) -> Any:
+        """The operation itself on whole batches, with some arguments replaced."""
+        return self.general(tuple({**self.values, **changes}.values()))
+
+    def whole(self, name: str) -> Any:
+        """An argument with a batch dimension in any case: expanded where all examples share it."""
+        return self.expanded(self.values[name], self.is_batched[name])
+
+    def expanded(self, t: Any, is_batched: bool) -> Any:
+        """A tensor with a batch dimension in any case."""
+        return t if is_batched else F.expand(F.unsqueeze(t, 0), (self.size, *t._data.shape))
+
+
+def shifted(dim: int, rank: int) -> int:
+    """A dimension of an example of `rank` dimensions as that of the batch; IndexError in torch's words where there is none."""
+    n = rank or 1
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n + 1
+
+
+def is_example(x: Any, level: Level) -> bool:
+    """Whether `x` is an example of this vmap."""
+    return x.__class__ is BatchedTensor and x._level is level
+
+
+RULES: dict[str, Callable[[Call], Any]] = {}
+
+
+def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+    """Registers a batching rule for operations. It returns the result on whole batches (the examples along dimension 0 of each
+    output), or NotImplemented."""
+    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        for name in names.split():
+            RULES[name] = function
+        return function
+
+    return register
+
+
+def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    """Carries out an operation on examples of `level`."""
+    rec: Record = general.rec
+    if rec.name in DYNAMIC:
+        raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+                           f"aten::{rec.name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
+    if inplace:
+        return _update(level, general, args)
+    if out is not None:
+        result = run(level, general, args, None, False)
+        for o, r in zip(out if isinstance(out, (tuple, list)) else (out,), result if isinstance(result, (tuple, list)) else (result,)):
+            o.copy_(r)
+        return out
+    with below(level):
+        found = _batched_result(level, general, args)
+        if found is not NotImplemented:
+            return _examples(level, rec, found)
+    return loop(level, lambda *a: general(tuple(a)), args, rec.name)
+
+
+def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
+    from . import _rules  # noqa: F401  (registers them)
+
+    rec: Record = general.rec
+    if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
+        own = RULES["indices"]
+        return own(Call(level, general, args))
+    call = Call(level, general, args)
+    own = rec.field("batch")
+    if own is not None:
+        return own(F, call)
+    named = RULES.get(rec.name)
+    if named is not None:
+        return named(call)
+    return elementwise(call) if is_elementwise(rec) else NotImplemented
+
+
+def is_elementwise(rec: Record) -> bool:
+    """Whether the operation treats each element, after broadcasting, on its own."""
+    return rec.family in ("unary", "binary", "compare") or rec.broadcasts and rec.name not in NOT_ELEMENTWISE
+
+
+def elementwise(call: Call) -> Any:
+    """Element-wise operations: dimensions of size 1 after the batch dimension make the examples' ranks equal."""
+    return call(**aligned(call))
+
+
+def aligned(call: Call, rank: int | None = None) -> dict[str, Any]:
+    """The tensors of an element-wise operation with the examples' ranks made equal, and dtypes promoted as for examples."""
+    rank = max(call.ranks.values()) if rank is None else rank
+    changed: dict[str, Any] = {}
+    for name, r in call.ranks.items():
+        if call.is_batched[name] and r < rank:
+            t = call.values[name]
+            changed[name] = F.view(t, (t._data.shape[0], *(1,) * (rank - r), *t._data.shape[1:])) if t._data.flags.c_contiguous else \
+                F.reshape(t, (t._data.shape[0], *(1,) * (rank - r), *t._data.shape[1:]))
+    if call.rec.promotion != "none" and len(call.ranks) > 1 and 0 in call.ranks.values():
+        # A batch of 0-dim tensors has a dimension, and would count for more in promotion than its examples do.
+        names = [p.name for p in call.rec.tensor_params if p.differentiable and p.name in call.ranks]
+        numbers = [v for p in call.rec.params if p.type == "Operand" and (v := call.values[p.name]) is not None and not isinstance(v, Tensor)]
+        if names:
+            dtype = result_dtype([(call.values[n]._k.dtype, call.ranks[n]) for n in names], numbers)
+            for n in names:
+                t = changed.get(n, call.values[n])
+                if t._k.dtype is not dtype and call.is_batched[n] and not call.ranks[n]:
+                    changed[n] = F.cast(t, dtype)
+    return changed
+
+
+def _examples(level: Level, rec: Record, result: Any) -> Any:
+    """Results on whole batches as examples, in the shape the operation returns."""
+    if isinstance(result, (tuple, list)):
+        parts = [batched(level, r, 0) for r in result]
+        if rec.returns_list:
+            return F.list_type(rec)(parts)
+        return F.return_type(rec)(*parts)
+    return batched(level, result, 0)
+
+
+# -- one example after the other ------------------------------------------------------------------------------------------------
+
+
+def _taken(x: Any, level: Level, i: int) -> Any:
+    """An argument with examples of `level` replaced by the i-th."""
+    if is_example(x, level):
+        return F.select(x._value, x._bdim, i)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[_taken(v, level, i) for v in x])
+    if isinstance(x, (tuple, list)):
+        return type(x)([_taken(v, level, i) for v in x])
+    if isinstance(x, dict):
+        return {k: _taken(v, level, i) for k, v in x.items()}
+    if x.__class__.__name__ == "Indices":
+        sources = {id(t._data): _taken(t, level, i) for t, _ in x.sources}
+        key = [sources[id(k)]._data if id(k) in sources else k for k in x.key]
+        return type(x)(key, [_taken(t, level, i) for t, _ in x.sources])
+    return x
+
+
+def loop(level: Level, function: Callable[..., Any], args: Sequence[Any], name: str) -> Any:
+    """`function` for each example, the results stacked."""
+    if not level.size:
+        raise RuntimeError(f"Batching rule not implemented for aten::{name}; the fallback path doesn't work on vmap over dims of size 0.")
+    with below(level):
+        results = [function(*[_taken(a, level, i) for a in args]) for i in range(level.size)]
+        return _stacked(level, results)
+
+
+def _stacked(level: Level, results: Sequence[Any]) -> Any:
+    first = results[0]
+    if isinstance(first, Tensor):
+        if any(r._data.shape != first._data.shape for r in results):
+            raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.")
+        return batched(level, F.stack(list(results)), 0)
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*[_stacked(level, [r[i] for r in results]) for i in range(len(first))])
+    if isinstance(first, (tuple, list)):
+        return type(first)([_stacked(level, [r[i] for r in results]) for i in range(len(first))])
+    return first
+
+
+def recover(error: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An irregular operation that looked at the values of an example, carried out for each example; any other error is raised."""
+    if isinstance(error, ValuesHiddenError):
+        level = max((t._level for t in tensors_in((args, list(kwargs.values()))) if isinstance(t, BatchedTensor)), key=lambda v: v.number,
+                    default=None)
+        if level is not None:
+            return loop(level, lambda a, k: function(*a, **k), (args, kwargs), function.__name__)
+    raise frontend.error(error) from None
+
+
+# -- in place ---------------------------------------------------------------------------------------------------------------------
+
+
+def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
+    """An in-place operation on an example: on the whole batch, element-wise ones at once, others by a copy of their result."""
+    rec: Record = general.rec
+    target = args[0]
+    if not is_example(target, level):
+        raise RuntimeError("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
+                           "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in "
+                           "a vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called "
+                           "inside the PyTorch framework, please file a bug report instead.")
+    if is_elementwise(rec) or rec.family == "store":
+        with below(level):
+            call = Call(level, general, args)
+            rank = call.ranks[rec.params[0].name]
+            wider = next((n for n, r in call.ranks.items() if r > rank), None)
+            if wider is None:
+                general(tuple({**call.values, **aligned(call, rank)}.values()), None, True)
+                return target
+    result = run(level, general, args, None, False)
+    with below(level):
+        if result._data.shape != target._data.shape:
+            raise RuntimeError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result._data.shape)}")
+        F.copy_(front(target), front(result))
+    return target
+
+
+# -- random operations --------------------------------------------------------------------------------------------------------------
+
+
+def draw(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
+    """A random operation inside vmap, as its `randomness` says."""
+    if level.randomness == "error":
+        raise RuntimeError(_ERROR)
+    with below(level):
+        call = Call(level, general, args)
+        name = call.rec.params[0].name
+        if level.randomness == "different":
+            return _examples(level, call.rec, call(**{name: call.whole(name)}))
+        x = call.values[name]
+        if not call.is_batched[name]:
+            return call()
+        noise = call(**{name: F.ones_like(F.select(x.detach(), 0, 0))})
+        return batched(level, x * noise, 0)
+
+
+def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None) -> Any:
+    """Random numbers inside vmap: `function(shape, tensor)` for the innermost vmap level; NotImplemented outside vmap.
+
+    Args:
+        source: a tensor of parameters that the numbers depend on, or None.
+    """
+    level = next((level for level in reversed(state.stack) if level.kind == "vmap" and level.number < state.ceiling), None)
+    if level is None:
+        return NotImplemented
+    if level.randomness == "error":
+        raise RuntimeError(_ERROR)
+    with below(level):
+        if level.randomness == "same":
+            if source is not None and is_example(source, level):
+                raise RuntimeError("vmap: Expected unbatched parameters of a random operation with randomness 'same'")
+            return function(tuple(shape), source)
+        if source is not None:
+            source = front(source) if is_example(source, level) else F.expand(F.unsqueeze(source, 0), (level.size, *source._data.shape))
+        return batched(level, function((level.size, *shape), source), 0)

@@ -1,0 +1,279 @@
+"""Forward mode: the derivative of an operation along tangents of its arguments, from its record.
+
+What an operation needs no line for: one that is linear in a tensor is applied to the tangent; an element-wise one has a diagonal
+Jacobian, so that its vjp formula is its jvp formula; any other has its vjp transposed: g(v) = vjp(v) is linear in v, and carrying the
+tangent back through g gives the directional derivative (https://j-towns.github.io/2017/06/12/A-new-trick.html). A record may say it
+better with `jvp(F, outputs, arguments, tangents)`, both by parameter name; it returns one tangent per output.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from autograd_tape.ops import Record
+from autograd_tape.tape import GradMode, _mode, grad_mode
+
+from .._tensor import Tensor, frontend
+from ._batched import BatchedTensor
+from ._levels import Level, below, set_tangent, tangent_of, tensors_in, vmap_levels
+from ._pull import begin, pull
+from ._whole import logical, physical, show
+
+LINEAR = frozenset((
+    "zero_gradient neg conj_physical deg2rad rad2deg real_part imag_part positive clone cast sum mean cumsum flip roll repeat tril triu diag_embed "
+    "constant_pad_nd pad_by_index_backward pad_reflect pad_replicate pad_circular basic_index_backward index index_backward gather index_select "
+    "take masked_select masked_place at_indices from_indices diagonal_backward unfold_backward restride trace im2col col2im "
+    "spread_picked picked avg_pool_nd avg_pool_nd_grad adaptive_avg_pool_nd adaptive_avg_pool_nd_grad resample resample_grad "
+    "masked_scale max_unpool_nd embedding_backward").split())
+"""Linear in their first tensor, which is the only one with a gradient."""
+BILINEAR = frozenset("mm mm_nt mm_tn bmm mv dot outer matmul".split())
+JOINS = frozenset("cat stack block_diag_list".split())
+NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
+FLOATS = ("Tensor", "Tensor[]")
+
+
+def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    """Carries out an operation some of whose arguments have tangents at `level`."""
+    rec: Record = general.rec
+    if out is not None:
+        if any(tangent_of(t, level) is not None for t in tensors_in(args)) or not inplace:
+            raise RuntimeError(f"Trying to use forward AD with {rec.name}_out that does not support it because it is an out= function")
+    if inplace:
+        return _update(level, general, args)
+    keep = grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors_in(args))
+    arguments = {p.name: a for p, a in zip(rec.params, args)}
+    tangents = _tangents(level, rec, arguments)
+    with below(level):
+        if not rec.differentiable or not tangents:
+            return general(args)
+        if rec.field("jvp") is None and not _is_simple(rec):
+            result, pushed = _transposed(level, general, arguments, tangents, keep)
+        else:
+            result = general(args)
+            pushed = _simple(general, arguments, tangents, _outputs(result))
+    for nr, (o, t) in enumerate(zip(_outputs(result), pushed)):
+        if t is not None and (o._k.dtype.is_floating_point or o._k.dtype.is_complex):
+            attach(o, level, t, nr)
+    return result
+
+
+def attach(output: Any, level: Level, tangent: Any, nr: int = 0) -> None:
+    """Gives an operation's output its tangent; also the batch it is an example of, and the entry that saved it, where the tape may ask."""
+    if tangent._k.np is not output._k.np:
+        tangent = frontend.cast(tangent, output._k.dtype)
+    set_tangent(output, level, tangent)
+    node = output.creator
+    if node is None:
+        return
+    if isinstance(output, BatchedTensor):
+        whole = show(output._level, tangent)
+        if output._bdim:
+            dims = list(range(1, whole._data.ndim))
+            dims.insert(output._bdim, 0)
+            whole = frontend.permute(whole, tuple(dims))
+        attach(output._value, level, whole, nr)
+    else:
+        node.__dict__.setdefault("tangents", {}).setdefault(nr, {})[level] = tangent
+
+
+def restore_tangents(node: Any, nr: int, output: Any) -> None:
+    """Gives an output that an entry saved the tangents it had."""
+    for level, tangent in node.__dict__["tangents"].get(nr, {}).items():
+        if level.alive:
+            set_tangent(output, level, tangent)
+
+
+def _outputs(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def _tangents(level: Level, rec: Record, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The tangents of an operation's differentiable arguments, by parameter; for a list one per item."""
+    found: dict[str, Any] = {}
+    for p in rec.differentiable_params:
+        value = arguments[p.name]
+        if p.type == "Tensor[]":
+            each = [tangent_of(x, level) for x in value]
+            if any(t is not None for t in each):
+                found[p.name] = each
+        elif isinstance(value, Tensor):
+            t = tangent_of(value, level)
+            if t is not None:
+                found[p.name] = t
+    return found
+
+
+# -- rules ------------------------------------------------------------------------------------------------------------------
+
+
+def _is_elementwise(rec: Record) -> bool:
+    return (rec.family in ("unary", "binary") or rec.broadcasts and rec.name not in NOT_ELEMENTWISE) and not rec.saved_returns and \
+        (rec.vjp_names is not None or len(rec.differentiable_params) == 1)
+
+
+def _is_simple(rec: Record) -> bool:
+    return rec.family in ("view", "view?") or rec.name in LINEAR or rec.name in JOINS or rec.name in BILINEAR or rec.name == "copy" or \
+        _is_elementwise(rec)
+
+
+def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], outputs: Sequence[Any]) -> Sequence[Any]:
+    """The outputs' tangents, where there is a rule."""
+    rec: Record = general.rec
+    own = rec.field("jvp")
+    if own is not None:
+        return _outputs(own(frontend, outputs, arguments, tangents))
+    if rec.family in ("view", "view?") or rec.name in LINEAR:
+        (name, t), = tangents.items()
+        return _outputs(general(tuple({**arguments, name: t}.values())))
+    if rec.name in JOINS:
+        (name, each), = tangents.items()
+        filled = [frontend.zeros_like(x) if t is None else t for x, t in zip(arguments[name], each)]
+        return [general(tuple({**arguments, name: filled}.values()))]
+    if rec.name in BILINEAR:
+        parts = [general(tuple({**arguments, name: t}.values())) for name, t in tangents.items()]
+        return [parts[0] if len(parts) == 1 else parts[0] + parts[1]]
+    if rec.name == "copy":
+        return [frontend.expand(tangents["src"], tuple(outputs[0]._data.shape))] if "src" in tangents else [None]
+    return [_elementwise(rec, arguments, tangents, outputs[0])]
+
+
+def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any], output: Any) -> Any:
+    """The tangent of an element-wise operation: its vjp formulas applied to tangents, which are conjugated where complex."""
+    total = None
+    shape = tuple(output._data.shape)
+    is_complex = output._k.dtype.is_complex
+    for target, formula, needed in rec.vjps:
+        name = target or rec.differentiable_params[0].name
+        t = tangents.get(name)
+        if t is None:
+            continue
+        if tuple(t._data.shape) != shape:
+            t = frontend.expand(t, shape)
+        if t._k.np is not output._k.np:
+            t = frontend.cast(t, output._k.dtype)
+        values = []
+        for n in needed:
+            if n in arguments:
+                values.append(arguments[n])
+            elif n == "needs":
+                values.append(tuple([p.name in tangents for p in rec.differentiable_params]))
+            elif n.endswith("_shape"):
+                x = arguments[n[:-6]]
+                values.append(x._data.shape if isinstance(x, Tensor) else ())
+            else:
+                values.append(output)
+        part = formula(frontend, frontend.conj_physical(t) if is_complex else t, *values)
+        part = frontend.conj_physical(part) if is_complex else part
+        if tuple(part._data.shape) != shape:
+            part = frontend.expand(part, shape)
+        total = part if total is None else total + part
+    return total
+
+
+def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents: dict[str, Any], keep: bool) -> tuple[Any, Sequence[Any]]:
+    """The result of an operation and the tangents of its outputs, by transposing its vjp twice."""
+    rec: Record = general.rec
+    levels = [v for v in vmap_levels() if any(_takes_part(t, v) for t in tensors_in((list(arguments.values()), list(tangents.values()))))]
+    primals, pushed = [], []
+    replaced = dict(arguments)
+    for name, t in tangents.items():
+        each = t if isinstance(t, list) else [t]
+        values = arguments[name] if isinstance(t, list) else [arguments[name]]
+        new = list(values)
+        for i, (x, tangent) in enumerate(zip(values, each)):
+            if tangent is not None:
+                whole = begin(physical(x, levels), keep and x._node is not None)
+                primals.append(whole)
+                pushed.append(physical(tangent, levels))
+                new[i] = logical(whole, levels)
+        replaced[name] = new if isinstance(t, list) else new[0]
+    before = grad_mode()
+    _mode.set(GradMode.ENABLED)
+    try:
+        result = general(tuple(replaced.values()))
+        outputs = _outputs(result)
+        wholes = [physical(o, levels) if o._node is not None else None for o in outputs]
+        dummies = [begin(frontend.zeros_like(w.detach()), False) if w is not None else None for w in wholes]
+        pairs = [(w, v) for w, v in zip(wholes, dummies) if w is not None]
+        cotangents = pull([w for w, _ in pairs], [v for _, v in pairs], primals, create_graph=True) if pairs else []
+    finally:
+        _mode.set(before)
+    linear = [(g, t) for g, t in zip(cotangents, pushed) if g is not None and g._node is not None]
+    wanted = [v for v in dummies if v is not None]
+    record = keep or before is GradMode.ENABLED and any(t._node is not None for _, t in linear)
+    found = iter(pull([g for g, _ in linear], [_like(t, g) for g, t in linear], wanted, create_graph=record))
+    derivatives = []
+    for v in dummies:
+        d = None if v is None else next(found)
+        derivatives.append(None if d is None else logical(d, levels))
+    if not keep:
+        for o in outputs:
+            o._node = None
+    return result, derivatives
+
+
+def _like(t: Any, g: Any) -> Any:
+    return t if t._k.np is g._k.np else frontend.cast(t, g._k.dtype)
+
+
+def _takes_part(t: Any, level: Level) -> bool:
+    while isinstance(t, BatchedTensor):
+        if t._level is level:
+            return True
+        t = t._value
+    return False
+
+
+# -- in place -----------------------------------------------------------------------------------------------------------------
+
+
+def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
+    """An in-place operation: the tangent of the target, and so of its base and views, is updated with it."""
+    rec: Record = general.rec
+    target = args[0]
+    arguments = {p.name: a for p, a in zip(rec.params, args)}
+    tangents = _tangents(level, rec, arguments)
+    new = None
+    if target._k.dtype.is_floating_point or target._k.dtype.is_complex:
+        if rec.differentiable and tangents:
+            result = run(level, general, args, None, False)
+            new = tangent_of(result, level)
+        with below(level):
+            held = ensure_tangent(target, level) if new is not None or tangent_of(target, level) is not None else None
+            if held is not None:
+                if new is None:
+                    held.zero_()
+                else:
+                    held.copy_(new)
+    with below(level):
+        return general(args, None, True)
+
+
+def ensure_tangent(t: Any, level: Level) -> Any:
+    """The tangent of a tensor, zeros where it has none; that of a view is a view of its base's."""
+    held = tangent_of(t, level)
+    if held is not None:
+        return held
+    base = t._base
+    if base is None:
+        held = frontend.zeros_like(t.detach())
+        set_tangent(t, level, held)
+        for ref in (t._v or [0])[1:]:
+            view = ref()
+            if view is not None and view._base is t and view._k.dtype is t._k.dtype and tangent_of(view, level) is None:
+                set_tangent(view, level, _same_view(view, t, held))
+        return held
+    whole = ensure_tangent(base, level)
+    held = tangent_of(t, level)
+    if held is None:
+        held = _same_view(t, base, whole)
+        set_tangent(t, level, held)
+    return held
+
+
+def _same_view(view: Any, base: Any, tangent: Any) -> Any:
+    """The view of `tangent` that `view` is of `base`, whose layout the tangent has."""
+    return frontend.as_strided(tangent, tuple(view.shape), tuple(view.stride()), view.storage_offset() - base.storage_offset())
+
+
+__all__ = ["attach", "ensure_tangent", "run"]

@@ -1,0 +1,139 @@
+"""Reverse mode under transforms: where the inputs of a differentiated function begin on the tape, and carrying cotangents back to them.
+
+One tape serves all nested transforms. An input begins anew at an `Input` entry, whose edge leads on to the history it had outside;
+asking the engine for the gradient at that entry, and at no other, is what keeps the levels of nested derivatives apart. Inside vmap
+the tape sees whole batches, so the inputs are expanded to a batch per active vmap level first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from autograd_tape.backward import Engine
+from autograd_tape.errors import AutogradError
+from autograd_tape.executors import executor_for
+from autograd_tape.tape import GradMode, TapeEntry, _mode, edge_of, grad_mode, next_id
+from autograd_tape.tensor import LEAF, TensorRef
+
+from .._tensor import Tensor, frontend
+from ._levels import Level, transforming, vmap_levels
+from ._whole import logical, physical, shadow
+
+
+class Input(TapeEntry):
+    """Where an input of a differentiated function begins on the tape. Its gradient is that of what it was outside."""
+
+    __slots__ = ()
+    op = "input"
+    saved = ()  # type: ignore[misc]
+    meta = None
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """The gradient itself."""
+        return [grad]
+
+    recorded = raw
+
+
+def begin(x: Any, connected: bool) -> Any:
+    """A tensor that stands for `x` and begins at an `Input` entry; `connected` to the history of `x`, or without any."""
+    entry = Input()
+    entry.edges = (edge_of(x) if connected else None,)
+    entry.id = next_id()  # type: ignore[assignment]
+    entry.meta = None
+    return shadow(x, entry)
+
+
+def reaches_outside(outputs: Sequence[Any], own: Sequence[Any]) -> bool:
+    """Whether more than the inputs `own` lies behind any of these tensors: a leaf, or an input of a function differentiated further out."""
+    start = min([x._node.id for x in own], default=0)
+    seen: set[int] = set()
+    stack = [t._node if t._node is not LEAF else t for t in outputs if t._node is not None]
+    while stack:
+        edge = stack.pop()
+        if edge._tag == 1:
+            return True
+        entry = edge.entry if edge._tag == 2 else edge
+        if id(entry) not in seen:
+            seen.add(id(entry))
+            if entry.__class__ is Input and entry.id < start:
+                return True
+            stack += [e for e in entry.edges if e is not None]
+    return False
+
+
+def _key(t: Any) -> Any:
+    edge = edge_of(t)
+    return edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
+
+
+def pull(outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Any], *, create_graph: bool) -> list[Any]:
+    """Cotangents of `outputs`, which are whole batches, carried back to `inputs`; None for an input that nothing led to.
+
+    Args:
+        create_graph: record what is done with cotangents. Otherwise the results have no history.
+    """
+    roots = [(o, c) for o, c in zip(outputs, cotangents) if o._node is not None and c is not None]
+    if not roots:
+        return [None] * len(inputs)
+    keys = [_key(i) for i in inputs]
+    # On tensors where what is done with them matters: to the tape, or to another transform.
+    tensors = create_graph or transforming()
+    F = frontend if tensors else executor_for(roots[0][0]._k.device).F
+    engine = Engine(F, create_graph=tensors, retain_graph=True, capture=keys, wrap=frontend.wrap)
+    before = grad_mode()
+    _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
+    try:
+        engine.run([(o if o._node is LEAF else o._node, c if tensors else c._data) for o, c in roots])
+    except AutogradError as error:
+        raise error.as_builtin() from None
+    finally:
+        _mode.set(before)
+    found: list[Any] = []
+    for key, x in zip(keys, inputs):
+        g = engine.captured.get(key)
+        if g is not None and not isinstance(g, TensorRef):
+            array = np.asarray(g, x._data.dtype)
+            g = frontend.wrap(array if array.shape == x._data.shape else np.broadcast_to(array, x._data.shape), x._k)
+        found.append(g)
+    return found
+
+
+class Differentiated:
+    """A function called on inputs that begin on the tape, and what it returned: what vjp, grad and jacrev share.
+
+    Args:
+        inputs: the tensors to differentiate with respect to.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor]) -> None:
+        for x in inputs:
+            if not (x._k.dtype.is_floating_point or x._k.dtype.is_complex):
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.levels: list[Level] = vmap_levels()
+        self.recording = grad_mode() is GradMode.ENABLED
+        whole = [physical(x, self.levels) for x in inputs]
+        self.whole = [begin(x, self.recording) for x in whole]
+        self.begun = [shadow(x, x._node) for x in self.whole]  # in-place operations may give the inputs another history
+        self.inputs = [logical(x, self.levels) for x in self.whole]
+        self.outputs: list[Any] = []
+        self.connected = False
+
+    def returned(self, outputs: Sequence[Any]) -> list[Any]:
+        """Notes the outputs; gives them as they are to the caller: without a history that leads to the inputs alone."""
+        self.outputs = [physical(o, self.levels) for o in outputs]
+        self.connected = self.recording and reaches_outside(self.outputs, self.begun)
+        return [o if self.connected or o._node is None else shadow(o) for o in outputs]
+
+    def pulled(self, cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the outputs carried back to the inputs, zeros for one that nothing led to."""
+        # Cotangents may be examples of a vmap entered later: what is done here to their dimensions takes place below it.
+        given = [physical(c, self.levels) for c in cotangents]
+        create_graph = grad_mode() is GradMode.ENABLED and (self.connected or any(c._node is not None for c in given))
+        found = pull(self.outputs, given, self.begun, create_graph=create_graph)
+        return [logical(frontend.zeros_like(x.detach()) if g is None else g, self.levels) for g, x in zip(found, self.begun)]
+
+
+__all__ = ["Differentiated", "Input", "begin", "pull", "reaches_outside"]
