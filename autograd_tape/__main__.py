@@ -31,7 +31,8 @@ def parse_input(text: str, rng: np.random.Generator) -> np.ndarray:
         if any(n < 0 for n in shape):
             raise ValueError("negative size")
     except (ValueError, TypeError) as error:
-        raise argparse.ArgumentTypeError(f"cannot read the input {text!r} ({error}); write sizes[:dtype[:low..high]], such as 2,3:float64:0.1..2")
+        raise argparse.ArgumentTypeError(f"cannot read the input {text!r} ({error}); write sizes[:dtype[:low..high]], such as "
+                                         "2,3:float64:0.1..2")
     if dtype.kind == "f":
         return np.asarray(rng.uniform(low, high, shape) if limits else rng.standard_normal(shape)).astype(dtype)
     if dtype.kind in "iu":

@@ -12,7 +12,8 @@ import itertools
 import sys
 import threading
 from heapq import heappop, heappush
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 import numpy as np
@@ -182,7 +183,8 @@ class Engine:
                 entry.saved = None
             edges = entry.edges
             if len(grads) != len(edges):
-                raise AutogradError(f"{type(entry).__name__} returned an incorrect number of gradients (expected {len(edges)}, got {len(grads)})",
+                raise AutogradError(f"{type(entry).__name__} returned an incorrect number of gradients (expected {len(edges)}, got "
+                                    f"{len(grads)})",
                                     remedy="return one gradient per input, None where there is none")
             if grads.__class__ is tuple:
                 grads = list(grads)
@@ -462,7 +464,8 @@ def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, .
     if len(result) != len(given):
         name = getattr(hook, "__name__", "<unknown>")
         raise AutogradError(f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})",
-                            expected=str(len(given)), found=str(len(result)), remedy="return one gradient per position, None where there is none")
+                            expected=str(len(given)), found=str(len(result)), remedy="return one gradient per position, None where there "
+                                                                                     "is none")
     return tuple(r if r is None else replaced(g, r, hook) for g, r in zip(given, result))
 
 
@@ -507,7 +510,8 @@ class BackwardContext:
         """Adds `grad`, of the shape of `ref`, to what `ref` has."""
         if tuple(grad.shape) != tuple(ref.shape):
             raise ShapeMismatchError(f"The gradient of tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
-                                     found=str(tuple(grad.shape)), remedy="return a gradient of the input's shape from the gradient function")
+                                     found=str(tuple(grad.shape)), remedy="return a gradient of the input's shape from the gradient "
+                                                                          "function")
         self.refs[ref.id] = ref
         accumulate_cotangent(self.grad_tensors, ref, grad)
 
@@ -688,8 +692,8 @@ def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Ex
     if inputs is None or isinstance(inputs, TensorRef):
         inputs = [] if inputs is None else [inputs]
     if not inputs:
-        raise ArgumentError("grad() needs tensors to differentiate with respect to", expected="at least one tensor in `inputs`", found="none",
-                            remedy="pass grad(output, [x, ...])")
+        raise ArgumentError("grad() needs tensors to differentiate with respect to", expected="at least one tensor in `inputs`",
+                            found="none", remedy="pass grad(output, [x, ...])")
     from .tape import get_default_tape
 
     settings = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=list(inputs),

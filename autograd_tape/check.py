@@ -83,7 +83,8 @@ class Report:
     def raise_if_failed(self) -> Report:
         """The report itself; GradCheckFailedError with the table where a row failed."""
         if not self.ok:
-            raise GradCheckFailedError(f"The gradients of {self.name} are wrong.\n{self.table()}\n", expected="analytical gradients equal to "
+            raise GradCheckFailedError(f"The gradients of {self.name} are wrong.\n{self.table()}\n",
+                                       expected="analytical gradients equal to "
                                        "numerical ones", found=f"{sum(r.verdict != OK for r in self.rows)} rows that differ",
                                        remedy="correct the gradient formula of the operation in the first failing row")
         return self
@@ -116,7 +117,8 @@ def check_grad(fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5,
     (True, [(1, 'in0', 'ok'), (1, 'in1', 'ok'), (2, 'in0', 'ok'), (2, 'in1', 'ok'), (2, 'v0', 'ok'), (2, 'in0', 'ok'), (2, 'in1', 'ok'), (2, 'v0', 'ok')])
     """
     if order not in (1, 2):
-        raise ArgumentError("check_grad() checks derivatives of order 1 or 2", expected="1 or 2", found=repr(order), remedy="nest grad for higher ones")
+        raise ArgumentError("check_grad() checks derivatives of order 1 or 2", expected="1 or 2", found=repr(order),
+                            remedy="nest grad for higher ones")
     values, where = _prepare(inputs)
     names = [f"in{i}" for i in where]
     with _ModeContext(GradMode.ENABLED):
@@ -136,8 +138,8 @@ def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
             values.append(np.array(data, np.float64))
             where.append(i)
         elif data is not None and dtype_of(data).is_complex:
-            raise ArgumentError(f"check_grad() takes real inputs, input {i} is complex", expected="a floating-point array", found=str(data.dtype),
-                                remedy="check the real and imaginary parts as inputs of their own")
+            raise ArgumentError(f"check_grad() takes real inputs, input {i} is complex", expected="a floating-point array",
+                                found=str(data.dtype), remedy="check the real and imaginary parts as inputs of their own")
         else:
             values.append(TensorRef.of(data) if isinstance(x, np.ndarray) else x)
     if not where:
@@ -146,7 +148,8 @@ def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return values, where
 
 
-def _call(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int], requires_grad: bool) -> tuple[list[TensorRef], list[TensorRef]]:
+def _call(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int],
+          requires_grad: bool) -> tuple[list[TensorRef], list[TensorRef]]:
     """(differentiable inputs, floating-point outputs) of one call on fresh tensors."""
     args = list(values)
     refs = []
@@ -166,7 +169,8 @@ def _evaluate(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int
     return [np.array(o.numpy(), np.float64) for o in _call(fn, values, where, False)[1]]
 
 
-def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], eps: float, shapes: Sequence[tuple[int, ...]]) -> list[list[np.ndarray]]:
+def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], eps: float,
+               shapes: Sequence[tuple[int, ...]]) -> list[list[np.ndarray]]:
     """[output][input] -> Jacobian of shape (output size, input size)."""
     found = [[np.empty((int(np.prod(s)), values[i].size)) for i in where] for s in shapes]
     for position, i in enumerate(where):
@@ -202,7 +206,8 @@ def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], name
     for nr, output in enumerate(outputs):
         if not all(steady):
             gap = nan if first[nr].shape != again[nr].shape else float(np.max(np.abs(first[nr] - again[nr]), initial=0.0))
-            rows.append(Row(order, f"out{nr}", "-", gap, nan, None, nan, nan, OK if steady[nr] else "not deterministic: two calls on the same "
+            rows.append(Row(order, f"out{nr}", "-", gap, nan, None, nan, nan,
+                            OK if steady[nr] else "not deterministic: two calls on the same "
                             "inputs differ"))
             continue
         jacobians, verdicts = _rows_of(output, refs)
@@ -256,8 +261,8 @@ def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray
         verdict = "missing gradient: none arrived, but the output depends on this input" if wrong else OK
     elif not verdict:
         verdict = "wrong gradient" if wrong else OK
-    return Row(order, output, name, float(error.max()), float(relative.max()), worst, float(found[row, column]), float(expected[row, column]),
-               verdict)
+    return Row(order, output, name, float(error.max()), float(relative.max()), worst, float(found[row, column]),
+               float(expected[row, column]), verdict)
 
 
 def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], eps: float, atol: float, rtol: float,

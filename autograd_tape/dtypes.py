@@ -9,7 +9,8 @@ numbers.
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable
+from typing import Any
+from collections.abc import Iterable
 
 import ml_dtypes
 import numpy as np

@@ -291,9 +291,11 @@ class GradManager:
             ArgumentError: `max_norm` is negative or `norm_type` not positive.
         """
         if not max_norm >= 0:
-            raise ArgumentError("max_norm must not be negative", expected="a number >= 0", found=max_norm, remedy="pass the largest norm allowed")
+            raise ArgumentError("max_norm must not be negative", expected="a number >= 0", found=max_norm,
+                                remedy="pass the largest norm allowed")
         if not norm_type > 0:
-            raise ArgumentError("norm_type must be positive", expected="a number > 0, or inf", found=norm_type, remedy="pass p of the p-norm")
+            raise ArgumentError("norm_type must be positive", expected="a number > 0, or inf", found=norm_type,
+                                remedy="pass p of the p-norm")
         with self._lock:
             held = [(ref.id, self._gradients[ref.id]) for ref in _distinct(refs) if self.get_grad(ref) is not None]
             if not held:

@@ -173,7 +173,8 @@ class Graph:
                 if data is None:
                     raise AutogradError(f"The input {value.name} has no data", expected=value.type_text, found="none",
                                         remedy=f"pass it to replay({{'{value.name}': array}})")
-                env[value.id] = TensorRef.of(np.asarray(data, None if isinstance(data, np.ndarray) or value.dtype is None else value.dtype.np))
+                env[value.id] = TensorRef.of(np.asarray(data, None if isinstance(data, np.ndarray) or value.dtype is None
+                                                        else value.dtype.np))
         with _ModeContext(GradMode.DISABLED):
             self.run(env, lambda node, refs: call(F, node.op, refs, node.arguments))
         return [env[id].numpy() for id in self.outputs]
@@ -191,7 +192,8 @@ class Graph:
         for key, array in inputs.items():
             id = key.id if isinstance(key, TensorRef) else names.get(key, key)
             if id not in self.values or self.values[id].kind == "result":
-                raise ArgumentError(f"The graph has no input {key!r}", expected=", ".join(names), found=repr(key), remedy="use one of these names")
+                raise ArgumentError(f"The graph has no input {key!r}", expected=", ".join(names), found=repr(key),
+                                    remedy="use one of these names")
             found[id] = array.numpy() if isinstance(array, TensorRef) else array
         return found
 
@@ -244,7 +246,8 @@ class Graph:
             lines.append(f'    "n{i}" [label="{_escape(node.op)}{"_" if node.inplace else ""}{further}", shape=box];')
             for id in node.inputs:
                 source, label = maker.get(id), v[id].type_text
-                lines.append(f'    "{v[id].name}" -> "n{i}";' if source is None else f'    "{source}" -> "n{i}" [label="{_escape(label)}"];')
+                lines.append(f'    "{v[id].name}" -> "n{i}";' if source is None else f'    "{source}" -> "n{i}" '
+                                                                                     f'[label="{_escape(label)}"];')
         for id in self.outputs:
             lines += [ellipse(v[id], "lightgreen"), f'    "{maker[id]}" -> "{v[id].name}";']
         return "\n".join([*lines, "}"])
@@ -331,8 +334,10 @@ def _plain(entry: TapeEntry, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reject_aliases(entry: TapeEntry, target: TensorRef) -> None:
     if target._base is not None or target._v and any(view() is not None for view in target._v[1:]):
-        raise AutogradError(f"'{entry.op_name}_' changes a tensor that shares memory with a view", expected="in-place operations on tensors "
-                            "without views", found=f"{target.dtype.name}{list(target.shape)}, which has one", remedy="use the out-of-place operation in what is to become a graph")
+        raise AutogradError(f"'{entry.op_name}_' changes a tensor that shares memory with a view",
+                            expected="in-place operations on tensors "
+                            "without views", found=f"{target.dtype.name}{list(target.shape)}, which has one",
+                            remedy="use the out-of-place operation in what is to become a graph")
 
 
 def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:

@@ -35,7 +35,8 @@ class ExecutorFrontend(Frontend):
         self.functions, self.methods = {}, {}
         # Operations whose quiet path is written by hand find it closed: their quiet sets are empty.
         self.namespace = {**base_namespace(), **dict.fromkeys(QUIET_SETS, frozenset())}
-        self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, unwatched_view=self.unwatched_view)
+        self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, watch_view=watch_view,
+                              unwatched_view=self.unwatched_view)
 
     def function(self, name: str) -> Any:
         """The function of an operation. There is no quiet path here: it would call NumPy's kernels."""
@@ -183,7 +184,8 @@ def _meta(x: TensorRef) -> TensorRef:
     shape = tuple(x.shape)
     small = math.prod(shape) * x._k.np.itemsize < 1 << 30
     t = TensorRef.__new__(TensorRef)
-    t._data, t._k, t._node, t._v, t._base = np.zeros(shape, x._k.np) if small else meta_array(shape, x._k.np), CPU_KINDS[x._k.np], None, None, None
+    t._data, t._k, t._node, t._v, t._base = np.zeros(shape,
+                                                     x._k.np) if small else meta_array(shape, x._k.np), CPU_KINDS[x._k.np], None, None, None
     return t
 
 

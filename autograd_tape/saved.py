@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from .errors import ArgumentError, AutogradError
 from .tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
@@ -24,9 +25,9 @@ state = _State()
 """This thread's default hooks, innermost last, and the message of the error that entering more of them raises."""
 
 
-INFERENCE_SAVED = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
-                   "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-                   "instead of `torch.inference_mode()`.")
+INFERENCE_SAVED = ("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+                   "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+                   "`torch.no_grad()` instead of `torch.inference_mode()`.")
 OUTPUT = object()
 """The edge of an entry's own output."""
 
@@ -66,9 +67,9 @@ class Item:
         finally:
             _mode.set(before)
         if (tensor._v[0] if tensor._v else 0) != version:
-            raise AutogradError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-                                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
-                                "to perform in-place operations on the input to a pack hook.").as_builtin()
+            raise AutogradError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+                                "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
+                                "you need to perform in-place operations on the input to a pack hook.").as_builtin()
 
     def unpack(self) -> TensorRef:
         """The tensor that the unpack hook gives back."""
@@ -79,7 +80,8 @@ class Item:
         finally:
             _mode.set(before)
         if not isinstance(result, TensorRef):
-            raise ArgumentError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(result).__name__}",
+            raise ArgumentError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                                f"{type(result).__name__}",
                                 expected="Tensor", found=type(result).__name__, remedy="return a tensor").as_builtin()
         return result
 
@@ -193,9 +195,9 @@ class SavedTensor:
         entry = self._entry()
         if entry is None or entry.saved is None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when you "
-                "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
-                "you need to access saved variables after calling backward.")
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
+                "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
+                "time or if you need to access saved variables after calling backward.")
         return entry
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
@@ -211,8 +213,8 @@ class SavedTensor:
                             f"Invoked with: {self!r}, {pack_hook!r}, {unpack_hook!r}")
         entry = self._live()
         if self._hooked(entry):
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-                               "allowed at a time.")
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
+                               "is allowed at a time.")
         self._pack(entry, pack_hook, unpack_hook)
 
     def _hooked(self, entry: TapeEntry) -> bool:

@@ -13,7 +13,8 @@ import threading
 import weakref
 from contextvars import ContextVar
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NewType, Sequence
+from typing import TYPE_CHECKING, Any, NewType
+from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -269,7 +270,8 @@ class ManualEntry(TapeEntry):
         # A gradient function derived from a record can work on any executor; others do their own arithmetic.
         grads = grad_fn.apply(F, grad, saved, self.refs[2]) if isinstance(grad_fn, RecordGradFn) else grad_fn(grad, saved)
         if not isinstance(grads, (list, tuple)):
-            raise ArgumentError(f"The gradient function of '{self.op_name}' must return a list", expected=f"{len(inputs)} gradients in a list",
+            raise ArgumentError(f"The gradient function of '{self.op_name}' must return a list",
+                                expected=f"{len(inputs)} gradients in a list",
                                 found=type(grads).__name__, remedy="return one gradient per input, None where there is none")
         if len(grads) != len(inputs):
             raise ShapeMismatchError(f"The gradient function of '{self.op_name}' returned {len(grads)} gradients for {len(inputs)} inputs",

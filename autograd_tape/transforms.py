@@ -90,7 +90,8 @@ class _Call:
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: int | Sequence[int],
                  has_aux: bool = False) -> None:
         if not callable(fn):
-            raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__, remedy="pass the function itself")
+            raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__,
+                                remedy="pass the function itself")
         self.name = getattr(fn, "__name__", repr(fn))
         tensors = [x for x in leaves([list(args), kwargs]) if isinstance(x, TensorRef)]
         self.level = _level.get()
@@ -113,7 +114,8 @@ class _Call:
         self.outputs: list[Any] = leaves(result)
         for output in self.outputs:
             if not isinstance(output, (TensorRef, np.ndarray, np.generic, float, int)):
-                raise ArgumentError(f"'{self.name}' returned something that is no tensor", expected="tensors, or tuples, lists and dicts of them",
+                raise ArgumentError(f"'{self.name}' returned something that is no tensor",
+                                    expected="tensors, or tuples, lists and dicts of them",
                                     found=type(output).__name__, remedy="return it as aux (has_aux=True)")
 
     def cotangents(self, given: Sequence[Any], *, create_graph: bool | None = None) -> list[Any]:
@@ -246,7 +248,8 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
                                      remedy="pass tangents of the primals' shapes")
     later = made.create_graph or any(isinstance(t, TensorRef) and t.requires_grad for t in directions)
     with _Inside():
-        dummies = [TensorRef.of(np.zeros(tuple(o.shape), o._k.np), requires_grad=True) if isinstance(o, TensorRef) and o.requires_grad else None
+        dummies = [TensorRef.of(np.zeros(tuple(o.shape), o._k.np), requires_grad=True) if isinstance(o, TensorRef) and o.requires_grad
+                   else None
                    for o in made.outputs]
         pulled = made.cotangents(dummies, create_graph=True)
         pairs = [(g, t) for g, t in zip(pulled, directions) if g.requires_grad]
@@ -358,7 +361,8 @@ class Trace:
 
     def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         if not callable(fn):
-            raise ArgumentError("trace() takes a function", expected="a callable", found=type(fn).__name__, remedy="pass the function itself")
+            raise ArgumentError("trace() takes a function", expected="a callable", found=type(fn).__name__,
+                                remedy="pass the function itself")
         self.fn, self.tape = fn, Tape(retain_graph=True)
         with _Inside():
             self.args = tree_map(self._mark, tuple(args))

@@ -135,7 +135,8 @@ def test_a_file_object_is_written_and_read_where_it_stands() -> None:
     assert serialization.load(buffer).tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("where", ["cpu", torch.device("cpu"), {"cpu": "cpu"}, lambda storage, location: storage, lambda storage, location: None])
+@pytest.mark.parametrize("where", ["cpu", torch.device("cpu"), {"cpu": "cpu"}, lambda storage, location: storage, lambda storage,
+                                   location: None])
 def test_map_location(where: Any) -> None:
     assert round_trip(torch.ones(2), map_location=where).tolist() == [1.0, 1.0]
 

@@ -15,7 +15,7 @@ from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as _is_anomaly_c
 from .autograd.anomaly_mode import is_anomaly_enabled as _is_anomaly_enabled
 from .autograd.function import Error
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from .overrides import DisableTorchFunctionSubclass, disabled_torch_function as _disabled_torch_function_impl
+from .overrides import DisableTorchFunctionSubclass
 from .random import Generator
 
 __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
@@ -64,8 +64,8 @@ def _will_engine_execute_node(node: Any) -> bool:
     if engine.capture is None:
         return engine.reaches(target)
     if leaf and engine.accumulate is None and target in engine.capture:
-        raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently "
-                           "not supported.")
+        raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+                           "currently not supported.")
     return target in (engine.needed or ())
 
 

@@ -35,8 +35,8 @@ from .layout import (
     sparse_csc, sparse_csr, strided,
 )
 from .random import (
-    Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal, poisson, rand, rand_like, randint,
-    randint_like, randn, randn_like, randperm, seed, set_rng_state,
+    Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal, poisson, rand, rand_like,
+    randint, randint_like, randn, randn_like, randperm, seed, set_rng_state,
 )
 from .size import Size
 from .storage import TypedStorage, UntypedStorage
@@ -89,7 +89,8 @@ def _is_submodule(name: str) -> _Any:
 def __dir__() -> list[str]:
     from autograd_tape.ops import ALIASES, RECORDS
 
-    names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and RECORDS[n].namespace == ""}
+    names = {n for n, r in RECORDS.items() if r.namespace == ""} | {a for a, n in ALIASES.items() if "." not in a and
+                                                                    RECORDS[n].namespace == ""}
     return sorted(names | set(globals()) | set(_LAZY))
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from autograd_tape.dtypes import DType, bfloat16, float16, float32
 from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 
 from ._tensor import Tensor, frontend
 
-LOWER = frozenset(("matmul mm bmm mv addmm addbmm baddbmm linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
-                   "scaled_dot_product_attention").split())
-FLOAT32 = frozenset(("avg_pool3d binary_cross_entropy grid_sample polar prod quantile nanquantile stft cdist trace cholesky inverse inv det "
-                     "slogdet solve svd eigh qr matrix_norm mse_loss l1_loss smooth_l1_loss huber_loss nll_loss cosine_embedding_loss "
+LOWER = frozenset(("matmul mm bmm mv addmm addbmm baddbmm linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
+                   "conv_transpose3d scaled_dot_product_attention").split())
+FLOAT32 = frozenset(("avg_pool3d binary_cross_entropy grid_sample polar prod quantile nanquantile stft cdist trace cholesky inverse inv "
+                     "det slogdet solve svd eigh qr matrix_norm mse_loss l1_loss smooth_l1_loss huber_loss nll_loss cosine_embedding_loss "
                      "poisson_nll_loss ctc_loss kl_div multilabel_margin_loss").split())
 WIDEST = frozenset("cat stack index_copy".split())
 

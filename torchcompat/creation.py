@@ -91,7 +91,8 @@ def _check_nesting(data: Any) -> None:
         _check_level(data, shape, 0)
     elif any(isinstance(x, (list, tuple)) for x in data):
         bad = next(x for x in data if isinstance(x, (list, tuple)))
-        raise TypeError(f"not a sequence") if not isinstance(bad, (list, tuple)) else TypeError(f"must be real number, not {type(bad).__name__}")
+        raise TypeError("not a sequence") if not isinstance(bad,
+                                                            (list, tuple)) else TypeError(f"must be real number, not {type(bad).__name__}")
 
 
 def _check_level(data: Any, shape: list[int], depth: int) -> None:
@@ -151,7 +152,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
             import warnings
 
             warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                          "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
+                          "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
+                          stacklevel=2)
         array = to_array(data, dtype)
     t._data = array
     t._k = CPU_KINDS[array.dtype] if grad_mode() is not GradMode.INFERENCE else inference_kind(CPU_KINDS[array.dtype])
@@ -181,17 +183,19 @@ def from_numpy(array: np.ndarray) -> Tensor:
         raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
                          "supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
     if not array.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently "
-                         "not supported.")
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                         "currently not supported.")
     if any(s % array.itemsize for s in array.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+                         "memory.")
     dtype_of(array)
     if not array.flags.writeable:
         import warnings
 
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
-                      "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
-                      "it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+                      "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+                      "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
+                      UserWarning, stacklevel=2)
     return frontend.wrap(array if array.__class__ is np.ndarray else array.view(np.ndarray))
 
 
@@ -241,8 +245,8 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     if count < 0 and (size - offset) % item:
         raise ValueError(f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({item})")
     if count > 0 and offset + count * item > size:
-        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than actual buffer "
-                         f"length ({size} bytes)")
+        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than actual "
+                         f"buffer length ({size} bytes)")
     array = np.frombuffer(buffer, dtype.np, count, offset)
     t = frontend.wrap(array)
     return t.requires_grad_() if requires_grad else t

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import threading
 from enum import IntEnum
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -49,7 +50,8 @@ class DispatchKey(IntEnum):
     CompositeExplicit = 11  # a composition of other operations, for every backend without a kernel
 
 
-BACKENDS = {"cpu": DispatchKey.Backend_CPU, "cuda": DispatchKey.Backend_CUDA, "npu": DispatchKey.Backend_Ascend, "meta": DispatchKey.Backend_Meta}
+BACKENDS = {"cpu": DispatchKey.Backend_CPU, "cuda": DispatchKey.Backend_CUDA, "npu": DispatchKey.Backend_Ascend,
+            "meta": DispatchKey.Backend_Meta}
 _handlers: dict[tuple[str, DispatchKey], Callable[..., Any]] = {}
 _lock = threading.Lock()
 

@@ -12,7 +12,8 @@ import importlib.machinery
 import importlib.util
 import sys
 from types import ModuleType
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 
 class _Loader(importlib.abc.Loader):

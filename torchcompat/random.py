@@ -196,7 +196,8 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: DTy
     """`randint` with the shape, dtype and device of `input`."""
     if high is None:
         low, high = 0, low
-    return randint(low, high, input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device, requires_grad=requires_grad)
+    return randint(low, high, input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device,
+                   requires_grad=requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
@@ -249,7 +250,8 @@ _inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t._data.shape, t._k
          "Filled with normal numbers of mean `mean` and standard deviation `std`.")
 _inplace("bernoulli_", lambda g, t, p=0.5: g.bernoulli(p._data if isinstance(p, Tensor) else p, t._data.shape, t._k.np),
          "Filled with 1 of probability `p`, else 0.")
-_inplace("exponential_", lambda g, t, lambd=1.0: g.exponential(t._data.shape, t._k.np, lambd), "Filled with exponential numbers of rate `lambd`.")
+_inplace("exponential_", lambda g, t, lambd=1.0: g.exponential(t._data.shape, t._k.np, lambd),
+         "Filled with exponential numbers of rate `lambd`.")
 _inplace("cauchy_", lambda g, t, median=0.0, sigma=1.0: g.cauchy(t._data.shape, t._k.np, median, sigma), "Filled with Cauchy numbers.")
 _inplace("log_normal_", lambda g, t, mean=1.0, std=2.0: g.log_normal(t._data.shape, t._k.np, mean, std), "Filled with log-normal numbers.")
 _inplace("geometric_", lambda g, t, p: g.geometric(t._data.shape, t._k.np, p), "Filled with geometric numbers.")

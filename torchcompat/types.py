@@ -84,7 +84,8 @@ def _typed(name: str, dtype: DType) -> type:
 
 
 _made = {f"{SCALAR_TYPE_NAMES[d.name]}Tensor": _typed(f"{SCALAR_TYPE_NAMES[d.name]}Tensor", d)
-         for d in DType.by_name.values() if d.name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16")}
+         for d in DType.by_name.values() if d.name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+                                                       "bfloat16")}
 globals().update(_made)
 FloatTensor = _made["FloatTensor"]
 

@@ -6,7 +6,8 @@ history of the base; then every live view of the base gets its history anew from
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -105,14 +106,14 @@ def in_place_name(node: Any) -> str:
     return name[: name.rindex("Backward")] if "Backward" in name else name
 
 
-_BOTH = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-         "inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
-         "be tracked).")
+_BOTH = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+         "the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the "
+         "inplace to be tracked).")
 MULTI_VIEW = (" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
               "modified inplace. You should replace the inplace operation by an out-of-place one.")
-IN_CUSTOM_FUNCTION = (" This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-                      "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-                      "behavior is forbidden. You can fix this by cloning the output of the custom Function.")
+IN_CUSTOM_FUNCTION = (" This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                      "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+                      "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
 NO_GRAD, INFERENCE = "no_grad", "inference_mode"
 
 
@@ -151,8 +152,8 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
     """Raises what torch raises where `target` must not be changed in place by an operation that also takes `others`."""
     mode = grad_mode()
     if target._k.inference and mode is not GradMode.INFERENCE:
-        raise AutogradError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
-                            "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
+        raise AutogradError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+                            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
     if mode is not GradMode.ENABLED:
         return
     base = target._base
@@ -227,11 +228,18 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
             node.edges = tuple(whole_edges)
     entry.edges = (edge_of(base), *edges)
     entry.saved, entry.meta = (node,), None
-    entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, address_of(data) - address_of(whole), whole.dtype)
+    entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, _offset(target, base), whole.dtype)
     entry.id = next_id()  # type: ignore[assignment]
     move_retained_grad(base, entry)
     base._node = entry
     refresh_views(frontend, base)
+
+
+def _offset(view: Any, base: Any) -> int:
+    """Where a view starts in its base, in bytes."""
+    if view._k.special is not None:  # it may have no memory to tell by
+        return (view.storage_offset() - base.storage_offset()) * view._data.itemsize
+    return address_of(view._data) - address_of(base._data)
 
 
 def refresh_views(frontend: Any, base: Any) -> None:

@@ -11,7 +11,8 @@ every error, goes on to `general` (see `_general.py`), which knows everything an
 from __future__ import annotations
 
 import linecache
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,6 +27,7 @@ NUMBERS = frozenset([int, float, bool, complex])
 _NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c) in dtypes.CPU_KINDS]
 QUIET_SETS = {
     "Q_ALL": frozenset(_NATIVE),
+    "Q_REAL": frozenset([k for k in _NATIVE if k.np.kind != "c"]),
     "Q_FLOAT": frozenset([dtypes.CPU_KINDS[np.dtype("f4")], dtypes.CPU_KINDS[np.dtype("f8")]]),
     "Q_INT": frozenset([k for k in _NATIVE if k.np.kind in "iu"]),
     "Q_INT64": frozenset([dtypes.INT64_KIND]),
@@ -33,7 +35,8 @@ QUIET_SETS = {
 }
 RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dtypes.INT64_KIND}
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
-STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError, FloatingPointError, LookupError)
+STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError,
+            FloatingPointError, LookupError)
 
 
 def narrowed(result: Any, dtype: np.dtype) -> np.ndarray:
@@ -48,8 +51,10 @@ def base_namespace() -> dict[str, Any]:
     """What every compiled function can see."""
     return {
         "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py
-        "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode, "ENABLED": GradMode.ENABLED,
-        "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS, "STUMBLES": STUMBLES,
+        "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode,
+        "ENABLED": GradMode.ENABLED,
+        "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS,
+        "STUMBLES": STUMBLES,
     }
 
 
@@ -66,7 +71,7 @@ def execute(source: str, name: str, filename: str, namespace: dict[str, Any]) ->
 
 def _raw(p: Param) -> str:
     if p.type == "Tensor[]":
-        return f"[_x._data for _x in {p.name}]"
+        return "_d"
     if p.type.endswith("?") and p.is_tensor:
         return f"(None if {p.name} is None else {p.name}._data)"
     return f"{p.name}._data" if p.is_tensor else p.name
@@ -84,7 +89,7 @@ def _wanted(rec: Record) -> str:
     tests = []
     for p in rec.differentiable_params:
         if p.type == "Tensor[]":
-            tests.append(f"any([_x._node is not None for _x in {p.name}])")
+            tests.append("_g")
         elif p.type == "Tensor?":
             tests.append(f"({p.name} is not None and {p.name}._node is not None)")
         else:
@@ -160,7 +165,9 @@ def _scalar_operand(rec: Record) -> Param | None:
 
 def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     """(statement that sets `_k`, condition of the quiet path). `scalar` names an Operand that is a Python number here."""
-    quiet = "Q_ALL" if rec.quiet == "all" and scalar is None else "Q_FLOAT"
+    # Entries of complex tensors may have a class of their own, see `conjugated_class`, which only the general path knows.
+    everything = "Q_REAL" if rec.differentiable and rec.conjugates and rec.saves_values else "Q_ALL"
+    quiet = everything if rec.quiet == "all" and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
     main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
     if main is None:
@@ -168,9 +175,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     first = f"{main.name}[0]" if main.type == "Tensor[]" else main.name
     tests = [f"_k in {quiet}" if scalar is None else _scalar_test(rec)]
     for p in tensors:
-        if p.type == "Tensor[]":
-            tests.append(f"all([_x._k is _k for _x in {p.name}])")
-        elif p.type in ("Index", "Mask"):
+        if p.type in ("Index", "Mask"):
             tests.append(f"{p.name}._k in {'Q_INT64' if p.type == 'Index' else 'Q_BOOL'}")
         elif p.type == "Index?":
             tests.append(f"({p.name} is None or {p.name}._k in Q_INT64)")
@@ -319,10 +324,19 @@ def forward_source(rec: Record, *, spread: bool = False) -> str:
         lines += [f"        elif {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
         lines += _wrap(rec)
     else:
-        lines += [f"        {set_k}", f"        if {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
+        lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
         lines += _wrap(rec)
     lines += ["    except STUMBLES: pass", f"    return general({args}{', out' if with_out else ''})"]
     return "\n".join(lines) + "\n"
+
+
+def _gather_lines(rec: Record) -> list[str]:
+    """One pass over a list of tensors: `_d` their buffers, `_g` whether any wants a gradient; a stumble where kinds differ."""
+    p = next((p for p in rec.params if p.type == "Tensor[]"), None)
+    if p is None:
+        return []
+    return ["        _d = []; _g = False", f"        for _x in {p.name}:", "            if _x._k is not _k: raise TypeError",
+            "            _d.append(_x._data)", "            if _x._node is not None: _g = True"]
 
 
 def inplace_source(rec: Record) -> str:
@@ -337,21 +351,23 @@ def inplace_source(rec: Record) -> str:
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
-        test = "".join(f" and {p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in rec.params[1:] if p.default is not None)
+        test = "".join(f" and {p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in rec.params[1:]
+                       if p.default is not None)
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" else "Q_FLOAT"
         finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:
             lines += [f"        _c = {operand.name}.__class__",
                       "        if _c is float or _c is int:",
-                      f"            if {_scalar_test(rec)} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+                      f"            if {_scalar_test(rec)} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in "
+                      f"_a.strides{test}:",
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
-                      f"                kernel(_a, _o, _a)"]
+                      "                kernel(_a, _o, _a)"]
             lines += [" " * 16 + line for line in finish]
         if other is not None:
-            lines += [f"        {'if' if operand is None else 'elif'} _k in {quiet} and {other.name}._k is _k and (({first}._node is None and "
-                      f"{other.name}._node is None) or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+            lines += [f"        {'if' if operand is None else 'elif'} _k in {quiet} and {other.name}._k is _k and (({first}._node is None "
+                      f"and {other.name}._node is None) or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
                       f"            kernel(_a, {other.name}._data, _a)"]
         else:
             lines += [f"        if _k in {quiet} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
@@ -394,7 +410,7 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
         if p is not None and p.type == "Tensor[]":
             targets.append(name)
             after += [f"for _s, _sv in zip(*{name}):",
-                      f"    if _s._v is not None and _s._v[0] != (_sv or 0): raise stale(self, _s, _sv)",
+                      "    if _s._v is not None and _s._v[0] != (_sv or 0): raise stale(self, _s, _sv)",
                       f"{name} = {name}[0]" if recorded else f"{name} = [_s._data for _s in {name}[0]]"]
         elif p is not None and p.is_tensor:
             targets += [name, f"_sv{i}"]
@@ -467,6 +483,33 @@ def node_class(rec: Record) -> type[TapeEntry]:
         "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods,
         **_saved_properties(rec)})
     return cls
+
+
+_conjugated_classes: dict[str, type[TapeEntry]] = {}
+
+
+def conjugated_class(rec: Record) -> type[TapeEntry]:
+    """The TapeEntry subclass for complex outputs: where formulas are written as for real numbers, gradients are conjugated around them."""
+    if not rec.conjugates:
+        return node_class(rec)
+    found = _conjugated_classes.get(rec.name)
+    if found is None:
+        plain = node_class(rec)
+        _conjugated_classes[rec.name] = found = type(rec.node_name, (plain,), {
+            "__slots__": (), "__module__": plain.__module__, "raw": _conjugated(plain.raw), "recorded": _conjugated(plain.recorded)})
+    return found
+
+
+def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:
+    def conj(F: Any, g: Any) -> Any:
+        if g.__class__ is list or g.__class__ is tuple:
+            return [conj(F, x) for x in g]
+        return None if g is None else F.conj(g)
+
+    def conjugated(self: TapeEntry, grad: Any, F: Any) -> Any:
+        return conj(F, formula(self, conj(F, grad), F))
+
+    return conjugated
 
 
 def _saved_properties(rec: Record) -> dict[str, Any]:
@@ -548,8 +591,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
 
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
-    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": General(rec, frontend), "Node": node_class(rec) if rec.differentiable else None,
-             "named": frontend.return_type(rec)}
+    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": General(rec, frontend),
+             "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")

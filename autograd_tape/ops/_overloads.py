@@ -5,7 +5,8 @@ A record states them in its field `overloads`; they only serve the error.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 from ..errors import ArgumentError
 from ..tensor import TensorRef
@@ -47,7 +48,8 @@ def no_match(name: str, overloads: Sequence[str], given: Sequence[Any]) -> Argum
         if len(kinds) == len(given):
             marked = [_name(v) if isinstance(v, _TAKES.get(kind, ())) else f"!{_name(v)}!" for kind, v in zip(kinds, given)]
             lines.append(f"      didn't match because some of the arguments have invalid types: ({', '.join(marked)})")
-    return ArgumentError("\n".join(lines) + "\n", expected="arguments that fit one of torch's signatures", found=", ".join([_name(v) for v in given]))
+    return ArgumentError("\n".join(lines) + "\n", expected="arguments that fit one of torch's signatures",
+                         found=", ".join([_name(v) for v in given]))
 
 
 def check_overloads(rec: Record, args: Sequence[Any]) -> None:

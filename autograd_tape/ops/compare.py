@@ -604,7 +604,8 @@ class masked_fill:
         number = value.item() if isinstance(value, TensorRef) and value._k.dtype.is_complex else value
         if isinstance(number, complex) and number.imag and BOOL < category(input) < COMPLEX:
             name = input._k.dtype.name
-            raise AutogradError(f"value cannot be converted to type {name + '_t' if 'int' in name else C_TYPE_NAMES[name]} without overflow")
+            raise AutogradError(f"value cannot be converted to type {name + '_t' if 'int' in name else C_TYPE_NAMES[name]} without "
+                                "overflow")
 
     def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
     def vjp_value(F, grad, mask): return F.where(mask, grad, 0)

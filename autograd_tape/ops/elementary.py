@@ -11,7 +11,6 @@ from ..dtypes import COMPLEX
 from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
-from . import _mindspore as kernels
 from ._constants import ONE
 from ._record import op
 from ._samples import domain, pairs, takes

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
-from ..errors import ArgumentError, AutogradError, IndexRangeError
+from ..errors import AutogradError, IndexRangeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
@@ -112,8 +112,12 @@ def need_elements(name: str, shape: Sequence[int], dim: Any) -> None:
 
 def _extreme(ufunc: np.ufunc, name: str) -> Any:
     reduce = ufunc.reduce
+    position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
 
     def kernel(input: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None and not keepdim and 0 < input.size < 4096 and input.dtype.char in "fdlq" and input.flags.c_contiguous:
+            flat = input.ravel()
+            return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
         if input.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
         if dim is not None:

@@ -92,7 +92,7 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
                                 f"entry {i}",
                                 expected=str(list(shape)), found=str(list(a.shape)), remedy="use cat, or pad them")
     if dim == 0:
-        return np.concatenate([a[None] for a in tensors])
+        return np.array(tensors) if tensors[0].size < 1024 else np.concatenate([a[None] for a in tensors])
     d = wrap_dim(dim, len(shape) + 1)
     at = (slice(None),) * d + (None,)
     result = np.concatenate([a[at] for a in tensors], d)

@@ -18,7 +18,8 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
             have = input.shape[-i] if i <= input.ndim else 1
             if src.shape[-i] not in (1, have) or i > input.ndim:
                 if i > input.ndim:
-                    raise AutogradError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(src.shape)}") from None
+                    raise AutogradError(f"output with shape {list(input.shape)} doesn't match the broadcast shape "
+                                        f"{list(src.shape)}") from None
                 raise AutogradError(f"The size of tensor a ({have}) must match the size of tensor b ({src.shape[-i]}) at non-singleton "
                                     f"dimension {input.ndim - i}") from None
         raise
@@ -37,6 +38,7 @@ class copy:
     def store(a, src): a[...] = src if src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
     def compose(F, input, src, non_blocking=False): return _copy(input, src)
     def shape(input, src, non_blocking=False): return input
+    def vjp_input(F, grad): return None
     def vjp_src(F, grad, src_shape): return F.reduce_to_shape(grad, tuple(src_shape))
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))

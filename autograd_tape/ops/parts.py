@@ -628,6 +628,13 @@ class unbind:
         yield (np.ones(()),), IndexError, "Dimension specified as 0 but tensor has no dimensions"
 
 
+def _on_their_own(pieces: Any) -> Any:
+    """Pieces that autograd takes for no views: each may be changed in place, whatever becomes of the others."""
+    for piece in pieces:
+        piece._base = piece._v = None
+    return pieces
+
+
 @op("unsafe_chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", out=False)
 class unsafe_chunk:
     """`chunk`, whose pieces may be changed in place.
@@ -636,7 +643,7 @@ class unsafe_chunk:
     (tensor([0., 1.]), tensor([2., 3.]))
     """
 
-    def function(F, input, chunks, dim=0): return F.chunk(input, chunks, dim)
+    def function(F, input, chunks, dim=0): return _on_their_own(F.chunk(input, chunks, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2
 
 
@@ -648,5 +655,5 @@ class unsafe_split:
     (tensor([0., 1.]), tensor([2., 3.]))
     """
 
-    def function(F, tensor, split_size, dim=0): return F.split_equal(tensor, split_size, dim)
+    def function(F, tensor, split_size, dim=0): return _on_their_own(F.split_equal(tensor, split_size, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2

@@ -12,6 +12,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError
 from . import _mindspore as kernels
 from . import _shapes as shapes
+from ._constants import ONES, SMALL
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import Sample, op
@@ -29,6 +30,12 @@ def finish(result: Any, input: np.ndarray) -> Any:
 
 
 def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    if input.size <= SMALL and not keepdim and input.dtype.char in "fd" and input.flags.c_contiguous:
+        if dim is None:
+            flat = input.ravel()
+            return flat.dot(ONES[flat.dtype.char, flat.size])
+        if input.ndim and (dim == -1 or dim == input.ndim - 1):
+            return input.dot(ONES[input.dtype.char, input.shape[-1]])
     if dim is not None:
         dim = normalize_dims(dim, input.ndim)
     wide = _WIDE.get(input.dtype.char)
@@ -85,7 +92,7 @@ def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
     if dim is None:
         n = input.size
         if n < LARGE:
-            return _add(input, None, None, None, keepdim) / input.dtype.type(n)
+            return (_sum(input, None, keepdim) if n <= SMALL else _add(input, None, None, None, keepdim)) / input.dtype.type(n)
     else:
         dim = normalize_dims(dim, input.ndim)
         n = input.size if dim is None else count(input.shape, dim)

@@ -28,8 +28,8 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
         i = next(i for i, n in enumerate(size) if n < 0)
         raise AutogradError(f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}")
     if lead < 0:
-        raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
-                            f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+        raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided "
+                            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     sizes, steps = list(size), [0] * lead
     i = lead
     for have, step in zip(shape, strides):
@@ -42,8 +42,8 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
         elif have == 1:
             steps.append(0)
         else:
-            raise AutogradError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension "
-                                f"{i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+            raise AutogradError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
+                                f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
         i += 1
     if lead and 1 in sizes[:lead]:
         for i in range(lead - 1, -1, -1):

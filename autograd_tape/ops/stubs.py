@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import inspect
 from pathlib import Path
-from typing import Sequence
+from collections.abc import Sequence
 
 from ._record import RECORDS, Record
 
 _TYPES = {
-    "Tensor": "Tensor", "Operand": "Tensor | Number", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "Sequence[Tensor]", "Scalar": "Number",
+    "Tensor": "Tensor", "Operand": "Tensor | Number", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "Sequence[Tensor]",
+    "Scalar": "Number",
     "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "Generator": "Generator", "device": "Any", "Any": "Any",
     "memory_format": "memory_format",
 }
@@ -41,7 +42,8 @@ def type_of(schema_type: str) -> str:
     """
     optional = schema_type.endswith("?")
     base = schema_type.removesuffix("?")
-    known = _TYPES.get(base) or ("int | Sequence[int]" if base.startswith("int[") else f"Sequence[{base[:-2]}]" if base.endswith("[]") else "Any")
+    known = _TYPES.get(base) or ("int | Sequence[int]" if base.startswith("int[") else f"Sequence[{base[:-2]}]" if base.endswith("[]")
+                                 else "Any")
     return known + (" | None" if optional else "")
 
 
@@ -60,7 +62,8 @@ def signature(rec: Record, *, method: bool, inplace: bool = False) -> str:
             parts.append("*")
             star = True
         name = "self" if method and i == 0 else p.name
-        annotation = "" if name == "self" else ": " + (type_of(p.type) if p.default != "None" or p.type.endswith("?") else type_of(p.type) + " | None")
+        annotation = "" if name == "self" else ": " + (type_of(p.type) if p.default != "None" or p.type.endswith("?")
+                                                       else type_of(p.type) + " | None")
         if method and p.name == rec.varargs:
             parts.append(f"*{p.name}: Any")
             star = True

@@ -63,7 +63,8 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "integers with grad": (lambda a, b: torch.ones(2, dtype=torch.int64, requires_grad=True), RuntimeError,
                            "Only Tensors of floating point and complex dtype can require gradients"),
     "grad's shape": (lambda a, b: setattr(a, "grad", torch.ones(2)), RuntimeError, "assigned grad has data of a different size"),
-    "grad's type": (lambda a, b: setattr(a, "grad", 1), TypeError, "assigned grad expected to be a Tensor or None but got grad of type int"),
+    "grad's type": (lambda a, b: setattr(a, "grad", 1), TypeError, "assigned grad expected to be a Tensor or None but got grad of type "
+                                                                   "int"),
     "out with grad": (
         lambda a, b: torch.add(a, b, out=torch.ones(2, 3)), RuntimeError,
         "add(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."),

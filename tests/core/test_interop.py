@@ -80,22 +80,25 @@ def test_meta_tensors_have_shapes_only() -> None:
 
 
 def run(code: str, **environment: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, env={**os.environ, **environment}, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, env={**os.environ, **environment},
+                          timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
 def test_import_torch_gives_torchcompat() -> None:
-    assert run("import torchcompat.dropin as d; d.install(); import torch, torch.nn.functional as F, torchcompat, torchcompat.nn.functional as G\n"
-               "import importlib.util; from torch import nn; from torch.utils.data import DataLoader\n"
-               "print(torch is torchcompat, F is G, importlib.util.find_spec('torch') is not None, torch.nn.Linear is torchcompat.nn.Linear)"
+    assert run("import torchcompat.dropin as d; d.install(); import torch, torch.nn.functional as F, torchcompat, "
+               "torchcompat.nn.functional as G\nimport importlib.util; from torch import nn; from torch.utils.data import DataLoader\n"
+               "print(torch is torchcompat, F is G, importlib.util.find_spec('torch') is not None, torch.nn.Linear is "
+               "torchcompat.nn.Linear)"
                ) == "True True True True"
 
 
 def test_a_script_runs_unchanged(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import sys, torch\nprint(torch.ones(2).sum().item(), sys.argv[1:], __name__)\n")
-    done = subprocess.run([sys.executable, "-m", "torchcompat", str(script), "--flag"], cwd=ROOT, text=True, capture_output=True, timeout=120)
+    done = subprocess.run([sys.executable, "-m", "torchcompat", str(script), "--flag"], cwd=ROOT, text=True, capture_output=True,
+                          timeout=120)
     assert done.stdout.strip() == "2.0 ['--flag'] __main__", done.stderr
 
 
@@ -105,7 +108,8 @@ def test_the_command_line_says_what_it_cannot_find() -> None:
 
 
 def test_importing_is_light() -> None:
-    loaded = run("import sys, torchcompat\nprint([m for m in ('numba', 'mindspore', 'scipy', 'matplotlib', 'torch', 'torchcompat.nn') if m in sys.modules])")
+    loaded = run("import sys, torchcompat\nprint([m for m in ('numba', 'mindspore', 'scipy', 'matplotlib', 'torch', 'torchcompat.nn') if m "
+                 "in sys.modules])")
     assert loaded == "[]"
 
 

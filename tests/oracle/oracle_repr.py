@@ -49,14 +49,16 @@ def cases() -> list[dict[str, Any]]:
         for dtype in ("complex64", "complex128"):
             add(values, dtype)
             add(np.asarray(values).ravel()[0], dtype)
-    for shape in ((1000,), (1001,), (2000,), (10, 101), (101, 10), (7, 150), (3, 400), (4, 5, 60), (12, 11, 10), (2, 2, 2, 200), (6, 7, 8, 9)):
+    for shape in ((1000,), (1001,), (2000,), (10, 101), (101, 10), (7, 150), (3, 400), (4, 5, 60), (12, 11, 10), (2, 2, 2, 200),
+                  (6, 7, 8, 9)):
         values = random.standard_normal(shape)
         for dtype in ("float32", "int64", "complex64"):
             add(np.round(values * 50) if dtype == "int64" else values + 1j * values[::-1] if dtype == "complex64" else values, dtype)
     edges = np.zeros(2000)
     edges[1000] = 1e10  # not shown, so it must not choose the notation
     add(edges)
-    for values in (random.standard_normal((3, 4)), random.standard_normal(30) * 1e5, np.arange(9.0), np.arange(24.0).reshape(2, 3, 4) / 7, 3.25):
+    for values in (random.standard_normal((3, 4)), random.standard_normal(30) * 1e5, np.arange(9.0), np.arange(24.0).reshape(2, 3, 4) / 7,
+                   3.25):
         for options in OPTIONS:
             add(values, options=options)
         add(np.asarray(values) + 0.5j, "complex64", options=OPTIONS[4])

@@ -69,7 +69,8 @@ def objects() -> dict[str, Any]:
         "model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3, "loss": 0.25, "big": 2**70,
         "names": ["first", "second"], "pair": (1, (2.5, None)), "set": {1, 2, 3}, "complex": 1 + 2j, "bytes": b"\x00\xff",
         "flags": [True, False], "size": torch.Size([2, 3]), "dtype": torch.float16, "device": torch.device("cpu"),
-        "device 1": torch.device("cuda:1"), "ordered": collections.OrderedDict(one=1, two=2), "counter": collections.Counter(["red", "blue", "red"]),
+        "device 1": torch.device("cuda:1"), "ordered": collections.OrderedDict(one=1, two=2),
+        "counter": collections.Counter(["red", "blue", "red"]),
         "text": "ü\n", "rng": torch.Generator().manual_seed(5).get_state()[:40].clone(), "array": bytearray(b"ab"),
     }  # fmt: skip
     return {

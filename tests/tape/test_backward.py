@@ -142,7 +142,8 @@ class TestBackward:
         with Tape() as tape:
             y = TensorRef.of([1.0])
             tape.record("mystery", [x], y)
-        with pytest.raises(NoGradFnError, match=r"'mystery'. Expected a registered GradFn, found none. To fix it, call register_grad_fn\('mystery'"):
+        with pytest.raises(NoGradFnError, match=r"'mystery'. Expected a registered GradFn, found none. To fix it, call "
+                                                r"register_grad_fn\('mystery'"):
             backward(y, tape)
 
     def test_bad_calls(self) -> None:

@@ -71,7 +71,8 @@ class TestWhatItFinds:
             if doubled.requires_grad:
                 entry: Any = doubled.creator
                 raw = type(entry).raw
-                entry.__class__ = type("Transposing", (type(entry),), {"__slots__": (), "raw": lambda self, g, F: [raw(self, g, F)[0].T, None]})
+                entry.__class__ = type("Transposing", (type(entry),), {"__slots__": (), "raw": lambda self, g,
+                                                                       F: [raw(self, g, F)[0].T, None]})
             return F.sum(doubled)
 
         (row,) = check_grad(f, [np.ones((2, 3))]).rows
@@ -187,7 +188,8 @@ def test_wrong(check_grad):
         check_grad(lambda x: TensorRef.of(x.numpy() * 2), [np.ones(3)])
     assert not check_grad(lambda x: TensorRef.of(x.numpy() * 2), [np.ones(3)], raise_exception=False)
 """)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "autograd_tape.pytest_plugin", "-p", "no:cacheprovider", str(tmp_path)],
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "autograd_tape.pytest_plugin", "-p", "no:cacheprovider",
+                           str(tmp_path)],
                           env={"PYTHONPATH": str(ROOT), "PATH": ""}, cwd=tmp_path, capture_output=True, text=True)
     assert "2 passed" in done.stdout, done.stdout + done.stderr
 

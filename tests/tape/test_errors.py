@@ -47,7 +47,8 @@ def test_every_raise_of_the_specification_gives_a_remedy(module: str) -> None:
     names = {c.__name__ for c in CLASSES}
     raised = 0
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) and node.exc.func.id in names:
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func,
+                                                                                         ast.Name) and node.exc.func.id in names:
             given = {k.arg for k in node.exc.keywords}
             assert "remedy" in given, f"{module}.py:{node.lineno} raises {node.exc.func.id} without a remedy"
             raised += 1

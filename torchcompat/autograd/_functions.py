@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 from autograd_tape.backward import watch_entries
 from autograd_tape.tape import TapeEntry, edge_of, next_id

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from .._tensor import Tensor, frontend
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
-_PACKAGES = tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in (os.path.dirname(os.path.abspath(__file__)), autograd_tape.__file__))
+_PACKAGES = tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in (os.path.dirname(os.path.abspath(__file__)),
+                                                                               autograd_tape.__file__))
 
 
 class _State:
@@ -46,7 +48,8 @@ def note_forward(entry: TapeEntry) -> None:
     if not _State.enabled:
         return
     frames = traceback.extract_stack()
-    while frames and (frames[-1].filename.startswith(_PACKAGES) or frames[-1].filename.startswith("<")) and frames[-1].filename != "<stdin>":
+    while frames and (frames[-1].filename.startswith(_PACKAGES) or
+                      frames[-1].filename.startswith("<")) and frames[-1].filename != "<stdin>":
         frames.pop()
     entry.metadata["traceback_"] = traceback.format_list(frames)
     engine = current_engine()
@@ -60,8 +63,8 @@ frontend.savers.append(note_forward)
 def _report(entry: TapeEntry) -> None:
     stack = entry.metadata.get("traceback_")
     if not stack:
-        warnings.warn(f"Error detected in {entry.name()}. No forward pass information available. Enable detect anomaly during forward pass for "
-                      "more information.", UserWarning, stacklevel=2)
+        warnings.warn(f"Error detected in {entry.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+                      "for more information.", UserWarning, stacklevel=2)
     else:
         warnings.warn(f"Error detected in {entry.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}", UserWarning,
                       stacklevel=2)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,7 +34,8 @@ class FunctionCtx:
         """Saves tensors for `jvp`."""
         for t in tensors:
             if not isinstance(t, Tensor) and t is not None:
-                raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
+                raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on "
+                                     "ctx.")
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
@@ -46,8 +48,8 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing: shared memory is found out."""
-        warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to `set_()` "
-                      "are not tracked", FutureWarning, stacklevel=2)
+        warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+                      "`set_()` are not tracked", FutureWarning, stacklevel=2)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined gradients reach backward as zeros (the default) or as None."""
@@ -101,7 +103,8 @@ class FunctionNode(FunctionCtx, TapeEntry):
 
     def _call(self, grads: list[Any]) -> list[Any]:
         if self.materialize_grads:
-            grads = [frontend.wrap(np.zeros(o[0], o[1].np), o[1]) if g is None and o is not None else g for g, o in zip(grads, self._outputs)]
+            grads = [frontend.wrap(np.zeros(o[0], o[1].np), o[1]) if g is None and o is not None else g for g,
+                     o in zip(grads, self._outputs)]
         before = grad_mode()
         try:
             result = self.apply(*grads)
@@ -115,8 +118,8 @@ class FunctionNode(FunctionCtx, TapeEntry):
             raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {n}, got {len(result)})")
         for i, g in enumerate(result):
             if g is not None and i not in self._positions:
-                raise RuntimeError(f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward "
-                                   "input was not a Variable")
+                raise RuntimeError(f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
+                                   "forward input was not a Variable")
         return [self._fitted(result[p], edge, at) for at, (p, edge) in enumerate(zip(self._positions, self.edges))]
 
     def _fitted(self, g: Any, edge: Any, at: int) -> Any:
@@ -130,8 +133,8 @@ class FunctionNode(FunctionCtx, TapeEntry):
         if have != shape:
             lead = len(have) - len(shape)
             if lead < 0 or any(n not in (1, m) for n, m in zip(shape, have[lead:])):
-                raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {at} - got {list(have)} but expected "
-                                   f"shape compatible with {list(shape)}")
+                raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {at} - got {list(have)} but "
+                                   f"expected shape compatible with {list(shape)}")
         if g._data.dtype.kind == "c" and dtype.kind != "c":
             g = frontend.real(g)
         return frontend.fit(g, shape, dtype)
@@ -141,7 +144,8 @@ class FunctionNode(FunctionCtx, TapeEntry):
         cls = self._forward_cls
         own, vjp = cls.backward, cls.vjp
         if own is not Function.backward and vjp is not Function.vjp:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+                               "of them.")
         return (own if vjp is Function.vjp else vjp)(self, *grads)
 
 
@@ -180,13 +184,13 @@ class Function(metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
-                      "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.", DeprecationWarning,
-                      stacklevel=2)
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
+                      "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+                      DeprecationWarning, stacklevel=2)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
-                           "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+                           "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -201,14 +205,14 @@ class Function(metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Turns the outputs' gradients into one per input of forward."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-                                  "mode AD.")
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+                                  "backward mode AD.")
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
         """Another name of `backward`."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-                                  "mode AD.")
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+                                  "backward mode AD.")
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -270,8 +274,8 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
     dirty, plain = {id(t): t for t in node.dirty_tensors}, {id(t) for t in node.non_differentiable}
     saved_ids = {id(t) for t in node.to_save or ()}
     if not dirty.keys() <= {id(o) for o in outputs}:
-        raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-                           "inplace must all be outputs of the Function.")
+        raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                           "modified inplace must all be outputs of the Function.")
     if recording:
         watch_entries()
         node._inputs = tuple([(args[i]._data.shape, args[i]._k.np) for i in node._positions])
@@ -302,15 +306,15 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
             if original._node is LEAF:
                 raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
             if not is_input:
-                warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
-                              "passed to ctx.mark_dirty().", UserWarning, stacklevel=3)
+                warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should "
+                              "be passed to ctx.mark_dirty().", UserWarning, stacklevel=3)
             if original._base is not None and node.n_outputs > 1:
                 raise RuntimeError(
-                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
-                    "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
-                    ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing "
-                    "the inplace that returns a single Tensor and a second one that does the other operations). You can ask on the forum "
-                    "https://discuss.pytorch.org/ if you need help to do this change.")
+                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than "
+                    "one Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view "
+                    "(using .clone() for example) or make your Function only return one Tensor (potentially splitting it into two "
+                    "Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations). You "
+                    "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change.")
             original._grad = None
             if original._base is not None:
                 views.rebase(frontend, original, node, inputs.get(key, -1))
@@ -322,9 +326,9 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
         output = original
         if is_input:
             if separate and key in saved_ids:
-                raise RuntimeError("A input that has been returned as-is as output is being saved for backward. This is not supported if you "
-                                   "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
-                                   "setup ctx inside the forward function itself.")
+                raise RuntimeError("A input that has been returned as-is as output is being saved for backward. This is not supported if "
+                                   "you override setup_context. You should return and save a view of the input instead, e.g. with "
+                                   "x.view_as(x) or setup ctx inside the forward function itself.")
             output = outputs[nr] = _view_of_itself(original)
         output._node = target
         if output._base is not None:

@@ -6,9 +6,10 @@ cotangent (the double-backward trick).
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
-from autograd_tape.tape import GradMode, _mode, grad_mode
+from autograd_tape.tape import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
 from .engine import grad
@@ -32,9 +33,7 @@ def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, tuple[Any, ..
 
 def _fresh(tensors: tuple[Any, ...], create_graph: bool, need_graph: bool) -> tuple[Any, ...]:
     """The inputs to differentiate with respect to: views in the caller's graph with `create_graph`, else leaves of their own."""
-    if create_graph:
-        return tuple(t.view_as(t) if isinstance(t, Tensor) else _fresh(t, create_graph, need_graph) for t in tensors)
-    return tuple(t.detach().requires_grad_(need_graph) if isinstance(t, Tensor) else _fresh(t, create_graph, need_graph) for t in tensors)
+    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in tensors)
 
 
 def _release(results: Any, create_graph: bool) -> Any:
@@ -60,9 +59,9 @@ def _check_vector(v: tuple[Any, ...], other: tuple[Any, ...], other_is_tuple: bo
 _INDEPENDENT = {
     "hessian": "The hessian of the user-provided function with respect to input {i} is independent of the input. This is not allowed in "
                "strict mode. You should ensure that your function is thrice differentiable and that the hessian depends on the inputs.",
-    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is independent "
-                "of the input. This is not allowed in strict mode. You should ensure that your function is twice differentiable and that the "
-                "jacobian depends on the inputs (this would be violated by a linear function for example).",
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
+                "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+                "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example).",
     "grad_inputs": "The gradient with respect to input {i} is independent of the inputs of the user-provided function. This is not allowed "
                    "in strict mode.",
     "outputs": "Output {i} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
@@ -73,8 +72,8 @@ _UNUSED = {
     "back_trick": "The gradient with respect to the input is independent of entry {i} in the grad_outputs when using the double backward "
                   "trick to compute forward mode gradients. This is not allowed in strict mode.",
     "double_back": "The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict mode.",
-    "double_back_trick": "The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This is not allowed in "
-                         "strict mode as it prevents from using the double backward trick to replace forward mode AD.",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This is not allowed "
+                         "in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
 }
 
 
@@ -143,7 +142,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
             _check_vector(vector, outputs, many_out)
         else:
             if not _one_element(outputs, many_out):
-                raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single element.")
+                raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single "
+                                   "element.")
             vector = (None,)
     with set_grad_enabled(True if create_graph else grad_mode() is GradMode.ENABLED):
         product = _zeros_for_none(_grad(outputs, xs, vector, create_graph), xs, strict, create_graph, "back")
@@ -166,8 +166,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
             _check_vector(vector, xs, many_in)
         else:
             if not _one_element(xs, many_in):
-                raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a single "
-                                   "element.")
+                raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a "
+                                   "single element.")
             vector = (None,)
         many_out, outputs = _as_tuple(func(*xs), OUTPUT, "jvp")
         _require_graph(outputs, "outputs", strict)
@@ -215,12 +215,12 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
             [0., 4.]])
     """
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
-                             'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".')
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+                             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".')
     if strategy == "forward-mode":
         if create_graph:
-            raise NotImplementedError('torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
-                                      'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.')
+            raise NotImplementedError('torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not '
+                                      'supported together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.')
         return _forward_jacobian(func, inputs, strict, vectorize)
     with enable_grad():
         many_in, xs = _as_tuple(inputs, INPUT, "jacobian")
@@ -229,8 +229,8 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
         _require_graph(outputs, "outputs", strict)
         if vectorize:
             if strict:
-                raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
-                                   "either set `strict=False` or `vectorize=False`.")
+                raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                                   "Please either set `strict=False` or `vectorize=False`.")
             blocks = _vectorized(outputs, xs, create_graph)
         else:
             blocks = tuple(_rows(i, o, xs, create_graph, strict) for i, o in enumerate(outputs))
@@ -245,12 +245,13 @@ def _rows(i: int, output: Any, xs: tuple[Any, ...], create_graph: bool, strict: 
         for column, g, x in zip(columns, found, xs):
             if g is None:
                 if strict:
-                    raise RuntimeError(f"Output {i} of the user-provided function is independent of input {len(columns) and columns.index(column)}. "
+                    raise RuntimeError(f"Output {i} of the user-provided function is independent of input "
+                                       f"{len(columns) and columns.index(column)}. "
                                        "This is not allowed in strict mode.")
                 g = frontend.zeros_like(x)
             elif strict and create_graph and not g.requires_grad:
-                raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict mode "
-                                   "when create_graph=True.")
+                raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict "
+                                   "mode when create_graph=True.")
             column.append(g)
     return tuple(frontend.stack(column, 0).view(output.size() + x.size()) if column else x.new_zeros(output.size() + x.size())
                  for column, x in zip(columns, xs))
@@ -264,10 +265,11 @@ def _nest(blocks: tuple[Any, ...], many_out: bool, many_in: bool) -> Any:
 def _forward_jacobian(func: Callable[..., Any], inputs: Any, strict: bool, vectorize: bool) -> Any:
     """The Jacobian, a column at a time in forward mode."""
     if strict:
-        raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
-                           'Please either set `strict=False` or `strategy="reverse-mode"`.')
+        raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together '
+                           '(yet). Please either set `strict=False` or `strategy="reverse-mode"`.')
     if not vectorize:
-        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`.")
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+                                  "`vectorize=True`.")
     from . import forward_ad
 
     many_in, xs = _as_tuple(inputs, INPUT, "jacobian")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from autograd_tape.tape import GradMode, _mode, enter_inference, exit_inference, grad_mode
 
@@ -34,9 +35,9 @@ class _Mode:
         if inspect.isclass(function):
             import warnings
 
-            warnings.warn(f"Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-                          f"methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
-                          "nothing else.", FutureWarning, stacklevel=2)
+            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                          "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+                          "and nothing else.", FutureWarning, stacklevel=2)
         clone = self.clone
         if inspect.isgeneratorfunction(function):
             @functools.wraps(function)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 import types
 import warnings
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from autograd_tape.dtypes import promote
 
@@ -82,8 +83,8 @@ def _difference(fn: Callable[[], Any], entry: Any, direction: Any, eps: float, i
         for what in ("shape", "dtype"):
             one, two = getattr(a, what), getattr(b, what)
             if one != two:
-                raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by {eps}, but "
-                                     f"got: {what}s {one} and {two}.")
+                raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by {eps}, "
+                                     f"but got: {what}s {one} and {two}.")
         found.append(((b - a) / (2 * eps)).detach().reshape(-1))
     return found
 
@@ -114,7 +115,8 @@ def _unravel(n: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
-def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], outputs: Sequence[Any], eps: float, forward: bool = False) -> list[list[Any]]:
+def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], outputs: Sequence[Any], eps: float,
+                        forward: bool = False) -> list[list[Any]]:
     """[input][output] -> (elements of the input, elements of the output)."""
     found = []
     for i, x in enumerate(inputs):
@@ -126,7 +128,8 @@ def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], outpu
             rows.append(_wirtinger(lambda: func(*inputs), entry, unit, unit, eps, index, forward))
         columns = []
         for j, o in enumerate(outputs):
-            columns.append(frontend.stack([r[j] for r in rows], 0) if rows else frontend.zeros_like(o.detach()).reshape(-1)[:0].view(0, o.numel()))
+            columns.append(frontend.stack([r[j] for r in rows], 0) if rows
+                           else frontend.zeros_like(o.detach()).reshape(-1)[:0].view(0, o.numel()))
         found.append(columns)
     return found
 
@@ -183,12 +186,13 @@ def _analytical_jacobian(inputs: tuple[Any, ...], output: Any, nondet_tol: float
     for a, b in zip(first, second):
         if a.numel() and float((a - b).abs().max()) > nondet_tol:
             raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                                 "different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism "
-                                 f"was {nondet_tol}.{NONDETERMINISTIC}")
+                                 "different values, although analytical gradient matches numerical gradient.The tolerance for "
+                                 f"nondeterminism was {nondet_tol}.{NONDETERMINISTIC}")
     return first
 
 
-def _forward_products(func: Callable[..., Any], inputs: tuple[Any, ...], outputs: Sequence[Any], check_dtypes: bool, directions: Any) -> list[list[Any]]:
+def _forward_products(func: Callable[..., Any], inputs: tuple[Any, ...], outputs: Sequence[Any], check_dtypes: bool,
+                      directions: Any) -> list[list[Any]]:
     """[input][output] -> (directions, elements of the output) by forward mode; all unit vectors where `directions` is None."""
     from . import forward_ad
 
@@ -223,8 +227,8 @@ def _forward_products(func: Callable[..., Any], inputs: tuple[Any, ...], outputs
 class _Comparison:
     """One function of real outputs at one point: numerical against analytical."""
 
-    def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any], *, forward: bool, complex_at: Sequence[int],
-                 imaginary: bool) -> None:
+    def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any], *, forward: bool,
+                 complex_at: Sequence[int], imaginary: bool) -> None:
         self.func, self.inputs, self.options, self.forward = func, inputs, options, forward
         self.complex_at, self.imaginary = complex_at, imaginary
 
@@ -255,7 +259,8 @@ class _Comparison:
         """Whole Jacobians."""
         everything = _as_tuple(func_out)
         if not outputs:
-            for row in _numerical_jacobian(self.func, self.inputs, [o for o in everything if isinstance(o, Tensor)], self.options["eps"], self.forward):
+            for row in _numerical_jacobian(self.func, self.inputs, [o for o in everything if isinstance(o, Tensor)], self.options["eps"],
+                                           self.forward):
                 self._all_zero(row)
             return
         for j, i, a, n in self.jacobians(everything, outputs):
@@ -320,9 +325,9 @@ class _Comparison:
                 worst = (a - n).abs().max()
                 ok = _close(a, n, self.options["rtol"], self.options["atol"])
                 return ("\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. See: "
-                        "https://github.com/pytorch/pytorch/issues/53876 for more background \nabout fast mode. Below, we recompute numerical "
-                        f"and analytical jacobians in slow mode:\n\nNumerical:\n {n}\nAnalytical:\n{a}\n\nThe max per-element difference "
-                        f"(slow mode) is: {worst}.\n" + (FAST_ONLY if ok else ""))
+                        "https://github.com/pytorch/pytorch/issues/53876 for more background \nabout fast mode. Below, we recompute "
+                        f"numerical and analytical jacobians in slow mode:\n\nNumerical:\n {n}\nAnalytical:\n{a}\n\nThe max per-element "
+                        f"difference (slow mode) is: {worst}.\n" + (FAST_ONLY if ok else ""))
         return ""
 
 
@@ -334,9 +339,11 @@ def _part(func: Callable[..., Any], take: Callable[[Any], Any]) -> Callable[...,
     return wrapped
 
 
-def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...],
+                        options: dict[str, Any]) -> None:
     """Compares backward, and forward mode, each in two real parts where complex numbers are involved."""
-    def compare(function: Callable[..., Any], args: tuple[Any, ...], result: Any, forward: bool, complex_at: Sequence[int], imaginary: bool) -> None:
+    def compare(function: Callable[..., Any], args: tuple[Any, ...], result: Any, forward: bool, complex_at: Sequence[int],
+                imaginary: bool) -> None:
         comparison = _Comparison(function, args, options, forward=forward, complex_at=complex_at, imaginary=imaginary)
         (comparison.fast if options["fast_mode"] else comparison.slow)(result, _differentiable(result))
 
@@ -371,12 +378,12 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         if not _checked(x):
             continue
         if x.dtype.name not in ("float64", "complex128"):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if "
-                          "all the inputs are not of double precision floating point or complex. ", stacklevel=4)
+            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
+                          "fail if all the inputs are not of double precision floating point or complex. ", stacklevel=4)
         if not all(s > 0 or n <= 1 for s, n in zip(x.stride(), x.size())):
-            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able "
-                               "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
-                               "gradcheck.")
+            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+                               "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                               "passing it to gradcheck.")
         found = True
     if not found:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
@@ -470,7 +477,8 @@ def _check_undefined(func: Callable[..., Any], outputs: tuple[Any, ...], inputs:
         for g in found:
             if g is not None and not bool(g.eq(0).all()):
                 _warn_undefined()
-                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + hint)
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or "
+                                     "zero. " + hint)
 
     check(lambda i: True)
     if len(outputs) > 1:
@@ -479,18 +487,20 @@ def _check_undefined(func: Callable[..., Any], outputs: tuple[Any, ...], inputs:
 
 
 def _warn_undefined() -> None:
-    warnings.warn("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
-                  "callers of this function. If this is true for you, you can call this function with \"check_undefined_grad=False\" to disable "
+    warnings.warn("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
+                  "existing callers of this function. If this is true for you, you can call this function with "
+                  "\"check_undefined_grad=False\" to disable "
                   "the feature", stacklevel=4)
 
 
 # -- the interface --------------------------------------------------------------------------------------------------
 
 
-def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
+def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+              raise_exception: bool = True,
               nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-              check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
-              masked: bool | None = None) -> bool:
+              check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
+              fast_mode: bool = False, masked: bool | None = None) -> bool:
     """Whether the gradients of `func` with respect to those `inputs` that require grad agree with central differences.
 
     Args:
@@ -510,9 +520,10 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     """
     assert check_forward_ad or check_backward_ad, "Expected at least one of check_forward_ad or check_backward_ad to be True"
     assert not (check_batched_grad and not check_backward_ad), "Setting check_batched_grad=True requires check_backward_ad to be True"
-    assert not (check_batched_forward_grad and not check_forward_ad), "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
-    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "check_grad_dtypes": check_grad_dtypes, "fast_mode": fast_mode,
-               "check_forward_ad": check_forward_ad, "check_backward_ad": check_backward_ad}
+    assert not (check_batched_forward_grad and
+                not check_forward_ad), "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "check_grad_dtypes": check_grad_dtypes,
+               "fast_mode": fast_mode, "check_forward_ad": check_forward_ad, "check_backward_ad": check_backward_ad}
     try:
         args = _as_tuple(inputs)
         _check_inputs(args)
@@ -534,8 +545,8 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     return True
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-                  gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
+def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+                  rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
                   check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
                   check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False) -> bool:
     """`gradcheck` of the gradients of `func`, with respect to `inputs` and to the cotangents `grad_outputs` (random where None)."""

@@ -6,16 +6,17 @@ import contextlib
 import functools
 import threading
 import weakref
-from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autograd_tape.backward import Engine, current_engine
-from autograd_tape.saved import SavedTensor, pack_entry, state
+from autograd_tape.saved import pack_entry, state
 from autograd_tape.tape import RemovableHandle, TapeEntry, accumulate_node, edge_of, enter_quiet_path, leave_quiet_path
 
 from .._tensor import Tensor, frontend
 
-__all__ = ["saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "allow_mutation_on_saved_tensors",
-           "Node", "GradientEdge", "get_gradient_edge", "increment_version"]
+__all__ = ["saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
+           "allow_mutation_on_saved_tensors", "Node", "GradientEdge", "get_gradient_edge", "increment_version"]
 
 Node = TapeEntry
 """The class of every graph node."""
@@ -153,8 +154,8 @@ class _Mutations:
         found = self.clones.get(handle)
         found = self.originals.get(handle) if found is None else found
         if _allowing.context is not self or found is None:
-            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
-                                 "recorded.")
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                                 "originally recorded.")
         return found
 
     def before_change(self, target: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from autograd_tape.backward import Hooks
 from autograd_tape.tape import RemovableHandle

@@ -13,7 +13,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from typing import Any, Callable, Hashable, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 PyTree = Any
 Context = Any
@@ -452,7 +453,8 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], 
     return decorate
 
 
-def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree,
+                  is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """`tree_map` over leaves of these types.
 
     >>> tree_map_only(int, lambda x: x + 1, [1, "a"])
@@ -461,7 +463,8 @@ def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tre
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree,
+                   is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """`tree_map_` over leaves of these types."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
