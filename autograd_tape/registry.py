@@ -283,7 +283,7 @@ def is_differentiable(rec: Record) -> bool:
     """Whether gradients flow through an operation: by its own formula, or through the operations it is written in."""
     if _is_composite(rec):
         return rec.returns[0][0].startswith("Tensor") and any(p.differentiable for p in rec.params) and not rec.name.endswith("_")
-    return rec.differentiable
+    return rec.has_gradient
 
 
 def named_grad_fn(name: str) -> GradFn:

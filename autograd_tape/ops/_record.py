@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 
 import attrs
 
-from ..errors import UnknownOperationError
+from ..errors import AutogradError, UnknownOperationError
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 DIFFERENTIABLE = {"Tensor", "Tensor?", "Operand", "Tensor[]"}
@@ -89,7 +89,7 @@ class Record:
 
     def __init__(self, body: type, schema: str, *, family: str, alias: tuple[str, ...], promotion: str, result: str, quiet: str,
                  broadcasts: bool, method: bool, inplace: bool, out: bool, varargs: str | None, namespace: str,
-                 node: str | None, differentiable: bool, dtypes: str | None) -> None:
+                 node: str | None, differentiable: bool, dtypes: str | None, analytic: bool) -> None:
         self.body, self.schema, self.family, self.alias = body, schema, family, alias
         self.promotion, self.result, self.quiet, self.broadcasts = promotion, result, quiet, broadcasts
         self.method, self.inplace, self.out, self.varargs, self.namespace = method, inplace, out, varargs, namespace
@@ -98,10 +98,15 @@ class Record:
         self.doc = inspect.cleandoc(body.__doc__ or "")
         self.module = body.__module__
         self.differentiable = differentiable and self.has_vjp
-        self.dtypes = dtypes
+        self.dtypes, self.analytic = dtypes, analytic
 
     def __repr__(self) -> str:
         return f"<operation {self.schema}>"
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether gradients flow through it: it is recorded, and not only to say that it has none (see `no_derivative`)."""
+        return self.differentiable and self.node_name != "NotImplemented"
 
     def field(self, name: str) -> Any:
         """A field of the class body, or None. Functions come without a `self`."""
@@ -202,6 +207,18 @@ class Record:
         return tuple(names)
 
     @cached_property
+    def conjugates(self) -> bool:
+        """Whether the gradient formulas depend on values, as analytic functions of them, so that complex gradients are conjugated before
+        and after: torch's gradient is grad * conj(f'(z)) = conj(conj(grad) * f'(z)). What sees no values is linear, and needs nothing."""
+        return self.analytic and (self.saves_values or any(p.type in ("Scalar", "Operand") for p in self.params if p.name in self.saved_names))
+
+    @cached_property
+    def saves_values(self) -> bool:
+        """Whether the gradient formulas see tensors that gradients flow to, or outputs that they flow from."""
+        values = {p.name for p in self.params if p.differentiable} | {n for t, n in self.returns if t.startswith("Tensor")} | {*self.saved_returns}
+        return not values.isdisjoint(self.saved_names) or "result" in self.saved_names
+
+    @cached_property
     def defaults(self) -> dict[str, Any]:
         """Default values of the parameters that have one."""
         return {p.name: eval(p.default, {"inf": float("inf")}) for p in self.params if p.default is not None}
@@ -226,7 +243,7 @@ ALIASES: dict[str, str] = {}
 def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (), promotion: str = "none", result: str = "numpy",
        quiet: str = "float", broadcasts: bool = False, method: bool = True, inplace: bool = False, out: bool = True,
        varargs: str | None = None, namespace: str = "", node: str | None = None, differentiable: bool = True,
-       dtypes: str | None = None) -> Callable[[type], Record]:
+       dtypes: str | None = None, analytic: bool = True) -> Callable[[type], Record]:
     """Makes a record from a class body and registers it.
 
     Args:
@@ -244,12 +261,14 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         node: the name of the graph node, "<Name>Backward0" where left out.
         dtypes: the dtypes tests use, a subset of "float int bool half complex" (default: float for differentiable
             operations, else float and int).
+        analytic: the gradient formulas are written without conjugates, as for a real or analytic function, and complex gradients are
+            conjugated around them (see `conjugates`). False where the formulas say themselves what holds for complex numbers.
     """
 
     def register(body: type) -> Record:
         record = Record(body, schema, family=family, alias=(alias,) if isinstance(alias, str) else tuple(alias), promotion=promotion,
                         result=result, quiet=quiet, broadcasts=broadcasts, method=method, inplace=inplace, out=out,
-                        varargs=varargs, namespace=namespace, node=node, differentiable=differentiable, dtypes=dtypes)
+                        varargs=varargs, namespace=namespace, node=node, differentiable=differentiable, dtypes=dtypes, analytic=analytic)
         if record.name in RECORDS:
             raise ValueError(f"operation {record.name!r} has two records, in {RECORDS[record.name].module} and {record.module}; merge them")
         RECORDS[record.name] = record
@@ -258,6 +277,14 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         return record
 
     return register
+
+
+def no_derivative(name: str) -> Callable[..., Any]:
+    """The `vjp` of an operation that torch records without having a gradient for it; its `node` is "NotImplemented"."""
+    def vjp(F: Any, grad: Any) -> Any:
+        raise AutogradError(f"derivative for aten::{name} is not implemented", remedy="detach its inputs")
+
+    return vjp
 
 
 def get_record(name: str) -> Record:

@@ -208,6 +208,21 @@ class norm:
         yield rng.standard_normal((2, 3)), 3, 0
 
 
+@op("dist(Tensor input, Tensor other, Scalar p=2) -> Tensor", out=False)
+class dist:
+    """The p-norm of the difference.
+
+    >>> torch.dist(torch.tensor([0., 0.]), torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+    def function(F, input, other, p=2): return F.linalg_vector_norm(input - other, p)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3)
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), 3
+
+
 # -- distances --------------------------------------------------------------------------------------------------------
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER
+from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._host import on_host
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
-from ._record import op
+from ._record import no_derivative, op
 from ._samples import C_TYPE_NAMES, category, domain, pairs, scalar_like, takes, zero_divisor
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
@@ -449,7 +449,7 @@ class div_trunc:
 
 
 @op("floor_divide(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
-    inplace=True, dtypes="float int half")
+    inplace=True, node="NotImplemented", dtypes="float int half")
 class floor_divide:
     """The quotient rounded down.
 
@@ -461,6 +461,7 @@ class floor_divide:
     mindspore = kernels.quotient("FloorDiv")
     compose = on_host(numpy)
     check = _check_zero
+    vjp = no_derivative("floor_divide")
     errors = _no_zero_errors
     samples = div_floor.field("samples")
 

@@ -14,7 +14,7 @@ from ..executors.kernels import elementwise as fused
 from . import _mindspore as kernels
 from ._host import on_host
 from ._overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
-from ._record import op
+from ._record import no_derivative, op
 from ._samples import category, domain, pairs
 
 _2_SQRTPI = 2 / math.sqrt(math.pi)
@@ -100,6 +100,84 @@ class ndtr:
     def compose(F, input): return F.erfc(input * -math.sqrt(0.5)) * 0.5
     def vjp(F, grad, input): return grad * (F.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi)))
     samples = domain(-2, 2)
+
+
+def _erfcx(input: Any) -> Any:
+    """exp(x^2) erfc(x): the product up to 4, the continued fraction beyond (Abramowitz and Stegun 7.1.14)."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        near = np.minimum(x, 4)
+        result, large = np.exp(near * near) * fused.erfc(near), np.maximum(x, 4)
+        tail = large
+        for k in range(40, 0, -1):
+            tail = large + 0.5 * k / tail
+        result = np.where(x > 4, 1 / (math.sqrt(math.pi) * tail), result)
+    return result.astype(input.dtype)
+
+
+@op("erfcx(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    node="SpecialErfcxBackward0", dtypes="float int half")
+class erfcx:
+    """exp(input^2) * erfc(input), which neither overflows nor vanishes for large input.
+
+    >>> torch.special.erfcx(torch.tensor([0., 10.]))
+    tensor([1.0000, 0.0561])
+    """
+
+    numpy = _erfcx
+    compose = on_host(_erfcx)
+    def vjp(F, grad, input, result): return grad * (2 * input * result - _2_SQRTPI)
+    samples = domain(-2, 2)
+
+
+def _log_ndtr(input: Any) -> Any:
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        low = np.log(_erfcx(x * -math.sqrt(0.5)) / 2) - x * x / 2
+        return np.where(x < -1, low, np.log1p(fused.erfc(x * math.sqrt(0.5)) * -0.5)).astype(input.dtype)
+
+
+@op("log_ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    node="SpecialLogNdtrBackward0", dtypes="float int half")
+class log_ndtr:
+    """The logarithm of the normal distribution function, accurate in both tails.
+
+    >>> torch.special.log_ndtr(torch.tensor([0., -10.]))
+    tensor([ -0.6931, -53.2313])
+    """
+
+    numpy = _log_ndtr
+    compose = on_host(_log_ndtr)
+    def vjp(F, grad, input): return grad * (math.sqrt(2 / math.pi) / F.erfcx(input * -math.sqrt(0.5)))
+    samples = domain(-2, 2)
+
+
+def _ndtri(input: Any) -> Any:
+    """Newton's method on the logarithm, which is concave, from a bound on the lower half (Chernoff's); the upper half mirrors it."""
+    p = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        wanted = np.log(np.minimum(p, 1 - p))
+        x = -np.sqrt(-2 * wanted)
+        for _ in range(8):
+            x = x - (_log_ndtr(x) - wanted) * _erfcx(x * -math.sqrt(0.5)) * math.sqrt(math.pi / 2)
+        x = np.where(p > 0.5, -x, x)
+        x = np.where((p == 0) | (p == 1), np.where(p == 0, -np.inf, np.inf), x)
+    return x.astype(input.dtype)
+
+
+@op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    node="SpecialNdtriBackward0", dtypes="float int half")
+class ndtri:
+    """The inverse of ndtr: the argument at which the normal distribution function has the value `input`.
+
+    >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
+    tensor([0.0000, 1.9600])
+    """
+
+    numpy = _ndtri
+    compose = on_host(_ndtri)
+    def vjp(F, grad, result): return grad * (F.exp(result * result * 0.5) * math.sqrt(2 * math.pi))
+    samples = domain(0.1, 0.9)
 
 
 # -- the gamma family ---------------------------------------------------------------------------------------------------
@@ -521,7 +599,7 @@ class copysign:
 
 
 @op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
-    inplace=True,
+    inplace=True, node="NotImplemented",
     dtypes="float int half")
 class heaviside:
     """0 below zero, 1 above, `values` at zero.
@@ -541,6 +619,8 @@ class heaviside:
             raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.", remedy="convert one of them")
         if category(input) == COMPLEX:
             raise AutogradError("heaviside is not yet implemented for complex tensors.")
+
+    vjp = no_derivative("heaviside")
 
     def samples(rng):
         yield np.array([[-1.5, 0.0, 2.0]]), np.array([[0.5], [0.25]])
@@ -563,7 +643,8 @@ class nextafter:
     numpy = np.nextafter
 
     compose = on_host(numpy)  # ops.NextAfter broadcasts wrongly, and changes nothing at infinities and large numbers
-
+    def vjp_input(F, grad, input, other): return F.masked_fill(grad, input == other, 0)
+    def vjp_other(F, grad): return F.zero_gradient(grad)
 
     def check(input, other):
         if max(category(input), category(other)) < FLOATING:
@@ -574,3 +655,31 @@ class nextafter:
 
     def errors(rng):
         yield (np.array([1]), np.array([2])), NotImplementedError, "\"nextafter_cpu\" not implemented for 'Long'"
+
+
+@op("frexp(Tensor input) -> (Tensor mantissa, Int32 exponent)", dtypes="float")
+class frexp:
+    """(mantissa, exponent) with input = mantissa * 2 ** exponent and the mantissa in (-1, -0.5] or [0.5, 1); NaN, infinities and zero
+    have the exponent 0.
+
+    >>> torch.frexp(torch.tensor([3., 0.5]))
+    torch.return_types.frexp(
+    mantissa=tensor([0.7500, 0.5000]),
+    exponent=tensor([2, 0], dtype=torch.int32))
+    """
+
+    numpy = np.frexp
+    compose = on_host(numpy)
+    def shape(input): return input, input
+
+    def check(input):
+        if category(input) != FLOATING:
+            raise AutogradError("torch.frexp() only supports floating-point dtypes", remedy="convert the tensor")
+
+    # mantissa / input is 2 ** -exponent, in the dtype of the gradient.
+    def vjp(F, grad, input, mantissa): return grad * F.where(F.isfinite(input) & (input != 0), mantissa / input, 1)
+
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+    def errors(rng):
+        yield (np.array([1]),), RuntimeError, "torch.frexp() only supports floating-point dtypes"

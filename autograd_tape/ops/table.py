@@ -24,7 +24,7 @@ def executors() -> dict[str, Executor | str]:
 
 def row(rec: Record, available: dict[str, Executor | str]) -> list[str]:
     """One line of the table."""
-    derived = [word for word, has in (("grad", rec.differentiable), ("method", rec.method), ("in-place", rec.inplace), ("out", rec.out)) if has]
+    derived = [word for word, has in (("grad", rec.has_gradient), ("method", rec.method), ("in-place", rec.inplace), ("out", rec.out)) if has]
     return [rec.name, rec.module.rpartition(".")[2], *["unavailable" if isinstance(e, str) else e.status(rec) for e in available.values()],
             " ".join(derived)]
 
@@ -48,7 +48,7 @@ def render(records: Sequence[Record]) -> str:
         statuses = [r[2 + i] for r in rows]
         counts = ", ".join(f"{statuses.count(s)} {s}" for s in ("native", "composite", "host", "missing") if s in statuses)
         lines.append(f"{name}: {counts}")
-    lines.append(f"{len(rows)} operations, {sum(rec.differentiable for rec in records)} with a gradient of their own")
+    lines.append(f"{len(rows)} operations, {sum(rec.has_gradient for rec in records)} with a gradient of their own")
     return "\n".join(lines)
 
 

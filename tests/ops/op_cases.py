@@ -14,7 +14,7 @@ from autograd_tape.ops import RECORDS, Record, Sample
 from autograd_tape.ops._record import DIFFERENTIABLE
 
 NAMES = sorted(RECORDS)
-DIFFERENTIABLE_NAMES = [n for n in NAMES if RECORDS[n].differentiable or (RECORDS[n].field("function") and RECORDS[n].field("samples"))]
+DIFFERENTIABLE_NAMES = [n for n in NAMES if RECORDS[n].has_gradient or (RECORDS[n].field("function") and RECORDS[n].field("samples"))]
 
 
 def rng_of(name: str) -> np.random.Generator:
