@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
-from .dtypes import CPU
+from .dtypes import CPU, SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
 from .tape import GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode

@@ -89,4 +89,4 @@ _made = {f"{SCALAR_TYPE_NAMES[d.name]}Tensor": _typed(f"{SCALAR_TYPE_NAMES[d.nam
 globals().update(_made)
 FloatTensor = _made["FloatTensor"]
 
-__all__ = ["finfo", "iinfo", *_made]
+__all__ = ["finfo", "iinfo"] + list(_made)

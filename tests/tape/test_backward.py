@@ -300,10 +300,12 @@ def test_on_each_executor(name: str) -> None:
     x, w = TensorRef((2, 3), "float32", requires_grad=True), TensorRef((3, 4), "float32", requires_grad=True)
     a, b = (executor.bind(t, rng.standard_normal(t.shape).astype(np.float32)).numpy() for t in (x, w))
     with Tape() as tape:
+        result = None
         for op, inputs in (("matmul", [x, w]), ("relu", None), ("sum", None)):
-            spec = OpSpec(op, inputs or [spec.output])
+            spec = OpSpec(op, inputs or [result])
             tape.record(spec)
-    grads = backward(spec.output, tape, executor)
+            result = spec.output
+    grads = backward(result, tape, executor)
     mask = (a @ b > 0).astype(np.float32)
     np.testing.assert_allclose(grads[x.id], mask @ b.T, rtol=1e-5)
     np.testing.assert_allclose(grads[w.id], a.T @ mask, rtol=1e-5)

@@ -173,29 +173,6 @@ def is_inference_mode_enabled() -> bool:
     return grad_mode() is GradMode.INFERENCE
 
 
-_multithreading = True
-
-
-def is_multithreading_enabled() -> bool:
-    """Whether backward passes may use several threads; they run on the caller's thread here either way."""
-    return _multithreading
-
-
-class set_multithreading_enabled:
-    """Sets that flag: at once as a function, for a block as a context."""
-
-    def __init__(self, mode: bool) -> None:
-        global _multithreading
-        self._before, _multithreading = _multithreading, bool(mode)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        global _multithreading
-        _multithreading = self._before
-
-
 class _Multithreading(threading.local):
     enabled = True
 

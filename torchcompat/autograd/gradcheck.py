@@ -119,7 +119,7 @@ def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], outpu
                         forward: bool = False) -> list[list[Any]]:
     """[input][output] -> (elements of the input, elements of the output)."""
     found = []
-    for i, x in enumerate(inputs):
+    for x in inputs:
         if not _checked(x):
             continue
         entry = x.data
