@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import textwrap
 from pathlib import Path
 from collections.abc import Sequence
 
@@ -15,18 +16,17 @@ from ._record import RECORDS, Record
 _TYPES = {
     "Tensor": "Tensor", "Operand": "Tensor | Number", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "Sequence[Tensor]",
     "Scalar": "Number",
-    "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "Generator": "Generator", "device": "Any", "Any": "Any",
-    "memory_format": "memory_format",
+    "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "Generator": "Any", "device": "Any", "Any": "Any",
+    "memory_format": "Any",
 }
 HEADER = '''"""The operations' functions and methods. Generated from the operation records by `python -m torchcompat stubs`."""
 
 import builtins
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from autograd_tape.dtypes import DType as dtype
 from ._tensor import Tensor
-from .layout import memory_format
-from .random import Generator
 
 Number = int | float | builtins.complex | bool
 inf: float
@@ -75,6 +75,13 @@ def signature(rec: Record, *, method: bool, inplace: bool = False) -> str:
     return f"def {name}({', '.join(parts)}) -> {'Tensor' if inplace else returns(rec)}: ..."
 
 
+def _wrapped(line: str, margin: str = "") -> str:
+    """A definition, broken after commas where it is too long for a line."""
+    whole = line.replace(" ", "\xa0").replace(",\xa0", ", ")  # only the spaces after commas may break
+    broken = textwrap.wrap(whole, 140, initial_indent=margin, subsequent_indent=margin + "        ", break_on_hyphens=False)
+    return "\n".join(broken).replace("\xa0", " ")
+
+
 def _irregular(rec: Record, method: bool) -> str:
     function = rec.field("function")
     if function is None:
@@ -106,7 +113,8 @@ def render() -> str:
             if "." not in alias:
                 functions += [f"{alias} = {rec.name}"] if rec.namespace == "" else []
                 methods += [f"{alias} = {rec.name}"] if rec.method else []
-    return HEADER + "\n".join(functions) + "\n\nclass TensorMethods:\n" + "\n".join(f"    {m}" for m in methods) + "\n"
+    own = [_wrapped(m, "    ") for m in methods]
+    return HEADER + "\n".join(map(_wrapped, functions)) + "\n\nclass TensorMethods:\n" + "\n".join(own) + "\n"
 
 
 def path() -> Path:
