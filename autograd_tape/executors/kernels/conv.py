@@ -34,6 +34,8 @@ _compiled = LazyModule("conv")
 _scratch = local()
 #: Elements of columns that are made and multiplied at a time.
 _CACHED = 1 << 17
+#: Multiply-adds up to which OpenBLAS does not pack matrices.
+_UNPACKED = 1_000_000
 
 Ints = tuple[int, ...]
 Needs = tuple[bool, bool, bool]
@@ -276,6 +278,18 @@ def _chunks(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + step, stop)
 
 
+def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """``out[i] = a @ b[i]`` for stacks of matrices, the columns cut into pieces where those are small enough for BLAS to
+    multiply them without packing them first."""
+    span = b.shape[-1]
+    pieces = -(-a.shape[-1] * a.shape[-2] * span // _UNPACKED)
+    if pieces > 1 and span >= 24 * pieces:
+        pieces = next((n for n in range(pieces, 2 * pieces) if span % n == 0), 1)
+        b, out = (v.reshape(*v.shape[:-1], pieces, -1).swapaxes(-2, -3) for v in (b, out))
+        a = a[..., None, :, :]
+    np.matmul(a, b, out=out)
+
+
 def _widened(g: np.ndarray, wide: int, axes: Ints = (0, 1, 2, 3)) -> np.ndarray:
     """``g`` (N, O, H, W) with its rows filled up with zeros to length ``wide``, in a scratch array; its axes permuted."""
     g = g.transpose(axes)
@@ -324,7 +338,7 @@ def conv2d(
                     cols = _buffer((m, rows * span), c.dtype)
                     gather(c, cols.reshape(-1), *geometry, first, last)
                     result = _buffer((m, groups, out // groups, span), c.dtype, "wide")
-                    np.matmul(flat, cols.reshape(m, groups, per_group * taps, span), out=result)
+                    _product(flat, cols.reshape(m, groups, per_group * taps, span), result)
                     np.add(result.reshape(m, out, size[0], wide)[..., : size[1]], shift, out=y[first:last])
 
             _samples(n, channels * taps * length, run_chunks)
@@ -382,7 +396,7 @@ def conv2d_input_grad(
             for first, last in _chunks(start, stop, rows * span):
                 m = last - first
                 cols = _buffer((m, groups, per_group * taps, span), g.dtype)
-                np.matmul(flat, _widened(g[first:last], wide).reshape(m, groups, out // groups, span), out=cols)
+                _product(flat, _widened(g[first:last], wide).reshape(m, groups, out // groups, span), cols)
                 add(cols.reshape(-1), dx, *steps, first, last)
 
         _samples(n, channels * taps * length, run_chunks)
