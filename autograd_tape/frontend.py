@@ -45,6 +45,9 @@ class Frontend:
 
     module = "autograd_tape.F"
     default_device: Any = None
+    below_autograd: Any = None
+    """Carries out operations in the place of an executor: called with (general, values, tensors, inplace), returns NotImplemented to
+    pass. None where nobody does."""
     latest: "Frontend"
     """The front end made last: whose tensors a node shows what it saved in."""
 
@@ -224,6 +227,8 @@ class Frontend:
         if tuple(g.shape) != shape:
             g = self.reduce_to_shape(g, shape)
         if g._k.np is not dtype:
+            if g._k.np.kind == "c" and dtype.kind != "c":
+                g = self.function("real")(g)
             g = self.function("cast")(g, kind_dtype(dtype))
         return g
 
@@ -247,6 +252,12 @@ class Frontend:
 
     def unwatched_view(self, view: TensorRef) -> None:
         """Called for a view made while nothing is recorded."""
+
+    def bare(self, t: TensorRef) -> TensorRef:
+        """Another handle on the tensor, without its history, for the entry that made it to save."""
+        result = self.wrap(t._data, t._k)
+        result._v = t._v
+        return result
 
     def pack_saved(self, node: TapeEntry) -> None:
         """Gives saved-tensor hooks, where there are any, what a new entry saved."""

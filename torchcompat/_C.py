@@ -16,6 +16,7 @@ from .autograd.anomaly_mode import is_anomaly_enabled as _is_anomaly_enabled
 from .autograd.function import Error
 from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .overrides import DisableTorchFunctionSubclass
+from .overrides import disabled_torch_function as _disabled
 from .random import Generator
 
 __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
@@ -26,6 +27,7 @@ has_mkl = has_mkldnn = has_cuda = has_mps = has_openmp = has_spectral = False
 TensorBase = _TensorBase = Tensor
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anomaly_check_nan_enabled
 
+_disabled_torch_function_impl = _disabled
 _functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, UndefinedGrad=UndefinedGrad, Error=Error)
 
 
@@ -55,10 +57,10 @@ def _will_engine_execute_node(node: Any) -> bool:
         RuntimeError: no pass is running, or the node is an AccumulateGrad and the pass was started by `grad`.
     """
     engine = current_engine()
-    if engine is None:
-        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     if not isinstance(node, TapeEntry):
         raise TypeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+    if engine is None:
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     leaf = isinstance(node, AccumulateGrad)
     target = node.variable if leaf else node
     if engine.capture is None:

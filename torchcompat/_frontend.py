@@ -11,7 +11,7 @@ from autograd_tape.dtypes import CPU_KINDS, SCALAR_TYPE_NAMES, Kind, inference_k
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend, watch_view
 from autograd_tape.ops._record import Param, Record
-from autograd_tape.tape import GradMode, TapeEntry, grad_mode
+from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, grad_mode
 from autograd_tape.tensor import TensorRef
 
 from . import views
@@ -50,8 +50,24 @@ class TorchFrontend(Frontend):
         t = object.__new__(self.Tensor)
         if k is None:
             k = CPU_KINDS[array.dtype]
+        elif k.special is not None:  # a plain tensor, whatever class `k` was taken from
+            k = kind(k.dtype, k.device, None, k.inference)
         t._data, t._k, t._node = array, inference_kind(k) if grad_mode() is GradMode.INFERENCE else k, node
         t._v = t._base = None
+        return t
+
+    def bare(self, t: Any) -> Any:
+        """Another instance of the tensor's class over the same things, without history."""
+        from .utils._python_dispatch import alias
+
+        return alias(t)
+
+    def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
+        """A saved output as a tensor with its history; of its own class where that is special."""
+        if len(item) == 4:
+            return super().saved_output(node, nr, item)
+        t = self.bare(item[4])
+        t._node = node if node.n_outputs == 1 else OutputEdge(node, nr)
         return t
 
     def coerce(self, p: Param, value: Any) -> Any:
@@ -67,15 +83,6 @@ class TorchFrontend(Frontend):
         from .func._batching import recover
 
         return recover(error, function, args, kwargs)
-
-    def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
-        """A saved output as a tensor with its history, with its tangents in forward mode."""
-        t = super().saved_output(node, nr, item)
-        if "tangents" in node.__dict__:
-            from .func._forward import restore_tangents
-
-            restore_tangents(node, nr, t)
-        return t
 
     def pack_saved(self, node: TapeEntry) -> None:
         """Hands a new entry to those that look at entries."""

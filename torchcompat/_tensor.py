@@ -9,22 +9,22 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, complex64, complex128, dtype_of, float16, float32, float64,
+    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, complex64, complex128, float16, float32, float64,
     int8, int16, int32, int64, kind, uint8,
 )
 from autograd_tape.frontend import install_methods
-from autograd_tape.tape import GradMode, edge_of, grad_mode, no_grad
+from autograd_tape.tape import GradMode, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
 from ._frontend import TorchFrontend
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, address_of, owner_of
-from .views import link_detached
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -272,6 +272,24 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         """The conjugate transpose of the last two dimensions."""
         return self.mT.conj() if self._k.dtype.is_complex else self.mT
 
+    @property
+    def real(self) -> "Tensor":
+        """The real parts, a view; a real tensor itself."""
+        return frontend.real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(value if isinstance(value, Tensor) else frontend.full_like(self.real.detach(), value))
+
+    @property
+    def imag(self) -> "Tensor":
+        """The imaginary parts, a view."""
+        return frontend.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value if isinstance(value, Tensor) else frontend.full_like(self.imag.detach(), value))
+
     # -- gradient -------------------------------------------------------------------------------------------------
 
     @property
@@ -321,10 +339,11 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         if grad is None and self._node is not None and self._node is not LEAF and not self.retains_grad:
             import warnings
 
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-                          "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-                          ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-                          "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.", UserWarning, stacklevel=2)
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                          "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+                          "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+                          "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.", UserWarning,
+                          stacklevel=2)
         return grad
 
     @grad.setter
@@ -335,7 +354,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._k.dtype is not self._k.dtype:
-                raise RuntimeError(f"assigned grad has data of a different type: expected type {_type_string(self)}, but got {_type_string(value)}")
+                raise RuntimeError(f"assigned grad has data of a different type: expected type {_type_string(self)}, but got "
+                                   f"{_type_string(value)}")
             if value._k.device != self._k.device:
                 raise RuntimeError("assigned grad has data located on a different device")
             if value._data.shape != self._data.shape:
@@ -349,6 +369,10 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     @property
     def data(self) -> "Tensor":
         """The same memory without history, and with a version counter of its own."""
+        if self._k.special is not None and hasattr(type(self), "__torch_dispatch__"):
+            t = self.detach()
+            t._v = None
+            return t
         t = _new(Tensor)
         t._data, t._k = self._data, self._k
         t._node = t._v = t._base = None
@@ -365,6 +389,10 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def detach(self) -> "Tensor":
         """The same memory, without history."""
+        if self._k.special is not None and hasattr(type(self), "__torch_dispatch__"):
+            from .utils._python_dispatch import detached
+
+            return detached(self)
         t = _new(Tensor)
         t._data, t._k = self._data.view(), self._k
         t._node, t._base = None, None
@@ -377,10 +405,10 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def detach_(self) -> "Tensor":
         """Cuts the tensor off its history, in place."""
         if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-                               "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-                               "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                               "torch/optim/optimizer.py as a solution.")
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                               "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                               "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                               "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.")
         self._node = None
         return self
 
@@ -418,6 +446,10 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         """The value of a one-element tensor as a Python number."""
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
+        if self._k.special is not None and hasattr(type(self), "__torch_dispatch__"):
+            from .utils._python_dispatch import dispatched_method
+
+            return dispatched_method(self, "_local_scalar_dense", Tensor.item)
         self._needs_data("item")
         value = self._data.item()
         return value if value.__class__ in _PYTHON_NUMBERS else float(value)
@@ -429,7 +461,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def _needs_data(self, what: str) -> None:
         if self._k.device.type == "meta":
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors" if what == "item" else "Cannot copy out of meta tensor; no data!")
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors" if what == "item"
+                               else "Cannot copy out of meta tensor; no data!")
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array itself: the same memory."""
@@ -466,7 +499,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         self._needs_data("item")
-        return bool(data)
+        return bool(data) if self._k.special is None else bool(self.item())
 
     def __int__(self) -> int:
         return int(self.item())
@@ -573,8 +606,9 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             item = self._k.np.itemsize
             needed = storage_offset + 1 + sum((n - 1) * s for n, s in zip(size, steps)) if math.prod(size) else 0
             if needed > flat.size:
-                raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(steps)}, storage offset {storage_offset}, and itemsize {item} "
-                                   f"requiring a storage size of {needed * item} are out of bounds for storage of size {bytes_.nbytes}")
+                raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(steps)}, storage offset {storage_offset}, and itemsize "
+                                   f"{item} requiring a storage size of {needed * item} are out of bounds for storage of size "
+                                   f"{bytes_.nbytes}")
             self._data = np.ndarray(size, self._k.np, flat, storage_offset * item, tuple(s * item for s in steps))
         frontend.bump(self)
         return self
@@ -593,9 +627,9 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         if not self.is_leaf:
-            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-                               "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-                               "https://github.com/pytorch/pytorch/pull/103001")
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                               "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                               "see https://github.com/pytorch/pytorch/pull/103001")
         if id(self) in memo:
             return memo[id(self)]
         import copy
@@ -664,6 +698,12 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         t._node = self._node
         t._k = _kind_for(cls, self._k)
         return t
+
+    @staticmethod
+    def _make_wrapper_subclass(cls: type, size: Any, **options: Any) -> "Tensor":
+        from .utils._python_dispatch import make_wrapper_subclass
+
+        return make_wrapper_subclass(cls, size, **options)
 
     @staticmethod
     def _make_subclass(cls: type, data: "Tensor", require_grad: bool = False) -> "Tensor":
@@ -794,8 +834,8 @@ def _parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: b
     elif rest and not isinstance(rest[0], bool):
         raise TypeError(f"to() received an invalid combination of arguments - got ({type(rest[0]).__name__}), but expected one of:\n"
                         " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
-                        "torch.memory_format memory_format = None)\n * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
-                        "torch.memory_format memory_format = None)\n * (Tensor tensor, bool non_blocking = False, bool copy = False, *, "
+                        "torch.memory_format memory_format = None)\n * (torch.dtype dtype, bool non_blocking = False, bool copy = False, "
+                        "*, torch.memory_format memory_format = None)\n * (Tensor tensor, bool non_blocking = False, bool copy = False, *, "
                         "torch.memory_format memory_format = None)\n")
     if rest:
         rest.pop(0)  # non_blocking
@@ -816,13 +856,15 @@ def _convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, 
         t = frontend.to_device(t, device)
         copy = False
     if dtype is not None and dtype is not k.dtype:
-        t, copy = frontend.cast(t, dtype), False
+        # Numbers without a gradient have no history either.
+        t, copy = frontend.cast(t if dtype.is_floating_point or dtype.is_complex or t._node is None else t.detach(), dtype), False
     if memory_format is not None and memory_format.name != "preserve_format":
         return t.clone(memory_format=memory_format) if copy else t.contiguous(memory_format=memory_format)
     return t.clone() if copy else t
 
 
-def _rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool, state: dict[str, Any]) -> Tensor:
+def _rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool,
+             state: dict[str, Any]) -> Tensor:
     d = DType.by_name[dtype]
     t = _blank(cls or Tensor, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
     t._node = LEAF if requires_grad else None
@@ -861,8 +903,8 @@ def _make_conversions() -> None:
         method.__doc__ = f"Converted to {dtype.name}."
         return method
 
-    for name, dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "int": int32, "long": int64, "short": int16,
-                        "char": int8, "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128}.items():
+    for name, dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "int": int32, "long": int64,
+                        "short": int16, "char": int8, "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128}.items():
         setattr(Tensor, name, conversion(name, dtype))
 
 

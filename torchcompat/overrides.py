@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 
@@ -89,7 +90,7 @@ def _overriding(rec: Any, args: tuple[Any, ...], out: Any) -> list[Any]:
     for p, value in zip(rec.params, args):
         for x in value if isinstance(value, (tuple, list)) else (value,):
             k = getattr(x, "_k", None)
-            if k is not None and k.special is not None or k is None and hasattr(type(x), "__torch_function__") and p.is_tensor:
+            if k is not None and k.special is not None and type(x).__torch_function__ is not disabled_torch_function or k is None and hasattr(type(x), "__torch_function__") and p.is_tensor:
                 index = next((i for i, y in enumerate(found) if issubclass(type(x), type(y)) and type(x) is not type(y)), len(found))
                 found.insert(index, x)
     return found

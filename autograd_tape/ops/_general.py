@@ -154,6 +154,10 @@ class General:
         check = rec.field("check")
         if check is not None:
             check(**values)
+        if frontend.below_autograd is not None and out is None:
+            handled = frontend.below_autograd(self, values, tensors, inplace)
+            if handled is not NotImplemented:
+                return handled
         device, executor = frontend.place(rec, tensors, values)
         compute, arrays = self._arrays(values, tensors, device)
         if rec.broadcasts:
@@ -287,7 +291,7 @@ class General:
 
     def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]) -> Any:
         """Makes the entry where an input requires grad, and hangs it on the outputs."""
-        from ._compile import node_class
+        from ._compile import conjugated_class, node_class
 
         rec = self.rec
         edges: list[Any] = []
@@ -306,7 +310,7 @@ class General:
         targets = self._differentiable_outputs(outputs)
         if not targets:
             return None
-        node = node_class(rec)()
+        node = conjugated_class(rec)() if any([t._k.dtype.is_complex for t in targets]) else node_class(rec)()
         for _ in targets[1:]:
             next_id()
         node.id = next_id()
@@ -347,7 +351,8 @@ class General:
                 nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
                 if outputs[nr]._v is None:
                     outputs[nr]._v = [0]
-                saved.append((outputs[nr]._data, outputs[nr]._v, outputs[nr]._v[0], outputs[nr]._k))
+                item = (outputs[nr]._data, outputs[nr]._v, outputs[nr]._v[0], outputs[nr]._k)
+                saved.append(item if outputs[nr]._k.special is None else (*item, self.frontend.bare(outputs[nr])))
         return tuple(saved)
 
     @staticmethod

@@ -110,13 +110,21 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
         _after_accumulation(leaf, info)
 
 
+def carries_out(*tensors: Any) -> bool:
+    """Whether a class of these tensors carries out operations itself, so that gradients must be tensors."""
+    return any([t is not None and t._k.special is not None and hasattr(type(t), "__torch_dispatch__") for t in tensors])
+
+
 def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
+    """The cotangent of a root, a buffer; a tensor with `create_graph`, or where a class carries out operations itself."""
     data = output._data
     if gradient is None:
         if data.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if not output._k.dtype.is_floating_point:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output._k.dtype}")
+        if output._k.special is not None and carries_out(output):
+            return frontend.ones_like(output.detach())
         one = output._k.scalar(1) if data.ndim == 0 else np.ones(data.shape, data.dtype)
         return frontend.wrap(one.copy(), output._k) if create_graph else one
     if not isinstance(gradient, Tensor):
@@ -129,6 +137,16 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
     return gradient if create_graph else gradient._data
 
 
+def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
+    """(edge, cotangent) of each root."""
+    tensors = create_graph or carries_out(*outputs, *[g for g in given if isinstance(g, Tensor)])
+    roots = []
+    for i, (output, g) in enumerate(zip(outputs, given)):
+        edge = _root_edge(output, i)
+        roots.append((edge, _root_gradient(output, g, tensors)))
+    return roots
+
+
 def _root_edge(output: Any, nr: int) -> Any:
     node = output._node
     if node is None:
@@ -139,9 +157,10 @@ def _root_edge(output: Any, nr: int) -> Any:
 def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, create_graph: bool, capture: Any = None,
         accumulate_grad: bool = True) -> Engine:
     """One pass of the engine, in the right grad mode and with torch's error types."""
-    F = frontend if create_graph else executor_for(device).F
-    engine = Engine(F, create_graph=create_graph, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
-                    accumulate=(accumulate_tensor if create_graph else accumulate) if accumulate_grad else None, observe=observer())
+    tensors = create_graph or bool(roots) and isinstance(roots[0][1], TensorRef)
+    F = frontend if tensors else executor_for(device).F
+    engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
+                    accumulate=(accumulate_tensor if tensors else accumulate) if accumulate_grad else None, observe=observer())
     mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
     if engine_depth() >= MAX_DEPTH:
         _in_new_thread(engine, roots, mode)
@@ -191,6 +210,9 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
     if inputs is not None:
         backward([output], [gradient], retain_graph, create_graph, inputs=inputs)
         return
+    if output._k.special is not None or isinstance(gradient, Tensor) and gradient._k.special is not None:
+        backward([output], [gradient], retain_graph, create_graph)
+        return
     edge = _root_edge(output, 0)
     root = _root_gradient(output, gradient, create_graph)
     if create_graph:
@@ -231,8 +253,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
         _warn_cycle()
-    gradients = [_root_gradient(t, g, create_graph) for t, g in zip(tensors, given)]
-    roots = [(_root_edge(t, i), g) for i, (t, g) in enumerate(zip(tensors, gradients))]
+    roots = _roots(tensors, given, create_graph)
     retain = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph)
@@ -242,7 +263,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     for ref, key in dict(zip(inputs, keys)).items():
         g = engine.captured.get(key)
         if g is not None:
-            (accumulate_tensor if create_graph else accumulate)(ref, g, False)
+            (accumulate_tensor if engine.create_graph else accumulate)(ref, g, False)
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -268,11 +289,16 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     if is_grads_batched:
         rows = given[0]._data.shape[0]
+        for i, (g, t) in enumerate(zip(given, outputs)):
+            if g.shape[1:] != t.shape:
+                raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+                                   "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+                                   f"detected: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}. If you only want "
+                                   "some tensors in `grad_output` to be considered batched, consider using vmap.")
         each = [grad(outputs, inputs, tuple(g[i] for g in given), True if i + 1 < rows else retain_graph, create_graph,
                      allow_unused=allow, materialize_grads=materialize_grads) for i in range(rows)]
         return tuple(None if column[0] is None else frontend.stack(list(column)) for column in zip(*each))
-    gradients = [_root_gradient(t, g, create_graph) for t, g in zip(outputs, given)]
-    roots = [(_root_edge(t, i), g) for i, (t, g) in enumerate(zip(outputs, gradients))]
+    roots = _roots(outputs, given, create_graph)
     keys = [capture_of(i) for i in inputs]
     engine = run(roots, outputs[0]._k.device, retain_graph=create_graph if retain_graph is None else retain_graph,
                  create_graph=create_graph, capture=keys, accumulate_grad=False)
@@ -285,7 +311,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             elif not allow:
                 raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
                                    "is the desired behavior.")
-        elif not create_graph:
+        elif not engine.create_graph:
             array = np.asarray(g, ref._data.dtype)
             g = _wrap_like(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), ref)
         found.append(g)

@@ -1,0 +1,234 @@
+"""__torch_dispatch__: subclasses and modes that carry out operations below autograd.
+
+An operation on an instance of a class with `__torch_dispatch__` is checked and recorded like any other; what computes its result is
+the class. Such tensors usually wrap others and have no memory of their own (`Tensor._make_wrapper_subclass`).
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, Sequence
+
+from numpy.lib.stride_tricks import as_strided
+
+from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
+from autograd_tape.executors.meta import meta_array
+from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.tensor import LEAF
+
+from .._tensor import Tensor, _row_major, frontend
+
+_new = object.__new__
+
+
+class _State(threading.local):
+    modes: tuple["TorchDispatchMode", ...] = ()
+
+
+_state = _State()
+
+
+class OpOverload:
+    """The operation that a `__torch_dispatch__` is asked to carry out; calling it carries it out on other tensors."""
+
+    __module__ = "torch._ops.aten"
+
+    def __init__(self, name: str, overload: str, function: Callable[..., Any]) -> None:
+        self.name_, self.overload, self.function = name, overload, function
+        self.__name__, self.__qualname__ = f"{name}.{overload}", f"{name}.{overload}"
+        self.__module__ = "torch._ops.aten"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def name(self) -> str:
+        """The full name, such as `aten::mul.Tensor`."""
+        return f"aten::{self.name_}" + ("" if self.overload == "default" else f".{self.overload}")
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self.name_}', overload='{self.overload}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self.name_}.{self.overload}"
+
+    def __hash__(self) -> int:
+        return hash((self.name_, self.overload))
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, OpOverload) and (self.name_, self.overload) == (other.name_, other.overload)
+
+
+class TorchDispatchMode:
+    """A mode whose `__torch_dispatch__` carries out every operation inside `with mode:`."""
+
+    def __enter__(self) -> "TorchDispatchMode":
+        leave_quiet_path()
+        _state.modes = (*_state.modes, self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _state.modes = _state.modes[:-1]
+        enter_quiet_path()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+
+class _DisableTorchDispatch:
+    """Inside, no mode is called."""
+
+    def __enter__(self) -> None:
+        self.modes, _state.modes = _state.modes, ()
+
+    def __exit__(self, *exc: object) -> None:
+        _state.modes = self.modes
+
+
+def dispatches(tensor: Any) -> bool:
+    """Whether the tensor's class carries out operations itself."""
+    cls = tensor._k.special
+    return cls is not None and getattr(cls, "__torch_dispatch__", None) is not None
+
+
+def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode, or else a subclass, makes of an operation; NotImplemented where none takes it."""
+    types = tuple(dict.fromkeys(type(t) for t in tensors if dispatches(t)))
+    before, modes = grad_mode(), _state.modes
+    if not types and not modes:
+        return NotImplemented
+    func = OpOverload(name, overload, function)
+    _mode.set(GradMode.DISABLED)
+    try:
+        if modes:
+            _state.modes = modes[:-1]
+            return modes[-1].__torch_dispatch__(func, types, args, kwargs)
+        for cls in sorted(types, key=lambda c: -len(c.__mro__)):
+            result = cls.__torch_dispatch__(func, types, args, kwargs)
+            if result is not NotImplemented:
+                return result
+    finally:
+        _mode.set(before)
+        _state.modes = modes
+    raise TypeError(f"Multiple dispatch failed for 'torch.ops.aten.{name}.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+                    + "\n".join(f"  - tensor subclass {c}" for c in types))
+
+
+def _overload(rec: Any, values: dict[str, Any]) -> str:
+    operand = next((p for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
+    return "default" if operand is None else "Tensor" if isinstance(values[operand.name], Tensor) else "Scalar"
+
+
+def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
+    """Carries out an operation whose arguments are checked by asking a mode or subclass, and records it."""
+    rec, F = general.rec, general.frontend
+    positional = [values[p.name] for p in rec.params if not p.keyword_only]
+    kwargs = {p.name: values[p.name] for p in rec.params if p.keyword_only and values[p.name] is not rec.defaults.get(p.name)}
+    name = rec.name + "_" if inplace else rec.name
+    if inplace:
+        return _in_place(general, values, tensors, name, tuple(positional), kwargs)
+    result = _call(F.function(name), name, _overload(rec, values), tensors, tuple(positional), kwargs)
+    if result is NotImplemented:
+        return result
+    single = isinstance(result, Tensor)
+    outputs = [result] if single else list(result)
+    given = {id(t) for t in tensors}
+    outputs = [alias(o) if id(o) in given or o._node is not None else o for o in outputs]
+    if rec.family in ("view", "view?"):
+        for o in outputs:
+            F.link_view(o, values[rec.params[0].name], multi=len(outputs) > 1 or rec.returns_list)
+    if rec.differentiable and grad_mode() is GradMode.ENABLED:
+        general._node(values, [o._data for o in outputs], outputs, [o._k for o in outputs])
+    if single:
+        return outputs[0]
+    return F.list_type(rec)(outputs) if rec.returns_list else F.return_type(rec)(*outputs)
+
+
+def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    rec, F = general.rec, general.frontend
+    first = rec.params[0].name
+    target = values[first]
+    recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
+    if recording and first in rec.saved_names:
+        node, before = target._node, grad_mode()
+        _mode.set(GradMode.DISABLED)
+        try:
+            copy = target.clone()  # the gradient needs the value from before the update
+        finally:
+            _mode.set(before)
+        copy._node = node
+        values = {**values, first: copy}
+    if _call(F.function(name), name, _overload(rec, values), tensors, args, kwargs) is NotImplemented:
+        return NotImplemented
+    F.bump(target)
+    if recording:
+        shadow = alias(target)
+        node = general._node(values, [target._data], [shadow], [target._k])
+        if node is not None:
+            F.rebase(target, node)
+    return target
+
+
+def alias(t: Any) -> Any:
+    """Another instance of the same class over the same things, without history; version counters are shared."""
+    result = _new(type(t))
+    if t._v is None:
+        t._v = [0]
+    result._data, result._k, result._v, result._node, result._base = t._data, t._k, t._v, None, None
+    result.__dict__.update(t.__dict__)
+    for cls in type(t).__mro__:  # attributes in slots, but not those of Tensor itself
+        if cls is Tensor:
+            break
+        for name in cls.__dict__.get("__slots__", ()) if not isinstance(cls.__dict__.get("__slots__"), str) else ():
+            if name != "__dict__" and hasattr(t, name):
+                setattr(result, name, getattr(t, name))
+    return result
+
+
+def dispatched_method(t: Any, name: str, function: Callable[..., Any]) -> Any:
+    """A method of Tensor that is no operation of a record, such as `item`, carried out by the tensor's class."""
+    return _call(function, name, "default", (t,), (t,), {})
+
+
+def detached(t: Any) -> Any:
+    """`t.detach()` for a class that carries out operations itself; version counters are shared."""
+    result = dispatched_method(t, "detach", Tensor.detach)
+    if result is t or result._node is not None:
+        return alias(t)
+    if t._v is None:
+        t._v = [0]
+    result._v = t._v
+    return result
+
+
+def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None,
+                          layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                          dispatch_sizes_strides_policy: Any = None, dispatch_device: bool = False, dispatch_layout: bool = False) -> Any:
+    """`Tensor._make_wrapper_subclass`: an instance of `cls` of a size, dtype and device but without memory of its own.
+
+    Raises:
+        RuntimeError: `cls` has no `__torch_dispatch__`.
+    """
+    if getattr(cls, "__torch_dispatch__", None) is None:
+        raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
+    d: DType = default_dtype() if dtype is None else dtype
+    place = CPU if device is None else Device(device)
+    t = _new(cls)
+    shape, item = tuple(int(n) for n in size), d.np.itemsize
+    steps = _row_major(shape) if strides is None else tuple(int(s) for s in strides)
+    start = int(storage_offset or 0)
+    extent = 1 + sum([(n - 1) * s for n, s in zip(shape, steps)]) if 0 not in shape else 0
+    flat = meta_array((start + extent,), d.np)
+    t._data = as_strided(flat[start:], shape, tuple(s * item for s in steps), writeable=False)
+    t._k = kind(d, place, cls)
+    t._node = LEAF if requires_grad else None
+    t._v = t._base = None
+    return t
+
+
+def _below(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
+    if _state.modes or any([t._k.special is not None and dispatches(t) for t in tensors]):
+        return below_autograd(general, values, tensors, inplace)
+    return NotImplemented
+
+
+frontend.below_autograd = _below
