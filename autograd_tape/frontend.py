@@ -387,7 +387,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         return method
 
     def rtruediv(self: Any, other: Any) -> Any:
-        return frontend.function("mul")(frontend.function("reciprocal")(self), other)  # as torch does it, to the last bit
+        return frontend.function("mul")(self.reciprocal(), other)  # as torch does it, to the last bit
 
     for attribute, name in REFLECTED.items():
         if name in RECORDS and attribute not in own:
