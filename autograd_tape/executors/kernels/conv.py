@@ -442,15 +442,23 @@ def _weight_grad(
     if wide:
         collect, span, rows = _compiled.im2col_wide[c.dtype.char], size[0] * wide, channels * taps
 
+        # BLAS is quicker with several short samples in one product, and with long ones one by one.
+        joined = span < 512
+
         def run_wide(start: int, stop: int) -> None:
             for part in range(start, stop):
-                # BLAS is quicker with several short samples in one product, and with long ones one by one.
-                for first, last in _chunks(bounds[part], bounds[part + 1], max(rows * span, _CACHED // 512 * span)):
+                for first, last in _chunks(bounds[part], bounds[part + 1], rows * span):
                     m = last - first
-                    cols = _buffer((rows, m * span), c.dtype)
-                    collect(c, cols.reshape(-1), kh, kw, *geometry, size[0], span, m * span, first, last)
-                    gw = _widened(g[first:last], wide, (1, 0, 2, 3)).reshape(groups, out // groups, m * span)
-                    parts[part] += np.matmul(gw, cols.reshape(groups, per_group * taps, m * span).swapaxes(1, 2))
+                    cols = _buffer((rows * m * span,), c.dtype)
+                    steps = (span, m * span) if joined else (rows * span, span)
+                    collect(c, cols, kh, kw, *geometry, size[0], *steps, first, last)
+                    if joined:
+                        gw = _widened(g[first:last], wide, (1, 0, 2, 3)).reshape(groups, out // groups, m * span)
+                        parts[part] += np.matmul(gw, cols.reshape(groups, per_group * taps, m * span).swapaxes(1, 2))
+                    else:
+                        gw = _widened(g[first:last], wide).reshape(m, groups, out // groups, span)
+                        each = np.matmul(gw, cols.reshape(m, groups, per_group * taps, span).swapaxes(2, 3))
+                        parts[part] += each[0] if m == 1 else each.sum(0)
 
         _samples(n_parts, channels * taps * length, run_wide)
         total = parts.sum(0)
