@@ -24,8 +24,11 @@ def _hidden(*args: Any, **kwargs: Any) -> Any:
 class Hidden(np.ndarray):
     """The array of a BatchedTensor: shape, strides and dtype of one example, whose values nobody may read."""
 
-    __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = __bool__ = _hidden
+    __array_ufunc__ = __array_function__ = __setitem__ = __iter__ = __bool__ = _hidden
     item = tolist = astype = copy = take = reshape = ravel = tobytes = nonzero = any = all = max = min = sum = _hidden
+
+    def __getitem__(self, key: Any) -> "Hidden":
+        return np.asarray(np.ndarray.__getitem__(self, key)).view(Hidden)
 
 
 class BatchedTensor(Tensor):

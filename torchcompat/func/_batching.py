@@ -134,6 +134,9 @@ def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
 
     rec: Record = general.rec
     if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
+        if any(s._k.dtype.name == "bool" and is_example(s, level) for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
+            raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+                               "a boolean mask.")
         own = RULES["indices"]
         return own(Call(level, general, args))
     call = Call(level, general, args)

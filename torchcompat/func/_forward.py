@@ -21,7 +21,7 @@ from ._whole import logical, physical, show
 
 LINEAR = frozenset((
     "zero_gradient neg conj_physical deg2rad rad2deg real_part imag_part positive clone cast sum mean cumsum flip roll repeat tril triu diag_embed "
-    "constant_pad_nd pad_by_index_backward pad_reflect pad_replicate pad_circular basic_index_backward index index_backward gather index_select "
+    "pad_by_index_backward pad_reflect pad_replicate pad_circular basic_index_backward index index_backward gather index_select "
     "take masked_select masked_place at_indices from_indices diagonal_backward unfold_backward restride trace im2col col2im "
     "spread_picked picked avg_pool_nd avg_pool_nd_grad adaptive_avg_pool_nd adaptive_avg_pool_nd_grad resample resample_grad "
     "masked_scale max_unpool_nd embedding_backward").split())
@@ -112,7 +112,7 @@ def _is_elementwise(rec: Record) -> bool:
 
 
 def _is_simple(rec: Record) -> bool:
-    return rec.family in ("view", "view?") or rec.name in LINEAR or rec.name in JOINS or rec.name in BILINEAR or rec.name == "copy" or \
+    return rec.family in ("view", "view?") or rec.name in LINEAR or rec.name in JOINS or rec.name in BILINEAR or rec.name in ("constant_pad_nd", "copy") or \
         _is_elementwise(rec)
 
 
@@ -125,6 +125,8 @@ def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], o
     if rec.family in ("view", "view?") or rec.name in LINEAR:
         (name, t), = tangents.items()
         return _outputs(general(tuple({**arguments, name: t}.values())))
+    if rec.name == "constant_pad_nd":
+        return [frontend.constant_pad_nd(tangents["input"], arguments["pad"])]
     if rec.name in JOINS:
         (name, each), = tangents.items()
         filled = [frontend.zeros_like(x) if t is None else t for x, t in zip(arguments[name], each)]
@@ -193,7 +195,8 @@ def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents:
         result = general(tuple(replaced.values()))
         outputs = _outputs(result)
         wholes = [physical(o, levels) if o._node is not None else None for o in outputs]
-        dummies = [begin(frontend.zeros_like(w.detach()), False) if w is not None else None for w in wholes]
+        # Ones, since a formula may be linear without being differentiable at 0.
+        dummies = [begin(frontend.ones_like(w.detach()), False) if w is not None else None for w in wholes]
         pairs = [(w, v) for w, v in zip(wholes, dummies) if w is not None]
         cotangents = pull([w for w, _ in pairs], [v for _, v in pairs], primals, create_graph=True) if pairs else []
     finally:

@@ -257,7 +257,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     call = _Call(func, primals, {}, None, False, "linearize(f, *primals)")
     made = call.made
     with _recording():
-        dummies = [begin(frontend.zeros_like(o.detach()), False) for o in made.outputs]
+        dummies = [begin(frontend.ones_like(o.detach()), False) for o in made.outputs]
         pulled = pull(made.outputs, dummies, made.begun, create_graph=True)
     connected = made.connected
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.ops.index import _ALL
+
 from ._batching import Call, F, aligned, is_example, rule, shifted
 from ._whole import front
 
@@ -198,6 +200,14 @@ def trailing(call: Call) -> Any:
     return call() if call.rec.name != "constant_pad_nd" or len(call.pad) <= 2 * call.ranks["input"] else NotImplemented
 
 
+@rule("masked_fill")
+def masked_fill(call: Call) -> Any:
+    """With a value of its own for each example, a choice between the two."""
+    if not call.is_batched["value"]:
+        return call(**aligned(call))
+    return F.cast(F.where(*[{**call.values, **aligned(call)}[n] for n in ("mask", "value", "input")]), call.input._k.dtype)
+
+
 @rule("copy fill")
 def store(call: Call) -> Any:
     """Overwritten as a whole."""
@@ -247,7 +257,7 @@ def _deeper(indices: Any) -> Any:
     places = [i for i, k in enumerate(key) if not isinstance(k, slice)]
     if places and places[-1] - places[0] + 1 != len(places):
         return None  # apart from each other: what they pick comes first, before the batch
-    return type(indices)((slice(None), *key), [t for t, _ in indices.sources])
+    return type(indices)((_ALL, *key), [t for t, _ in indices.sources])
 
 
 @rule("index")

@@ -1,0 +1,109 @@
+"""Every operation's samples: forward mode against central differences, vmap against a Python loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import op_cases
+import pytest
+
+import torchcompat as torch
+from autograd_tape.ops import RECORDS
+from torchcompat._tensor import frontend
+from torchcompat.func import jvp, vmap
+from torchcompat.func._batching import DYNAMIC, RANDOM
+from torchcompat.utils._pytree import tree_flatten, tree_unflatten
+
+NAMES = sorted(n for n, r in RECORDS.items() if r.field("samples"))
+RANDOM_NAMES = {n for n in NAMES if "dropout" in n} | RANDOM
+VALUES_DECIDE = DYNAMIC | set("unique unique_consecutive bincount histc allclose equal item repeat_interleave masked_scatter masked_place "
+                              "combinations one_hot isin gaussian_nll_loss".split())
+"""Operations whose result's shape, very result in Python, or refusal of their input depends on values."""
+LAYOUT_DECIDES = set("as_strided as_strided_view new_empty new_empty_strided empty_like".split())
+"""Operations whose result depends on the memory an example lies in, or on nothing."""
+
+
+def calls(name: str) -> list[tuple[Any, list[np.ndarray], list[bool]]]:
+    """Per sample: a function of tensors in the place of its float64 arrays, these arrays, and which of them have a derivative. Of
+    operations that are no record of their own all have but labels."""
+    rec = RECORDS[name]
+    found = []
+    for sample in op_cases.samples(rec):
+        args, kwargs = op_cases.bind(rec, sample)
+        leaves, spec = tree_flatten((args, kwargs))
+        places = [i for i, x in enumerate(leaves) if op_cases.is_array(x) and np.asarray(x).dtype == np.float64]
+
+        def function(*tensors: Any, leaves: Any = leaves, spec: Any = spec, places: Any = places) -> Any:
+            given = [torch.from_numpy(np.array(x)) if op_cases.is_array(x) else x for x in leaves]
+            for i, t in zip(places, tensors):
+                given[i] = t
+            a, k = tree_unflatten(given, spec)
+            result = frontend.function(name)(*a, **k)
+            flat = [t for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor)]
+            return tuple(flat)
+
+        arrays = [np.array(leaves[i]) for i in places]
+        varied = [not (a.size > 1 and np.array_equal(a, np.sign(a))) for a in arrays]
+        if rec.differentiable:
+            named = [p.name for p in rec.params if not p.keyword_only]
+            owners = [n for n, a in [*zip(named, args), *kwargs.items()] for _ in tree_flatten(a)[0]]
+            varied = [owners[i] in {p.name for p in rec.differentiable_params} for i in places]
+        found.append((function, arrays, varied))
+    return found
+
+
+def floats(outputs: Any) -> list[Any]:
+    return [o for o in outputs if o.dtype.is_floating_point]
+
+
+def differentiable(name: str) -> bool:
+    rec = RECORDS[name]
+    return name not in RANDOM_NAMES | {"new_empty", "new_empty_strided", "empty_like"} and (rec.differentiable or rec.field("function") is not None)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if differentiable(n)])
+def test_forward_mode_matches_central_differences(name: str) -> None:
+    rng = op_cases.rng_of(name + "/tangent")
+    for function, arrays, varied in calls(name):
+        if not arrays:
+            continue
+        directions = [np.asarray(rng.uniform(-1, 1, a.shape) * v) for a, v in zip(arrays, varied)]
+        primals = tuple(torch.from_numpy(a.copy()) for a in arrays)
+        try:
+            values, tangents = jvp(function, primals, tuple(torch.from_numpy(d) for d in directions))
+        except RuntimeError as error:
+            assert "is not implemented" in str(error) or not floats(function(*primals)), error
+            continue
+        step = 1e-6
+        with torch.no_grad():
+            up = function(*[torch.from_numpy(np.asarray(a + step * d)) for a, d in zip(arrays, directions)])
+            down = function(*[torch.from_numpy(np.asarray(a - step * d)) for a, d in zip(arrays, directions)])
+        for v, t, u, d in zip(values, tangents, up, down):
+            if v.dtype.is_floating_point:
+                expected = (u.detach().numpy() - d.detach().numpy()) / (2 * step)
+                np.testing.assert_allclose(t.detach().numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in VALUES_DECIDE | LAYOUT_DECIDES | RANDOM_NAMES])
+def test_vmap_matches_a_loop(name: str) -> None:
+    rng = op_cases.rng_of(name + "/batch")
+    for function, arrays, _ in calls(name):
+        if not arrays:
+            continue
+        for batched in ([True] * len(arrays), [i == 0 for i in range(len(arrays))], [i == len(arrays) - 1 for i in range(len(arrays))]):
+            # The examples are the sample itself and small changes of it, which leave what the sample relies on (order, definiteness) alone.
+            whole = [np.stack([np.asarray(a * s) for s in (1.0, *rng.uniform(0.999, 1.001, 2))], axis=a.ndim) if b else a
+                     for a, b in zip(arrays, batched)]
+            dims = tuple(a.ndim if b else None for a, b in zip(arrays, batched))
+            if name == "setitem" and not batched[0]:
+                with pytest.raises(RuntimeError, match="vmap: inplace arithmetic"):
+                    vmap(function, in_dims=dims)(*[torch.from_numpy(w.copy()) for w in whole])
+                continue
+            result = vmap(function, in_dims=dims)(*[torch.from_numpy(w.copy()) for w in whole])
+            for i in range(3):
+                expected = function(*[torch.from_numpy(np.array(w[..., i]) if b else w.copy()) for w, b in zip(whole, batched)])
+                assert len(expected) == len(result)
+                for r, e in zip(result, expected):
+                    assert r.dtype is e.dtype and r.shape[1:] == e.shape, (r.dtype, e.dtype, r.shape, e.shape)
+                    np.testing.assert_allclose(r[i].numpy(), e.numpy(), rtol=1e-10, atol=1e-12, equal_nan=True)
