@@ -146,6 +146,13 @@ class Frontend:
             self.methods[name] = found
         return found
 
+    def operator(self, attribute: str, name: str) -> Callable[..., Any]:
+        """The function as the operator `attribute`, `__add__`."""
+        rec = get_record(name if name in RECORDS else name[:-1])
+        if rec.field("function") or rec.field("make") or len(rec.tensor_params) < 2:
+            return self.method(name)
+        return compile_function(rec, self, inplace=name != rec.name, operator=attribute)
+
     def __dir__(self) -> list[str]:
         return sorted({*RECORDS, *ALIASES})
 
@@ -365,9 +372,9 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     Each is a stub that compiles the operation when first called and puts the compiled function in its own place. (A class-level
     `__getattr__` would do the same more simply, but makes the interpreter give up its fast attribute access for the class.)
     """
-    def stub(attribute: str, name: str) -> Callable[..., Any]:
+    def stub(attribute: str, name: str, get: Callable[..., Any] = lambda attribute, name: frontend.method(name)) -> Callable[..., Any]:
         def method(*args: Any, **kwargs: Any) -> Any:
-            function = frontend.method(name)
+            function = get(attribute, name)
             setattr(tensor_class, attribute, function)
             return function(*args, **kwargs)
 
@@ -378,16 +385,23 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     for attribute, name in OPERATORS.items():
         base = name[:-1] if name.endswith("_") else name
         if base in RECORDS and attribute not in own:
-            setattr(tensor_class, attribute, stub(attribute, name))
+            setattr(tensor_class, attribute, stub(attribute, name, frontend.operator))
+
     def reflected(attribute: str, name: str) -> Callable[..., Any]:
         def method(self: Any, other: Any) -> Any:
-            return frontend.function(name)(other, self)
+            try:
+                return frontend.function(name)(other, self)
+            except TypeError:
+                return NotImplemented
 
         method.__name__ = method.__qualname__ = attribute
         return method
 
     def rtruediv(self: Any, other: Any) -> Any:
-        return frontend.function("mul")(self.reciprocal(), other)  # as torch does it, to the last bit
+        try:
+            return frontend.function("mul")(self.reciprocal(), other)  # as torch does it, to the last bit
+        except TypeError:
+            return NotImplemented
 
     for attribute, name in REFLECTED.items():
         if name in RECORDS and attribute not in own:

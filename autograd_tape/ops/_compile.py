@@ -166,7 +166,8 @@ def _scalar_operand(rec: Record) -> Param | None:
 def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     """(statement that sets `_k`, condition of the quiet path). `scalar` names an Operand that is a Python number here."""
     # Entries of complex tensors may have a class of their own, see `conjugated_class`, which only the general path knows.
-    everything = "Q_REAL" if rec.differentiable and rec.conjugates and rec.saves_values else "Q_ALL"
+    loud = rec.refuses_complex or rec.differentiable and (rec.conjugates and rec.saves_values or rec.complex == "no gradient")
+    everything = "Q_REAL" if loud else "Q_ALL"
     quiet = everything if rec.quiet == "all" and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
     main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
@@ -223,8 +224,8 @@ def _call(rec: Record, scalar: str | None = None) -> str:
     if isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary"):  # the worker pool takes big ones
         at = arguments.index(_raw(rec.tensor_params[0])) if "_o" not in arguments else 1 - arguments.index("_o")
         first, arguments[at] = arguments[at], "_a"
-        arguments = ", ".join(arguments)
-        return f"kernel({arguments}) if (_a := {first}).size < {BIG} else ufunc{len(arguments.split(','))}(kernel, {arguments})"
+        given = ", ".join(arguments)
+        return f"kernel({given}) if (_a := {first}).size < {BIG} else ufunc{len(arguments)}(kernel, {given})"
     return call
 
 
@@ -585,23 +586,27 @@ def source(name: str) -> str:
     return "\n".join(parts)
 
 
-def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False) -> Callable[..., Any]:
-    """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors."""
-    from ._general import General
+def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "") -> Callable[..., Any]:
+    """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
+    as Python's operator of that name."""
+    from ._general import General, Operator
 
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
-    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": General(rec, frontend),
+    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": Operator(rec, frontend, operator) if operator else General(rec, frontend),
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
     body = inplace_source(rec) if inplace else forward_source(rec, spread=spread)
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
-    make = execute(text, "make", f"<{name}{' (method)' if spread else ''}: {frontend.name}>", frontend.namespace)
+    variant = " (method)" if spread else f" ({operator})" if operator else ""
+    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", frontend.namespace)
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
     function.__module__ = frontend.module
     function.__qualname__ = name
+    if operator:
+        function.__name__ = function.__qualname__ = operator
     function.record = rec
     return function

@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL_KIND, CPU, DType, FLOATING, INTEGER, INT64_KIND, Device, Kind, dtype_of, inference_kind, kind, result_dtype
+from ..dtypes import CPU, DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..saved import INFERENCE_SAVED
 from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
@@ -151,6 +151,11 @@ class General:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])
         if out is not None:
             self._check_out(out, tensors)
+        if rec.refuses_complex:
+            for p in rec.differentiable_params or rec.tensor_params:
+                for x in values[p.name] if p.type == "Tensor[]" else (values[p.name],):
+                    if isinstance(x, TensorRef) and x._k.dtype.is_complex:
+                        raise rec.complex_refusal(SCALAR_TYPE_NAMES[x._k.dtype.name])
         check = rec.field("check")
         if check is not None:
             check(**values)
@@ -310,7 +315,11 @@ class General:
         targets = self._differentiable_outputs(outputs)
         if not targets:
             return None
-        node = conjugated_class(rec)() if any([t._k.dtype.is_complex for t in targets]) else node_class(rec)()
+        is_complex = any([t._k.dtype.is_complex for t in targets])
+        if is_complex and rec.complex == "no gradient":
+            raise AutogradError(f"{rec.name} does not support automatic differentiation for outputs with complex dtype.",
+                                remedy="detach its inputs")
+        node = conjugated_class(rec)() if is_complex else node_class(rec)()
         for _ in targets[1:]:
             next_id()
         node.id = next_id()
@@ -396,3 +405,19 @@ class General:
                 for tape in active_tapes():
                     tape.add(node, tuple(tensors), (target,), values)
         return target
+
+
+class Operator(General):
+    """The general path of an operation as a Python operator: a TypeError gives the other operand its turn."""
+
+    def __init__(self, rec: Record, frontend: Any, name: str) -> None:
+        super().__init__(rec, frontend)
+        self.name = name
+
+    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        if not isinstance(args[0], TensorRef):
+            raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{_type_name(args[0])}' object")
+        try:
+            return super().__call__(args, out, inplace)
+        except TypeError:
+            return NotImplemented

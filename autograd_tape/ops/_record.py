@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 
 import attrs
 
-from ..errors import AutogradError, UnknownOperationError
+from ..errors import AutogradError, UnknownOperationError, UnsupportedDTypeError
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 DIFFERENTIABLE = {"Tensor", "Tensor?", "Operand", "Tensor[]"}
@@ -89,7 +89,7 @@ class Record:
 
     def __init__(self, body: type, schema: str, *, family: str, alias: tuple[str, ...], promotion: str, result: str, quiet: str,
                  broadcasts: bool, method: bool, inplace: bool, out: bool, varargs: str | None, namespace: str,
-                 node: str | None, differentiable: bool, dtypes: str | None, analytic: bool) -> None:
+                 node: str | None, differentiable: bool, dtypes: str | None, complex: str) -> None:
         self.body, self.schema, self.family, self.alias = body, schema, family, alias
         self.promotion, self.result, self.quiet, self.broadcasts = promotion, result, quiet, broadcasts
         self.method, self.inplace, self.out, self.varargs, self.namespace = method, inplace, out, varargs, namespace
@@ -98,7 +98,7 @@ class Record:
         self.doc = inspect.cleandoc(body.__doc__ or "")
         self.module = body.__module__
         self.differentiable = differentiable and self.has_vjp
-        self.dtypes, self.analytic = dtypes, analytic
+        self.dtypes, self.complex = dtypes, complex
 
     def __repr__(self) -> str:
         return f"<operation {self.schema}>"
@@ -210,7 +210,20 @@ class Record:
     def conjugates(self) -> bool:
         """Whether the gradient formulas depend on values, as analytic functions of them, so that complex gradients are conjugated before
         and after: torch's gradient is grad * conj(f'(z)) = conj(conj(grad) * f'(z)). What sees no values is linear, and needs nothing."""
-        return self.analytic and (self.saves_values or any(p.type in ("Scalar", "Operand") for p in self.params if p.name in self.saved_names))
+        return self.complex == "analytic" and (self.saves_values or any(p.type in ("Scalar", "Operand") for p in self.params if p.name in self.saved_names))
+
+    @property
+    def refuses_complex(self) -> bool:
+        """Whether torch has no kernel for complex tensors."""
+        return self.complex not in ("analytic", "explicit", "no gradient")
+
+    def complex_refusal(self, dtype: str) -> AutogradError:
+        """torch's error for tensors of a complex `dtype`, by its name in torch's messages."""
+        kind, _, text = self.complex.partition(": ")
+        if not text:
+            kind, text = "NotImplementedError", f'"{self.complex}" not implemented for \'{dtype}\''
+        return (UnsupportedDTypeError if kind == "NotImplementedError" else AutogradError)(
+            text.replace("{dtype}", dtype), expected="a real dtype", found=dtype, remedy="use real and imaginary parts")
 
     @cached_property
     def saves_values(self) -> bool:
@@ -243,7 +256,7 @@ ALIASES: dict[str, str] = {}
 def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (), promotion: str = "none", result: str = "numpy",
        quiet: str = "float", broadcasts: bool = False, method: bool = True, inplace: bool = False, out: bool = True,
        varargs: str | None = None, namespace: str = "", node: str | None = None, differentiable: bool = True,
-       dtypes: str | None = None, analytic: bool = True) -> Callable[[type], Record]:
+       dtypes: str | None = None, complex: str = "analytic") -> Callable[[type], Record]:
     """Makes a record from a class body and registers it.
 
     Args:
@@ -261,14 +274,16 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         node: the name of the graph node, "<Name>Backward0" where left out.
         dtypes: the dtypes tests use, a subset of "float int bool half complex" (default: float for differentiable
             operations, else float and int).
-        analytic: the gradient formulas are written without conjugates, as for a real or analytic function, and complex gradients are
-            conjugated around them (see `conjugates`). False where the formulas say themselves what holds for complex numbers.
+        complex: "analytic": the gradient formulas are written without conjugates, as for a real or analytic function, and complex
+            gradients are conjugated around them (see `conjugates`). "explicit": the formulas say themselves what holds for complex
+            numbers. "no gradient": torch refuses to record it for complex outputs. Else torch refuses complex tensors: the name
+            of the kernel in its message, or "<exception>: <text>", in which {dtype} stands for the dtype.
     """
 
     def register(body: type) -> Record:
         record = Record(body, schema, family=family, alias=(alias,) if isinstance(alias, str) else tuple(alias), promotion=promotion,
                         result=result, quiet=quiet, broadcasts=broadcasts, method=method, inplace=inplace, out=out,
-                        varargs=varargs, namespace=namespace, node=node, differentiable=differentiable, dtypes=dtypes, analytic=analytic)
+                        varargs=varargs, namespace=namespace, node=node, differentiable=differentiable, dtypes=dtypes, complex=complex)
         if record.name in RECORDS:
             raise ValueError(f"operation {record.name!r} has two records, in {RECORDS[record.name].module} and {record.module}; merge them")
         RECORDS[record.name] = record

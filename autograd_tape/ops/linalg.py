@@ -169,11 +169,11 @@ class mm:
 
 @op("mm_nt(Tensor input, Tensor mat2) -> Tensor", namespace="_internal", method=False, out=False, node="MmBackward0")
 class mm_nt:
-    """`input` times the adjoint of `mat2`: (n, m) and (p, m)."""
+    """`input` times the transpose of `mat2`: (n, m) and (p, m)."""
 
-    def numpy(input, mat2): return input.dot(mat2.T if mat2.dtype.kind != "c" else mat2.T.conj())
+    def numpy(input, mat2): return input.dot(mat2.T)
     def shape(input, mat2): return (input[0], mat2[0])
-    def compose(F, input, mat2): return F.mm(input, F.conj(F.transpose(mat2, 0, 1)))
+    def compose(F, input, mat2): return F.mm(input, F.transpose(mat2, 0, 1))
     def vjp_input(F, grad, mat2): return F.mm(grad, mat2)
     def vjp_mat2(F, grad, input): return F.mm_tn(grad, input)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
@@ -181,11 +181,11 @@ class mm_nt:
 
 @op("mm_tn(Tensor input, Tensor mat2) -> Tensor", namespace="_internal", method=False, out=False, node="MmBackward0")
 class mm_tn:
-    """The adjoint of `input` times `mat2`: (m, n) and (m, p)."""
+    """The transpose of `input` times `mat2`: (m, n) and (m, p)."""
 
-    def numpy(input, mat2): return (input.T if input.dtype.kind != "c" else input.T.conj()).dot(mat2)
+    def numpy(input, mat2): return input.T.dot(mat2)
     def shape(input, mat2): return (input[1], mat2[1])
-    def compose(F, input, mat2): return F.mm(F.conj(F.transpose(input, 0, 1)), mat2)
+    def compose(F, input, mat2): return F.mm(F.transpose(input, 0, 1), mat2)
     def vjp_input(F, grad, mat2): return F.mm_nt(mat2, grad)
     def vjp_mat2(F, grad, input): return F.mm(input, grad)
     def samples(rng): yield rng.standard_normal((3, 2)), rng.standard_normal((3, 4))
@@ -208,16 +208,6 @@ def is_complex(x: Any) -> bool:
     return dtype.kind == "c" if isinstance(dtype, np.dtype) else dtype.is_complex
 
 
-def conj_transpose(F: Any, x: Any) -> Any:
-    """The adjoint of buffers or tensors."""
-    x = F.transpose(x, -2, -1)
-    return F.conj(x) if is_complex(x) else x
-
-
-def _conj(F: Any, x: Any) -> Any:
-    return F.conj(x) if is_complex(x) else x
-
-
 def _rows(F: Any, x: Any) -> Any:
     """All but the last dimension as one."""
     shape = tuple(x.shape)
@@ -232,11 +222,11 @@ def _matmul_grad_input(F: Any, grad: Any, other: Any, input_shape: Sequence[int]
         if n > 2:
             return F.reshape(F.mm_nt(_rows(F, grad), other), tuple(input_shape))
     if m == 1:
-        return (grad if n == 1 else F.reshape(grad, (*grad.shape, 1))) * _conj(F, other)
+        return (grad if n == 1 else F.reshape(grad, (*grad.shape, 1))) * other
     if n == 1:
-        moved = F.matmul(_conj(F, other), F.reshape(grad, (*grad.shape, 1)))
+        moved = F.matmul(other, F.reshape(grad, (*grad.shape, 1)))
         return F.reduce_to_shape(F.reshape(moved, tuple(moved.shape)[:-1]), tuple(input_shape))
-    return F.reduce_to_shape(F.matmul(grad, conj_transpose(F, other)), tuple(input_shape))
+    return F.reduce_to_shape(F.matmul(grad, F.transpose(other, -2, -1)), tuple(input_shape))
 
 
 def _matmul_grad_other(F: Any, grad: Any, input: Any, other_shape: Sequence[int]) -> Any:
@@ -245,12 +235,12 @@ def _matmul_grad_other(F: Any, grad: Any, input: Any, other_shape: Sequence[int]
         return F.mm_tn(input, grad) if n == 2 else F.mm_tn(_rows(F, input), _rows(F, grad))
     if m == 1:
         if n == 1:
-            return grad * _conj(F, input)
-        return F.matmul(F.reshape(grad, (prod(grad.shape),)), _conj(F, _rows(F, input)))
+            return grad * input
+        return F.matmul(F.reshape(grad, (prod(grad.shape),)), _rows(F, input))
     if n == 1:
         shape = tuple(grad.shape)
-        return F.reshape(_conj(F, input), (input.shape[0], 1)) * F.reshape(grad, (*shape[:-1], 1, shape[-1]))
-    return F.reduce_to_shape(F.matmul(conj_transpose(F, input), grad), tuple(other_shape))
+        return F.reshape(input, (input.shape[0], 1)) * F.reshape(grad, (*shape[:-1], 1, shape[-1]))
+    return F.reduce_to_shape(F.matmul(F.transpose(input, -2, -1), grad), tuple(other_shape))
 
 
 @op("matmul(Tensor input, Tensor other) -> Tensor", alias="linalg.matmul", node="MmBackward0")
@@ -310,8 +300,8 @@ class bmm:
     mindspore = "ops.BatchMatMul"
     check = _check_bmm
     def shape(input, mat2): return (input[0], input[1], mat2[2])
-    def vjp_input(F, grad, mat2): return F.bmm(grad, conj_transpose(F, mat2))
-    def vjp_mat2(F, grad, input): return F.bmm(conj_transpose(F, input), grad)
+    def vjp_input(F, grad, mat2): return F.bmm(grad, F.transpose(mat2, -2, -1))
+    def vjp_mat2(F, grad, input): return F.bmm(F.transpose(input, -2, -1), grad)
     def samples(rng): yield rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 2))
 
     def errors(rng):
@@ -341,8 +331,8 @@ class mv:
     shape = shapes.matmul
     check = _check_mv
     def compose(F, input, vec): return F.matmul(input, vec)
-    def vjp_input(F, grad, vec): return F.reshape(grad, (grad.shape[0], 1)) * _conj(F, vec)
-    def vjp_vec(F, grad, input): return F.matmul(grad, _conj(F, input))
+    def vjp_input(F, grad, vec): return F.reshape(grad, (grad.shape[0], 1)) * vec
+    def vjp_vec(F, grad, input): return F.matmul(grad, input)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
 
@@ -365,15 +355,15 @@ class dot:
     def shape(input, tensor): return ()
     check = _check_dot
     def compose(F, input, tensor): return F.matmul(input, tensor)
-    def vjp_input(F, grad, tensor): return grad * _conj(F, tensor)
-    def vjp_tensor(F, grad, input): return grad * _conj(F, input)
+    def vjp_input(F, grad, tensor): return grad * tensor
+    def vjp_tensor(F, grad, input): return grad * input
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
 
     def errors(rng):
         yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "1D tensors expected, but got 2D and 1D tensors"
 
 
-@op("vdot(Tensor input, Tensor other) -> Tensor")
+@op("vdot(Tensor input, Tensor other) -> Tensor", complex="explicit")
 class vdot:
     """The dot product of two vectors, the first one conjugated.
 
@@ -384,8 +374,8 @@ class vdot:
     def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
     def shape(input, other): return ()
     def check(input, other): _check_dot(input, other)
-    def compose(F, input, other): return F.sum(_conj(F, input) * other)
-    def vjp_input(F, grad, other): return _conj(F, grad) * other
+    def compose(F, input, other): return F.sum(F.conj(input) * other)
+    def vjp_input(F, grad, other): return F.conj(grad) * other
     def vjp_other(F, grad, input): return grad * input
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
 
@@ -412,8 +402,8 @@ class outer:
     def shape(input, vec2): return (*input, *vec2)
     check = _check_outer
     def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2
-    def vjp_input(F, grad, vec2): return F.mv(grad, _conj(F, vec2))
-    def vjp_vec2(F, grad, input): return F.matmul(_conj(F, input), grad)
+    def vjp_input(F, grad, vec2): return F.mv(grad, vec2)
+    def vjp_vec2(F, grad, input): return F.matmul(input, grad)
     def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "outer: Expected 1-D argument self, but got 2-D"
 
@@ -524,8 +514,8 @@ class addmv:
         return product if beta == 0 else product + _scaled(F, input, beta)
     def check(input, mat, vec, beta, alpha): _check_mv(mat, vec, input)
     vjp_input = _grad_added
-    def vjp_mat(F, grad, vec, alpha): return _scaled(F, F.reshape(grad, (grad.shape[0], 1)) * _conj(F, vec), alpha)
-    def vjp_vec(F, grad, mat, alpha): return _scaled(F, F.matmul(grad, _conj(F, mat)), alpha)
+    def vjp_mat(F, grad, vec, alpha): return _scaled(F, F.reshape(grad, (grad.shape[0], 1)) * vec, alpha)
+    def vjp_vec(F, grad, mat, alpha): return _scaled(F, F.matmul(grad, mat), alpha)
 
     def samples(rng):
         yield rng.standard_normal(2), rng.standard_normal((2, 3)), rng.standard_normal(3)
@@ -561,8 +551,8 @@ class baddbmm:
         _check_expand(tuple(input.shape), (*batch1.shape[:2], batch2.shape[2]), input)
         _same_scalar_type(batch1, batch2)
     vjp_input = _grad_added
-    def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.bmm(grad, conj_transpose(F, batch2)), alpha)
-    def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.bmm(conj_transpose(F, batch1), grad), alpha)
+    def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.bmm(grad, F.transpose(batch2, -2, -1)), alpha)
+    def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.bmm(F.transpose(batch1, -2, -1), grad), alpha)
 
     def samples(rng):
         yield rng.standard_normal((2, 2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
@@ -593,8 +583,8 @@ class addbmm:
         _check_expand(tuple(input.shape), (n, p), input)
         _same_scalar_type(batch1, batch2)
     vjp_input = _grad_added
-    def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.matmul(grad, conj_transpose(F, batch2)), alpha)
-    def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.matmul(conj_transpose(F, batch1), grad), alpha)
+    def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.matmul(grad, F.transpose(batch2, -2, -1)), alpha)
+    def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.matmul(F.transpose(batch1, -2, -1), grad), alpha)
 
     def samples(rng):
         yield rng.standard_normal((2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
@@ -623,8 +613,8 @@ class addr:
                 raise AutogradError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")
         _check_expand(tuple(input.shape), (vec1.shape[0], vec2.shape[0]), input)
     vjp_input = _grad_added
-    def vjp_vec1(F, grad, vec2, alpha): return _scaled(F, F.mv(grad, _conj(F, vec2)), alpha)
-    def vjp_vec2(F, grad, vec1, alpha): return _scaled(F, F.matmul(_conj(F, vec1), grad), alpha)
+    def vjp_vec1(F, grad, vec2, alpha): return _scaled(F, F.mv(grad, vec2), alpha)
+    def vjp_vec2(F, grad, vec1, alpha): return _scaled(F, F.matmul(vec1, grad), alpha)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 3)), np.ones((2, 2)), np.ones(3)), RuntimeError, "addr: Expected 1-D argument vec1, but got 2-D"
 
