@@ -101,9 +101,10 @@ class Frontend:
         else:
             inner = rec.field("function") if inner is None else inner
             cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError}
-            head, call, given, named = [], [], [], []
+            head: list[str] = []
+            call, given, named = [], [], []
             for p in list(inspect.signature(inner).parameters.values())[1:]:
-                mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+                mark = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
                 if p.kind is p.KEYWORD_ONLY and not any(h.startswith("*") for h in head):
                     head.append("*")
                 default = ""
@@ -258,7 +259,8 @@ class Frontend:
         watch_view(source._v, view)
 
     def unwatched_view(self, view: TensorRef) -> None:
-        """Called for a view made while nothing is recorded."""
+        """Called for a view made while nothing is recorded: decides what its history is."""
+        view._node = None
 
     def bare(self, t: TensorRef) -> TensorRef:
         """Another handle on the tensor, without its history, for the entry that made it to save."""
@@ -416,7 +418,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
                 if rec.inplace and name + "_" not in own:
                     setattr(tensor_class, name + "_", stub(name + "_", name + "_"))
     # Comparison makes tensors, so equality must not decide hashing.
-    tensor_class.__hash__ = object.__hash__  # type: ignore[method-assign]
+    tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
 
 
 _RETURN_TYPES: dict[str, Any] = {}

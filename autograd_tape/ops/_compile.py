@@ -259,7 +259,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
                  "if grad_mode() is ENABLED:",
                  "    _v.append(ref(_t0))",
                  "    if not len(_v) & 31: prune_views(_v)",
-                 "else: unwatched_view(_t0)"]
+                 "else: unwatched_view(_t0); return _t0"]
         if rec.family == "view?":
             out.append("_b = _r0.base")
             out.append(f"if _b is not None and (_b is {rec.params[0].name}._data or _b is {rec.params[0].name}._data.base):")

@@ -47,7 +47,8 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _type_name(value: Any) -> str:
-    return type(value).__name__
+    found = type(value)
+    return f"numpy.{found.__name__}" if found.__module__ == "numpy" else found.__name__
 
 
 def _is_int(value: Any) -> bool:
@@ -79,7 +80,7 @@ def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
         if base == "int" and _is_int(value):
             return operator.index(value.item() if isinstance(value, TensorRef) else value)
         if base == "float" and isinstance(value, (int, float, np.generic)) and not isinstance(value, (np.complexfloating,)):
-            return float(value)
+            return float(value)  # type: ignore[arg-type]  # complex NumPy numbers are excluded
         if base in ("Scalar", "float") and isinstance(value, (int, float, complex, np.generic)):
             return value.item() if isinstance(value, np.generic) else value
         if base in ("Scalar", "float") and isinstance(value, TensorRef) and value.ndim == 0:
@@ -242,7 +243,8 @@ class General:
             elif p.scales:
                 if value != 1:
                     scaled = rec.params[1].name
-                    arrays[scaled] = np.asarray(arrays[scaled] * compute.np.type(value))
+                    number: Any = arrays[scaled].dtype.type if compute is None else compute.np.type
+                    arrays[scaled] = np.asarray(arrays[scaled] * number(value))
             else:
                 arrays[p.name] = value
         return compute, arrays
@@ -282,7 +284,7 @@ class General:
                 if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
                     output._k = inference_kind(output._k, source._k.inference)
                     frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
-        node = None
+        node: Any = None
         if rec.differentiable and grad_mode() is GradMode.ENABLED:
             node = self._node(values, results, outputs, kinds)
         for tape in active_tapes() if node is not None else ():
@@ -322,7 +324,7 @@ class General:
         node = conjugated_class(rec)() if is_complex else node_class(rec)()
         for _ in targets[1:]:
             next_id()
-        node.id = next_id()
+        node.id = TapeId(next_id())
         node.edges, node.meta = tuple(edges), tuple(meta)
         if rec.returns_list:
             node.n_outputs = len(targets)
@@ -417,6 +419,8 @@ class Operator(General):
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         if not isinstance(args[0], TensorRef):
             raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{_type_name(args[0])}' object")
+        if self.name == "__eq__" and isinstance(args[1], np.ndarray):  # the one operator that torch gives arrays to
+            args = args[0], self.frontend.wrap(args[1])
         try:
             return super().__call__(args, out, inplace)
         except TypeError:

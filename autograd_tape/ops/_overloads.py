@@ -22,14 +22,14 @@ EXTREME = (f"Tensor input, *, {_OUT}", f"Tensor input, Tensor other, *, {_OUT}",
 SPLIT = ("Tensor input, int sections", "Tensor input, tuple of ints indices")
 
 # "Number" is not here: the error marks any type that is not named so, and no type is.
-_TAKES = {"Tensor": TensorRef, "int": int, "float": (int, float), "bool": bool, "tuple of ints": (tuple, list)}
+_TAKES: dict[str, Any] = {"Tensor": TensorRef, "int": int, "float": (int, float), "bool": bool, "tuple of ints": (tuple, list)}
 
 
 def _name(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__} of {'(' if isinstance(value, tuple) else '['}" + ", ".join([type(v).__name__ for v in value]) + \
             (")" if isinstance(value, tuple) else "]")
-    return type(value).__name__
+    return f"numpy.{type(value).__name__}" if type(value).__module__ == "numpy" else type(value).__name__
 
 
 def no_match(name: str, overloads: Sequence[str], given: Sequence[Any]) -> ArgumentError:
