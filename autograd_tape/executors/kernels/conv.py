@@ -279,24 +279,38 @@ def _chunks(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """``out[i] = a @ b[i]`` for stacks of matrices, the columns cut into pieces where those are small enough for BLAS to
-    multiply them without packing them first."""
-    span = b.shape[-1]
-    pieces = -(-a.shape[-1] * a.shape[-2] * span // _UNPACKED)
-    if pieces > 1 and span >= 24 * pieces:
-        pieces = next((n for n in range(pieces, 2 * pieces) if span % n == 0), 1)
-        b, out = (v.reshape(*v.shape[:-1], pieces, -1).swapaxes(-2, -3) for v in (b, out))
+    """``np.matmul(a, b, out=out)``, cut into products that are small enough for BLAS to leave matrices unpacked.
+
+    Rows of ``a`` are cut if there are enough of them, else columns of ``b``.
+    """
+    rows, columns = a.shape[-2], b.shape[-1]
+    pieces = -(-rows * a.shape[-1] * columns // _UNPACKED)
+    cut = next((n for n in range(pieces, 2 * pieces) if rows % n == 0 and rows >= 4 * n), 1)
+    if cut > 1:
+        a = a.reshape(*a.shape[:-2], cut, rows // cut, a.shape[-1])
+        b, out = b[..., None, :, :], out.reshape(*out.shape[:-2], cut, rows // cut, columns)
+    elif pieces > 1 and columns >= 64 * pieces:
+        cut = next((n for n in range(pieces, 2 * pieces) if columns % n == 0), 1)
+        b, out = (v.reshape(*v.shape[:-1], cut, columns // cut).swapaxes(-2, -3) for v in (b, out))
         a = a[..., None, :, :]
     np.matmul(a, b, out=out)
 
 
-def _widened(g: np.ndarray, wide: int, axes: Ints = (0, 1, 2, 3)) -> np.ndarray:
-    """``g`` (N, O, H, W) with its rows filled up with zeros to length ``wide``, in a scratch array; its axes permuted."""
-    g = g.transpose(axes)
+def _widened(g: np.ndarray, wide: int) -> np.ndarray:
+    """``g`` (N, O, H, W) with its rows filled up with zeros to length ``wide``, in a scratch array."""
     out = _buffer((*g.shape[:3], wide), g.dtype, "wide")
     out[..., : g.shape[3]] = g
     out[..., g.shape[3] :] = 0
     return out
+
+
+def _widened_pixels(g: np.ndarray, wide: int) -> np.ndarray:
+    """``_widened``, with the channels last: (N, H, wide, O)."""
+    n, out, height, width = g.shape
+    pixels = _buffer((n, height, wide, out), g.dtype, "wide")
+    pixels[:, :, :width] = g.transpose(0, 2, 3, 1)
+    pixels[:, :, width:] = 0
+    return pixels
 
 
 def conv2d(
@@ -390,7 +404,7 @@ def conv2d_input_grad(
     wide = _wide(shape[3], size[1], stride, padding)
     if wide and np.isfinite(weight).all():  # the zeros that fill up rows stay zeros
         add, span, rows = _compiled.col2im_wide[g.dtype.char], size[0] * wide, channels * taps
-        steps = (kh, kw, *geometry, size[0], rows * span, span)
+        steps, flat = (kh, kw, *geometry, size[0], rows * span, span), contiguous(flat)
 
         def run_chunks(start: int, stop: int) -> None:
             for first, last in _chunks(start, stop, rows * span):
@@ -436,35 +450,32 @@ def _weight_grad(
     # A fixed number of partial sums, added up in order: the result does not depend on which thread was faster.
     n_parts = min(n, 8)
     bounds = [n * i // n_parts for i in range(n_parts + 1)]
-    parts = np.zeros((n_parts, groups, out // groups, per_group * taps), c.dtype)
-
     wide = 0 if pointwise else _wide(width, size[1], stride, padding)
     if wide:
         collect, span, rows = _compiled.im2col_wide[c.dtype.char], size[0] * wide, channels * taps
-
-        # BLAS is quicker with several short samples in one product, and with long ones one by one.
-        joined = span < 512
+        transposed = np.zeros((n_parts, groups, per_group * taps, out // groups), c.dtype)
 
         def run_wide(start: int, stop: int) -> None:
             for part in range(start, stop):
                 for first, last in _chunks(bounds[part], bounds[part + 1], rows * span):
                     m = last - first
-                    cols = _buffer((rows * m * span,), c.dtype)
-                    steps = (span, m * span) if joined else (rows * span, span)
-                    collect(c, cols, kh, kw, *geometry, size[0], *steps, first, last)
-                    if joined:
-                        gw = _widened(g[first:last], wide, (1, 0, 2, 3)).reshape(groups, out // groups, m * span)
-                        parts[part] += np.matmul(gw, cols.reshape(groups, per_group * taps, m * span).swapaxes(1, 2))
+                    cols = _buffer((m, groups, per_group * taps, span), c.dtype)
+                    collect(c, cols.reshape(-1), kh, kw, *geometry, size[0], rows * span, span, first, last)
+                    if rows < 64 * groups:  # too few for channels last to pay
+                        pixels = _widened(g[first:last], wide).reshape(m, groups, out // groups, span).swapaxes(2, 3)
                     else:
-                        gw = _widened(g[first:last], wide).reshape(m, groups, out // groups, span)
-                        each = np.matmul(gw, cols.reshape(m, groups, per_group * taps, span).swapaxes(2, 3))
-                        parts[part] += each[0] if m == 1 else each.sum(0)
+                        pixels = _widened_pixels(g[first:last], wide).reshape(m, span, groups, out // groups).swapaxes(1, 2)
+                    each = _buffer((m, *transposed.shape[1:]), c.dtype, "each")
+                    _product(cols, pixels, each)
+                    transposed[part] += each[0] if m == 1 else each.sum(0)
 
         _samples(n_parts, channels * taps * length, run_wide)
-        total = parts.sum(0)
+        total = transposed.sum(0)
         if np.isfinite(total).all():
-            return total.reshape(shape)
-        parts[...] = 0  # infinity times the zeros that fill up rows is NaN: once more without them
+            return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape)
+        # Infinity times the zeros that fill up rows is NaN: once more without them.
+
+    parts = np.zeros((n_parts, groups, out // groups, per_group * taps), c.dtype)
 
     def run_parts(start: int, stop: int) -> None:
         cols = None if pointwise else _buffer((channels, taps, length), c.dtype)

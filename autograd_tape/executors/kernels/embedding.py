@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import parallel_for, parallel_rows
+from .pool import parallel_for, parallel_rows, zeros
 
 __all__ = ["embedding", "embedding_backward", "index_add", "scatter_add"]
 
@@ -58,7 +58,7 @@ def embedding_backward(
         kept = flat != padding_idx
         if not kept.all():
             flat, g = flat[kept], g[kept]
-    dw = np.zeros((num_rows, width), g.dtype)
+    dw = zeros((num_rows, width), g.dtype)
     _add_rows(dw, flat, g)
     return dw.astype(grad.dtype, copy=False)
 

@@ -21,7 +21,7 @@ from itertools import count
 
 import numpy as np
 
-__all__ = ["BIG", "get_num_threads", "parallel_for", "parallel_rows", "set_num_threads", "ufunc1", "ufunc2"]
+__all__ = ["BIG", "get_num_threads", "parallel_for", "parallel_rows", "set_num_threads", "ufunc1", "ufunc2", "zeros"]
 
 #: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
 GRAIN = 65536
@@ -176,6 +176,18 @@ def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
 def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: int = 1) -> None:
     """``parallel_for`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
     parallel_for(rows, max(1, GRAIN // max(1, cols * work)), fn)
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """``np.zeros``, for memory that is written at once.
+
+    The zero pages of the system that ``np.zeros`` takes for big arrays cost a page fault each when they are written;
+    ``np.empty`` gets memory that was freed before, or huge pages.
+    """
+    out = np.empty(shape, dtype)
+    flat = out.reshape(-1)
+    parallel_for(flat.size, BIG, lambda start, stop: flat[start:stop].fill(0))
+    return out
 
 
 def ufunc1(ufunc: np.ufunc, a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

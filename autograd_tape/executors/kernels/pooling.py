@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _compiled = LazyModule("pooling")
-Pair = tuple[int, int]
+Pair = tuple[int, ...]  # of two
 
 
 def pool_output_size(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:

@@ -37,11 +37,18 @@ def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
                     first = low * sw + shift
                     best, arg, xs = ys[low:high], ks[low:high], x[p, row, first:]
                     at = row * width + first
-                    for s in range(best.size):
-                        v = xs[s * sw]
-                        if v > best[s] or v != v:
-                            best[s] = v
-                            arg[s] = at + s * sw
+                    if sw == 2:  # the loads of a stride known here can be vectorized, and selections too
+                        for s in range(best.size):
+                            v, top_value = xs[s * 2], best[s]
+                            better = v > top_value or v != v
+                            best[s] = v if better else top_value
+                            arg[s] = at + s * 2 if better else arg[s]
+                    else:
+                        for s in range(best.size):
+                            v, top_value = xs[s * sw], best[s]
+                            better = v > top_value or v != v
+                            best[s] = v if better else top_value
+                            arg[s] = at + s * sw if better else arg[s]
 
 
 @kernel("r2 q2 w2 i i")
