@@ -55,7 +55,7 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
 _LAZY = {
-    "save": "serialization", "load": "serialization", "autocast": "amp", "is_autocast_enabled": "amp",
+    "save": "serialization", "load": "serialization", "autocast": "amp", "is_autocast_enabled": "amp", "vmap": "func",
 }
 
 
@@ -69,7 +69,7 @@ def __getattr__(name: str) -> _Any:
 
     rec = RECORDS.get(ALIASES.get(name, name)) or (RECORDS.get(ALIASES.get(name[:-1], name[:-1])) if name.endswith("_") else None)
     if rec is not None and rec.namespace == "":
-        value = _frontend.function(name)
+        value: _Any = _frontend.function(name)
     elif name in _LAZY:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     elif name.isidentifier() and _is_submodule(name):

@@ -13,7 +13,7 @@ from autograd_tape.backward import Engine, engine_depth
 from autograd_tape.dtypes import kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
-from autograd_tape.tape import GradMode, _mode, edge_of, grad_mode
+from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
@@ -69,7 +69,9 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             strides = data.strides if is_dense(data.shape, data.strides, data.itemsize) else None
             copy = np.empty(data.shape, data.dtype) if strides is None else empty_strided(data.shape, strides, data.dtype)
             copy[...] = g
-            leaf._grad = _wrap_like(copy, leaf)
+            leaf._grad = grad = _wrap_like(copy, leaf)
+            if strides is not None:
+                grad._v = [1]  # torch copies into an empty gradient, and counts that
     else:
         target = have._data
         if g.__class__ is _ndarray and g.dtype is target.dtype:
@@ -149,7 +151,7 @@ def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
 
 def _root_edge(output: Any, nr: int) -> Any:
     node = output._node
-    if node is None:
+    if node is None or node.__class__ is NoGradView:
         raise RuntimeError(f"element {nr} of tensors does not require grad and does not have a grad_fn")
     return output if node is LEAF else node
 
@@ -181,9 +183,19 @@ MAX_DEPTH = 60
 
 
 def observer() -> Any:
-    """What looks at each node's computation: anomaly detection, or nobody."""
-    module = sys.modules.get("torchcompat.autograd.anomaly_mode")
-    return module.watch if module is not None and module.is_anomaly_enabled() else None
+    """What looks at each node's computation: all `observers`, the last outermost."""
+    watch = None
+    for each in observers:
+        watch = each if watch is None else _around(each, watch)
+    return watch
+
+
+def _around(outer: Any, inner: Any) -> Any:
+    return lambda entry, grad, compute: outer(entry, grad, lambda: inner(entry, grad, compute))
+
+
+observers: list[Any] = []
+"""Anomaly detection and profilers while they are on: called with (node, cotangent, a function that computes the gradients)."""
 
 
 def _in_new_thread(engine: Engine, roots: Sequence[tuple[Any, Any]], mode: GradMode) -> None:
@@ -266,6 +278,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
             (accumulate_tensor if engine.create_graph else accumulate)(ref, g, False)
 
 
+transforms: Any = None
+"""Set by function transforms: called with (outputs, inputs, cotangents, create_graph) by each `grad`; gives gradients, or None to pass."""
+
+
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False) -> tuple[Any, ...]:
@@ -288,30 +304,33 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     if is_grads_batched:
-        rows = given[0]._data.shape[0]
-        for i, (g, t) in enumerate(zip(given, outputs)):
+        batches: Any = given
+        rows = batches[0]._data.shape[0]
+        for i, (g, t) in enumerate(zip(batches, outputs)):
             if g.shape[1:] != t.shape:
                 raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
                                    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
                                    f"detected: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}. If you only want "
                                    "some tensors in `grad_output` to be considered batched, consider using vmap.")
-        each = [grad(outputs, inputs, tuple(g[i] for g in given), True if i + 1 < rows else retain_graph, create_graph,
+        each = [grad(outputs, inputs, tuple(g[i] for g in batches), True if i + 1 < rows else retain_graph, create_graph,
                      allow_unused=allow, materialize_grads=materialize_grads) for i in range(rows)]
         return tuple(None if column[0] is None else frontend.stack(list(column)) for column in zip(*each))
-    roots = _roots(outputs, given, create_graph)
-    keys = [capture_of(i) for i in inputs]
-    engine = run(roots, outputs[0]._k.device, retain_graph=create_graph if retain_graph is None else retain_graph,
-                 create_graph=create_graph, capture=keys, accumulate_grad=False)
+    captured = None if transforms is None else transforms(outputs, inputs, given, create_graph)
+    if captured is None:
+        roots = _roots(outputs, given, create_graph)
+        keys = [capture_of(i) for i in inputs]
+        engine = run(roots, outputs[0]._k.device, retain_graph=create_graph if retain_graph is None else retain_graph,
+                     create_graph=create_graph, capture=keys, accumulate_grad=False)
+        captured = [engine.captured.get(key) for key in keys]
     found = []
-    for ref, key in zip(inputs, keys):
-        g = engine.captured.get(key)
+    for ref, g in zip(inputs, captured):
         if g is None:
             if materialize_grads:
                 g = frontend.wrap(np.zeros(ref._data.shape, ref._data.dtype), ref._k)
             elif not allow:
                 raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
                                    "is the desired behavior.")
-        elif not engine.create_graph:
+        elif not isinstance(g, TensorRef):
             array = np.asarray(g, ref._data.dtype)
             g = _wrap_like(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), ref)
         found.append(g)

@@ -26,11 +26,14 @@ class FunctionCtx:
 
     __slots__ = ()
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    to_save: tuple[Any, ...] | None
+    saved_for_forward: tuple[Any, ...] | None
+
+    def save_for_backward(self: Any, *tensors: Any) -> None:
         """Saves tensors (or None) for backward; they are checked for in-place changes there."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self: Any, *tensors: Any) -> None:
         """Saves tensors for `jvp`."""
         for t in tensors:
             if not isinstance(t, Tensor) and t is not None:
@@ -38,11 +41,11 @@ class FunctionCtx:
                                      "ctx.")
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args: Any) -> None:
+    def mark_dirty(self: Any, *args: Any) -> None:
         """Says which inputs forward changed in place; they must be outputs too."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args: Any) -> None:
+    def mark_non_differentiable(self: Any, *args: Any) -> None:
         """Says which outputs have no gradient."""
         self.non_differentiable = args
 
@@ -51,7 +54,7 @@ class FunctionCtx:
         warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
                       "`set_()` are not tracked", FutureWarning, stacklevel=2)
 
-    def set_materialize_grads(self, value: bool) -> None:
+    def set_materialize_grads(self: Any, value: bool) -> None:
         """Whether undefined gradients reach backward as zeros (the default) or as None."""
         self.materialize_grads = value
 
@@ -75,10 +78,12 @@ class FunctionNode(FunctionCtx, TapeEntry):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """What was saved, checked."""
+        """What was saved, checked; for `jvp` what was saved for forward mode."""
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
         if self.saved is None:
             raise freed(self).as_builtin()
-        return tuple(None if s is None else s.unpack(self) for s in self.saved)
+        return tuple([s.unpack(self) for s in self.saved])
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -234,34 +239,44 @@ class Function(metaclass=FunctionMeta):
             bound = signature.bind(*args, **kwargs) if separate else signature.bind(None, *args, **kwargs)
             bound.apply_defaults()
             args = bound.args if separate else bound.args[1:]
-        node = cls._backward_cls()
-        positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
-        recording = grad_mode() is GradMode.ENABLED and any([args[i]._node is not None for i in positions])
-        node.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
-        node.saved, node.meta = (), None
-        node._positions = positions
-        node.edges = tuple([edge_of(args[i]) for i in positions])
-        before = grad_mode()
-        if before is GradMode.ENABLED:
-            _mode.set(GradMode.DISABLED)
-        try:
-            if separate:
-                results = cls.forward(*args)
-                cls.setup_context(node, args, results)
-            else:
-                results = cls.forward(node, *args)
-        finally:
-            _mode.set(before)
-        single = not isinstance(results, tuple)
-        outputs = [results] if single else list(results)
-        _finish(node, args, outputs, recording, separate)
-        if forward_mode is not None:
-            forward_mode(cls, node, args, outputs)
-        return outputs[0] if single else tuple(outputs)
+        if transforms is not None:
+            result = transforms(cls, args)
+            if result is not NotImplemented:
+                return result
+        node, result = carry_out(cls, args)
+        node.saved_for_forward = None
+        return result
 
 
-forward_mode: Any = None
-"""Set by forward-mode differentiation: called with (Function, ctx, inputs, outputs) after each `apply`, to give outputs their tangents."""
+transforms: Any = None
+"""Set by function transforms: called with (Function, arguments) at each `apply`; NotImplemented passes."""
+
+
+def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[FunctionNode, Any]:
+    """(ctx, result) of a Function, recorded."""
+    separate = cls.setup_context is not Function.setup_context
+    node = cls._backward_cls()
+    positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
+    recording = grad_mode() is GradMode.ENABLED and any([args[i]._node is not None for i in positions])
+    node.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
+    node.saved, node.meta = (), None
+    node._positions = positions
+    node.edges = tuple([edge_of(args[i]) for i in positions])
+    before = grad_mode()
+    if before is GradMode.ENABLED:
+        _mode.set(GradMode.DISABLED)
+    try:
+        if separate:
+            results = cls.forward(*args)
+            cls.setup_context(node, args, results)
+        else:
+            results = cls.forward(node, *args)
+    finally:
+        _mode.set(before)
+    single = not isinstance(results, tuple)
+    outputs = [results] if single else list(results)
+    _finish(node, args, outputs, recording, separate)
+    return node, outputs[0] if single else tuple(outputs)
 
 
 def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recording: bool, separate: bool) -> None:
@@ -341,7 +356,7 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
         saved: list[Any] = []
         for at, t in enumerate(node.to_save or ()):
             if t is None:
-                saved.append(None)
+                saved.append(SavedVariable._save(node, None, None))
             elif not isinstance(t, Tensor):
                 raise TypeError(f"save_for_backward can only save variables, but argument {at} is of type {type(t).__name__}")
             elif t._k.inference:

@@ -16,7 +16,7 @@ from autograd_tape.tape import GradMode, _mode, grad_mode
 from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor
 from ._levels import Level, below, set_tangent, tangent_of, tensors_in, vmap_levels
-from ._pull import begin, pull
+from ._pull import has_level, begin, pull
 from ._whole import logical, physical, show
 
 LINEAR = frozenset((
@@ -175,7 +175,7 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
 def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents: dict[str, Any], keep: bool) -> tuple[Any, Sequence[Any]]:
     """The result of an operation and the tangents of its outputs, by transposing its vjp twice."""
     rec: Record = general.rec
-    levels = [v for v in vmap_levels() if any(_takes_part(t, v) for t in tensors_in((list(arguments.values()), list(tangents.values()))))]
+    levels = [v for v in vmap_levels() if any(has_level(t, v) for t in tensors_in((list(arguments.values()), list(tangents.values()))))]
     primals, pushed = [], []
     replaced = dict(arguments)
     for name, t in tangents.items():
@@ -217,14 +217,6 @@ def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents:
 
 def _like(t: Any, g: Any) -> Any:
     return t if t._k.np is g._k.np else frontend.cast(t, g._k.dtype)
-
-
-def _takes_part(t: Any, level: Level) -> bool:
-    while isinstance(t, BatchedTensor):
-        if t._level is level:
-            return True
-        t = t._value
-    return False
 
 
 # -- in place -----------------------------------------------------------------------------------------------------------------

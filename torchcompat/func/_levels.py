@@ -191,6 +191,7 @@ from ..overrides import _state as overrides  # noqa: E402
 from ._batched import BatchedTensor  # noqa: E402
 
 frontend.interceptors.insert(0, transform)
+from . import _custom  # noqa: E402, F401  (Functions too go through the transforms)
 
 __all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "copy_tangents", "set_tangent", "state", "tangent_of",
            "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]

@@ -18,8 +18,10 @@ from autograd_tape.tape import GradMode, TapeEntry, _mode, edge_of, grad_mode, n
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
-from ._levels import Level, transforming, vmap_levels
-from ._whole import logical, physical, shadow
+from ..autograd import engine
+from ._batched import BatchedTensor
+from ._levels import Level, state, transforming, vmap_levels
+from ._whole import hide, logical, physical, shadow
 
 
 class Input(TapeEntry):
@@ -82,18 +84,18 @@ def pull(outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Any
     # On tensors where what is done with them matters: to the tape, or to another transform.
     tensors = create_graph or transforming()
     F = frontend if tensors else executor_for(roots[0][0]._k.device).F
-    engine = Engine(F, create_graph=tensors, retain_graph=True, capture=keys, wrap=frontend.wrap)
+    walk = Engine(F, create_graph=tensors, retain_graph=True, capture=keys, wrap=frontend.wrap)
     before = grad_mode()
     _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
     try:
-        engine.run([(o if o._node is LEAF else o._node, c if tensors else c._data) for o, c in roots])
+        walk.run([(o if o._node is LEAF else o._node, c if tensors else c._data) for o, c in roots])
     except AutogradError as error:
         raise error.as_builtin() from None
     finally:
         _mode.set(before)
     found: list[Any] = []
     for key, x in zip(keys, inputs):
-        g = engine.captured.get(key)
+        g = walk.captured.get(key)
         if g is not None and not isinstance(g, TensorRef):
             array = np.asarray(g, x._data.dtype)
             g = frontend.wrap(array if array.shape == x._data.shape else np.broadcast_to(array, x._data.shape), x._k)
@@ -136,4 +138,55 @@ class Differentiated:
         return [logical(frontend.zeros_like(x.detach()) if g is None else g, self.levels) for g, x in zip(found, self.begun)]
 
 
-__all__ = ["Differentiated", "Input", "begin", "pull", "reaches_outside"]
+# -- autograd.grad inside transforms ------------------------------------------------------------------------------------------
+
+
+def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[Any] | None:
+    """`autograd.grad` of tensors that may be examples of a vmap or have tangents; None where no transform is active."""
+    if not state.stack:
+        return None
+    levels = [level for level in vmap_levels() if any(has_level(t, level) for t in (*outputs, *inputs))]
+    roots, cotangents = [], []
+    for o, c in zip(outputs, given):
+        if o._node is None:
+            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        if c is None:
+            if o.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            c = frontend.ones_like(o.detach())
+        elif c.shape != o.shape:
+            raise RuntimeError(f"Mismatch in shape: grad_output[{len(roots)}] has a shape of {c.shape} and output[{len(roots)}] has a shape of "
+                               f"{o.shape}.")
+        roots.append(physical(o, levels))
+        cotangents.append(physical(c, levels))
+    for x in inputs:
+        if x._node is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    found = pull(roots, cotangents, [_innermost(x) for x in inputs], create_graph=create_graph)
+    return [None if g is None else _as_example(g, x) for g, x in zip(found, inputs)]
+
+
+def has_level(t: Any, level: Level) -> bool:
+    while isinstance(t, BatchedTensor):
+        if t._level is level:
+            return True
+        t = t._value
+    return False
+
+
+def _innermost(t: Any) -> Any:
+    while isinstance(t, BatchedTensor):
+        t = t._value
+    return t
+
+
+def _as_example(g: Any, like: Any) -> Any:
+    """The gradient of the whole batch behind `like` as an example."""
+    if not isinstance(like, BatchedTensor):
+        return g
+    return hide(like._level, _as_example(g, like._value), like._bdim)
+
+
+engine.transforms = grad_under_transforms
+
+__all__ = ["Differentiated", "Input", "begin", "has_level", "grad_under_transforms", "pull", "reaches_outside"]
