@@ -12,7 +12,7 @@ import numpy as np
 from ..dtypes import CPU, DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..saved import INFERENCE_SAVED
-from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
+from ..tape import GradMode, OutputEdge, TapeId, active_tapes, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
 from ._overloads import check_overloads, no_match_of
 from ._record import Param, Record
@@ -362,8 +362,9 @@ class General:
                 nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
                 if outputs[nr]._v is None:
                     outputs[nr]._v = [0]
-                item = (outputs[nr]._data, outputs[nr]._v, outputs[nr]._v[0], outputs[nr]._k)
-                saved.append(item if outputs[nr]._k.special is None else (*item, self.frontend.bare(outputs[nr])))
+                output: Any = outputs[nr]
+                item = (output._data, output._v, output._v[0], output._k)
+                saved.append(item if output._k.special is None else (*item, self.frontend.bare(output)))
         return tuple(saved)
 
     @staticmethod

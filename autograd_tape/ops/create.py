@@ -482,11 +482,11 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     if steps == 1:
         return np.full(1, start, dtype)
     if dtype.kind in "iu":
-        step = (float(end) - float(start)) / (steps - 1)
+        width = (float(end) - float(start)) / (steps - 1)
         at = np.arange(steps)
-        return np.where(at < steps // 2, start + step * at, end - step * (steps - at - 1)).astype(dtype)
+        return np.where(at < steps // 2, start + width * at, end - width * (steps - at - 1)).astype(dtype)
     real = np.float32 if dtype.itemsize == 2 else dtype
-    cast = np.dtype(real).type
+    cast: Any = np.dtype(real).type
     at = np.arange(steps)
     step = (cast(end) - cast(start)) / cast(steps - 1)
     return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
@@ -700,7 +700,7 @@ class complex_:
             "Expected both inputs to be Half, Float or Double tensors but got Long and Long")
 
 
-@op("polar(Tensor abs, Tensor angle) -> Tensor", broadcasts=True, method=False, dtypes="float")
+@op("polar(Tensor abs, Tensor angle) -> Tensor", broadcasts=True, method=False, dtypes="float", complex="explicit")
 class polar:
     """Complex numbers of their absolute values and angles.
 

@@ -18,6 +18,8 @@ from ._host import on_host
 from ._losses import buffer, constant
 from ._record import Sample, op
 from ._shapes import like_first
+from .linalg import adjoint
+from .pointwise import is_complex
 from ._strided import contiguous_strides, empty_strided
 
 linalg = np.linalg
@@ -34,6 +36,10 @@ def _columns(a: np.ndarray) -> np.ndarray:
 
 def _mT(F: Any, x: Any) -> Any:
     return F.transpose(x, -2, -1)
+
+
+def _mH(F: Any, x: Any) -> Any:
+    return F.conj(F.transpose(x, -2, -1))
 
 
 def _product(F: Any, *xs: Any) -> Any:
@@ -125,7 +131,8 @@ def _cofactors(A: np.ndarray) -> np.ndarray:
     n = s.shape[-1]
     others = np.stack([np.delete(s, i, -1).prod(-1) for i in range(n)], -1) if n else s
     sign = linalg.det(u) * linalg.det(vh)
-    return np.matmul(u * (others * sign[..., None])[..., None, :], vh)
+    matrices = np.matmul(u * others[..., None, :], vh)
+    return (matrices.conj() if A.dtype.kind == "c" else matrices) * sign[..., None, None]
 
 
 @op("cofactors(Tensor input) -> Tensor", namespace="_internal", method=False, out=False)
@@ -161,7 +168,7 @@ def _slogdet(input: np.ndarray) -> tuple[Any, Any]:
     return tuple(linalg.slogdet(input))
 
 
-@op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", out=False, node="LinalgSlogdetBackward0")
+@op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", out=False, node="LinalgSlogdetBackward0", complex="explicit")
 class slogdet:
     """The signs of determinants, and the logarithms of their absolute values.
 
@@ -172,8 +179,12 @@ class slogdet:
     numpy = _slogdet
     compose = on_host(_slogdet)
     def check(input): _check_matrix("linalg.slogdet", input, True)
-    def vjp_input(F, grad, input):
-        return None if grad[1] is None else F.reshape(grad[1], (*grad[1].shape, 1, 1)) * _mT(F, F.inverse(input))
+    def vjp_input(F, grad, input, sign):
+        rate = grad[1]
+        if is_complex(input) and grad[0] is not None:
+            turn = F.imag_part(grad[0] * F.conj(sign)) * 1j
+            rate = turn if rate is None else rate + turn
+        return None if rate is None else F.reshape(rate, (*rate.shape, 1, 1)) * _mH(F, F.inverse(input))
     def samples(rng):
         yield (_square(rng, 3, 3),)
         yield (_square(rng, 2, 2, 2),)
@@ -190,6 +201,8 @@ class logdet:
     def function(F, input):
         _check_matrix("logdet", input, True)
         sign, value = F.slogdet(input)
+        if input.dtype.is_complex:
+            return value + F.log(sign)
         return F.where(sign == -1, float("nan"), value) if (buffer(sign) == -1).any() else value
 
     def samples(rng):
@@ -337,7 +350,7 @@ def _broken_minor(a: np.ndarray) -> int:
 
 
 @op("linalg_cholesky(Tensor input, *, bool upper=False) -> Tensor", namespace="_internal", alias="linalg.cholesky", method=False,
-    node="LinalgCholeskyExBackward0")
+    node="LinalgCholeskyExBackward0", complex="explicit")
 class linalg_cholesky:
     """L with L L^T = A for positive definite A, or its transpose where `upper`.
 
@@ -351,12 +364,12 @@ class linalg_cholesky:
     def check(input, upper): _check_matrix("linalg.cholesky", input, True)
     def shape(input, upper): return input
     def vjp_input(F, grad, result, upper):
-        L, g = (_mT(F, result), _mT(F, grad)) if upper else (result, grad)
+        L, g = (_mH(F, result), _mH(F, grad)) if upper else (result, grad)
         n, dtype = L.shape[-1], buffer(L).dtype
         half = np.tri(n, n, -1, dtype) + np.eye(n, dtype=dtype) / dtype.type(2)
-        phi = F.matmul(_mT(F, L), g) * constant(F, L, half)
+        phi = F.matmul(_mH(F, L), g) * constant(F, L, half)
         inverse = F.inverse(L)
-        return _product(F, _mT(F, inverse), phi + _mT(F, phi), inverse) * 0.5
+        return _product(F, _mH(F, inverse), phi + _mH(F, phi), inverse) * 0.5
     def samples(rng):
         yield (_definite(rng, 3),)
         yield Sample((_definite(rng, 3),), {"upper": True})
@@ -384,9 +397,9 @@ class cholesky:
     def samples(rng): yield (_definite(rng, 3),)
 
 
-def _qr(A: np.ndarray, mode: str = "reduced") -> tuple[np.ndarray, np.ndarray]:
+def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
     if mode == "r":
-        return np.zeros(0, A.dtype), _columns(linalg.qr(A, "r"))
+        return np.zeros(0, A.dtype), _columns(np.asarray(linalg.qr(A, "r")))
     q, r = linalg.qr(A, mode)
     return _columns(q), _columns(r)
 
@@ -396,20 +409,20 @@ def _qr_grad_tall(F: Any, Q: Any, R: Any, gQ: Any, gR: Any) -> Any:
     n, dtype = R.shape[-1], buffer(R).dtype
     M = None
     if gR is not None:
-        M = F.matmul(R, _mT(F, gR))
+        M = F.matmul(R, _mH(F, gR))
     if gQ is not None:
-        inner = F.matmul(_mT(F, gQ), Q)
+        inner = F.matmul(_mH(F, gQ), Q)
         M = -inner if M is None else M - inner
     lower = M * constant(F, R, np.tri(n, n, -1, dtype))
-    symmetric = lower + _mT(F, lower) + M * constant(F, R, np.eye(n, dtype=dtype))
+    symmetric = lower + _mH(F, lower) + (F.real_part(M) if is_complex(M) else M) * constant(F, R, np.eye(n, dtype=dtype))
     total = F.matmul(Q, symmetric)
     if gQ is not None:
         total = gQ + total
-    return _mT(F, F.solve_matrices(R, _mT(F, total)))
+    return _mH(F, F.solve_matrices(R, _mH(F, total)))
 
 
 @op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", namespace="_internal", alias="linalg.qr", method=False, out=False,
-    node="LinalgQrBackward0")
+    node="LinalgQrBackward0", complex="explicit")
 class linalg_qr:
     """Q with orthonormal columns and upper triangular R with Q R = A; mode "reduced", "complete" or "r" (no Q).
 
@@ -440,7 +453,7 @@ class linalg_qr:
             gX = _qr_grad_tall(F, Q, U, gQ, None)
             return F.cat([gX, Y * 0], -1)
         gU, gV = F.slice(gR, -1, 0, m), F.slice(gR, -1, m, n)
-        through = F.matmul(Y, _mT(F, gV))
+        through = F.matmul(Y, _mH(F, gV))
         gX = _qr_grad_tall(F, Q, U, through if gQ is None else gQ + through, gU)
         return F.cat([gX, F.matmul(Q, gV)], -1)
     def samples(rng):
@@ -469,12 +482,20 @@ def _off_diagonal(F: Any, x: Any) -> Any:
     return x * constant(F, x, (1 - np.eye(n)).astype(buffer(x).dtype))
 
 
+def _check_phase(name: str, what: str, phase: Any) -> None:
+    """Refuses gradients of complex vectors by a function of their phases, which are arbitrary."""
+    if phase is not None and not np.allclose(buffer(phase), 0, 1e-2, 1e-2):
+        vectors = "singular vectors" if name == "svd" else "eigenvectors"
+        raise AutogradError(f"{name}_backward: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. The "
+                            f"specified loss function depends on {what} ill-defined.", remedy="use absolute values")
+
+
 def _diagonal_matrix(F: Any, x: Any) -> Any:
     return F.unsqueeze(x, -1) * constant(F, x, np.eye(x.shape[-1], dtype=buffer(x).dtype))
 
 
 @op("linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", namespace="_internal", alias="linalg.svd",
-    method=False, out=False, node="LinalgSvdBackward0")
+    method=False, out=False, node="LinalgSvdBackward0", complex="explicit")
 class linalg_svd:
     """U, S, Vh with U diag(S) Vh = A: orthonormal columns and rows, singular values in descending order.
 
@@ -496,19 +517,27 @@ class linalg_svd:
         inner = None if gS is None else _diagonal_matrix(F, gS)
         squares = _differences(F, S * S)
         row, column = F.unsqueeze(S, -2), F.unsqueeze(S, -1)
+        phase = None
         for g, is_u in ((gU, True), (gVh, False)):
             if g is None:
                 continue
-            J = F.matmul(_mT(F, U), g) if is_u else F.matmul(Vh, _mT(F, g))
-            turned = _off_diagonal(F, (J - _mT(F, J)) / squares)
+            J = F.matmul(_mH(F, U), g) if is_u else F.matmul(Vh, _mH(F, g))
+            if is_complex(U):
+                turn = F.imag_part(F.diagonal(J, 0, -2, -1))
+                phase = turn if phase is None else phase + turn
+                if is_u:
+                    part = _diagonal_matrix(F, turn / S) * 1j
+                    inner = part if inner is None else inner + part
+            turned = _off_diagonal(F, (J - _mH(F, J)) / squares)
             part = turned * row if is_u else column * turned
             inner = part if inner is None else inner + part
+        _check_phase("svd", "this phase term, making it", phase)
         total = _product(F, U, inner, Vh)
         if gU is not None and m > k:
-            rest = gU - F.matmul(U, F.matmul(_mT(F, U), gU))
+            rest = gU - F.matmul(U, F.matmul(_mH(F, U), gU))
             total = total + F.matmul(rest / row, Vh)
         if gVh is not None and n > k:
-            rest = gVh - F.matmul(F.matmul(gVh, _mT(F, Vh)), Vh)
+            rest = gVh - F.matmul(F.matmul(gVh, _mH(F, Vh)), Vh)
             total = total + F.matmul(U, rest / column)
         return total
     def samples(rng):
@@ -517,13 +546,13 @@ class linalg_svd:
         yield _square(rng, 3, 3), True
 
 
-def _eigh(A: np.ndarray, UPLO: str = "L") -> tuple[np.ndarray, np.ndarray]:
+def _eigh(A: np.ndarray, UPLO: Any = "L") -> tuple[np.ndarray, np.ndarray]:
     values, vectors = linalg.eigh(A, UPLO)
     return values, _columns(vectors)
 
 
 @op("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", namespace="_internal", alias="linalg.eigh",
-    method=False, out=False, node="LinalgEighBackward0")
+    method=False, out=False, node="LinalgEighBackward0", complex="explicit")
 class linalg_eigh:
     """Eigenvalues, ascending, and eigenvectors of symmetric matrices, of which one triangle is read.
 
@@ -543,9 +572,12 @@ class linalg_eigh:
         g_values, V = grad[0], eigenvectors
         inner = None if g_values is None else _diagonal_matrix(F, g_values)
         if grad[1] is not None:
-            turned = _off_diagonal(F, F.matmul(_mT(F, V), grad[1]) / _differences(F, eigenvalues))
+            J = F.matmul(_mH(F, V), grad[1])
+            if is_complex(V):
+                _check_phase("linalg_eigh", "this quantity, so it is", F.imag_part(F.diagonal(J, 0, -2, -1)))
+            turned = _off_diagonal(F, J / _differences(F, eigenvalues))
             inner = turned if inner is None else inner + turned
-        return _product(F, V, inner, _mT(F, V))
+        return _product(F, V, inner, _mH(F, V))
     def samples(rng): yield (_definite(rng, 3),)
 
 
@@ -588,7 +620,7 @@ class svd:
             m, n = input.shape[-2], input.shape[-1]
             zeros = [F.wrap(np.zeros((*tuple(input.shape)[:-2], k, k), input._k.np), input._k) for k in (m, n)]
             return F.return_type(_svd_record())(zeros[0], S, zeros[1])
-        return F.return_type(_svd_record())(U, S, _mT(F, Vh))
+        return F.return_type(_svd_record())(U, S, _mH(F, Vh))
 
     def samples(rng): yield (rng.standard_normal((3, 2)),)
 
@@ -607,12 +639,12 @@ def _pinv(A: np.ndarray, atol: float | None = None, rtol: float | None = None, h
     relative = (max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if rtol is None and not atol else 0.0) if rtol is None else rtol
     largest = s.max(-1, keepdims=True) if s.size else s
     kept = s > np.maximum(relative * largest, atol or 0.0)
-    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(A.dtype)
-    return np.matmul(vh.swapaxes(-2, -1) * inverse[..., None, :], u.swapaxes(-2, -1))
+    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
+    return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))
 
 
 @op("linalg_pinv(Tensor input, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
-    alias=("linalg.pinv", "pinverse"), method=False)
+    alias=("linalg.pinv", "pinverse"), method=False, complex="explicit")
 class linalg_pinv:
     """The Moore-Penrose inverses of matrices: singular values up to max(atol, rtol * largest) count as zero.
 
@@ -625,7 +657,7 @@ class linalg_pinv:
     compose = on_host(_pinv)
     def check(input, atol, rtol, hermitian): _check_matrix("linalg.pinv", input)
     def vjp_input(F, grad, input, result):
-        P, Pt, gt = result, _mT(F, result), _mT(F, grad)
+        P, Pt, gt = result, _mH(F, result), _mH(F, grad)
         total = -_product(F, Pt, grad, Pt)
         gtP = F.matmul(gt, F.matmul(P, Pt))
         total = total + gtP - _product(F, input, P, gtP)

@@ -66,7 +66,8 @@ def _check_mv(input: Any, vec: Any, added: Any = None) -> None:
     if input.ndim != 2 or vec.ndim != 1 or added is not None and added.ndim > 1:
         first = 1 if added is None else added.ndim
         raise AutogradError(f"vector + matrix @ vector expected, got {first}, {input.ndim}, {vec.ndim}")
-    _check_mv_sizes(*input.shape, vec, input, added)
+    rows, columns = input.shape
+    _check_mv_sizes(rows, columns, vec, input, added)
 
 
 def _check_mv_sizes(rows: int, columns: int, vec: Any, mat: Any, added: Any = None) -> None:
@@ -200,12 +201,6 @@ def _matmul(input: np.ndarray, other: np.ndarray) -> Any:
             shape = input.shape
             return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
     return np.matmul(input, other)
-
-
-def is_complex(x: Any) -> bool:
-    """Whether a buffer or tensor is complex."""
-    dtype = x.dtype
-    return dtype.kind == "c" if isinstance(dtype, np.dtype) else dtype.is_complex
 
 
 def _rows(F: Any, x: Any) -> Any:

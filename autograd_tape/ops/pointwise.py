@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,11 @@ _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-si
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """A `shape` field for operations whose tensors broadcast; numbers and None among the arguments are passed over."""
     return np.broadcast_shapes(*[s for s in shapes if isinstance(s, tuple)])
+
+
+def is_complex(x: Any) -> bool:
+    """Whether a tensor, buffer or number is complex."""
+    return (x._k.np if isinstance(x, TensorRef) else np.asarray(x).dtype).kind == "c"
 
 
 @op("zero_gradient(Tensor input) -> Tensor", family="unary", result="same", quiet="all", method=False, namespace="_internal", out=False)
@@ -230,7 +238,7 @@ class sign:
     samples = domain(-2, 2, kinks=(0,))
 
 
-@op("sgn(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int bool half")
+@op("sgn(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int bool half", complex="explicit")
 class sgn:
     """The sign, and for complex numbers input / |input|.
 
@@ -245,7 +253,14 @@ class sgn:
         return _sign(input)
 
     mindspore = "ops.Sign"
-    def vjp(F, grad): return F.zero_gradient(grad)
+
+    def vjp(F, grad, input):
+        if not is_complex(input):
+            return F.zero_gradient(grad)
+        sign, size = F.sgn(input), F.abs(input)
+        turned = grad - sign * F.real_part(grad * F.conj(sign))  # what is left once the part along the number is taken out
+        return F.where(size == 0, 0, turned / F.where(size == 0, 1, size))
+
     samples = domain(-2, 2, kinks=(0,))
 
 
@@ -415,6 +430,11 @@ def _divide_trunc(input: Any, other: Any) -> Any:
         return quotient + ((quotient < 0) & (quotient * other != input))
 
 
+def _quotient_samples(rng: Any) -> Any:
+    yield np.array([[5.5, -5.5, 7.2]]), np.array([[2.0], [-3.1]])
+    yield np.array([5.5, -5.5]), 1.3
+
+
 @op("div_floor(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
     method=False, namespace="_internal", node="DivBackward1", dtypes="float int half")
 class div_floor:
@@ -427,10 +447,7 @@ class div_floor:
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_other(F, grad): return F.zero_gradient(grad)
     errors = _no_zero_errors
-
-    def samples(rng):
-        yield np.array([[5.5, -5.5, 7.2]]), np.array([[2.0], [-3.1]])
-        yield np.array([5.5, -5.5]), 1.3
+    samples = _quotient_samples
 
 
 @op("div_trunc(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
@@ -445,7 +462,7 @@ class div_trunc:
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_other(F, grad): return F.zero_gradient(grad)
     errors = _no_zero_errors
-    samples = div_floor.field("samples")
+    samples = _quotient_samples
 
 
 @op("floor_divide(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
@@ -463,7 +480,7 @@ class floor_divide:
     check = _check_zero
     vjp = no_derivative("floor_divide")
     errors = _no_zero_errors
-    samples = div_floor.field("samples")
+    samples = _quotient_samples
 
 
 def _remainder(input: Any, other: Any) -> Any:
@@ -540,7 +557,7 @@ class reciprocal:
 
 # -- powers ---------------------------------------------------------------------------------------------------------
 
-_POWERS = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
+_POWERS: dict[Any, Callable[..., Any]] = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal, 3: lambda x: x * x * x,
            -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
@@ -562,13 +579,19 @@ def _pow_rate(F: Any, grad: Any, input: Any, exponent: Any) -> Any:
     return F.where(exponent == 0, F.zero_gradient(grad), grad * (exponent * F.pow(input, exponent - 1)))
 
 
+def _real(F: Any, x: Any) -> Any:
+    return F.real_part(x) if is_complex(x) and not isinstance(x, complex) else x.real if isinstance(x, complex) else x
+
+
 def _pow_growth(F: Any, grad: Any, input: Any, exponent: Any, result: Any) -> Any:
     """grad * result * log(input), zero where input is zero and the exponent is not negative."""
     if isinstance(input, (int, float, complex)):
         if input == 0:
-            return F.where(exponent >= 0, F.zero_gradient(grad), grad * result * -np.inf)
-        return grad * (result * float(np.log(input))) if input > 0 else grad * result * np.nan
-    return F.where((input == 0) & (exponent >= 0), F.zero_gradient(grad), grad * (result * F.log(input)))
+            return F.where(_real(F, exponent) >= 0, F.zero_gradient(grad), grad * result * -np.inf)
+        if isinstance(input, complex):
+            return grad * (result * cmath.log(input))
+        return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
+    return F.where((input == 0) & (_real(F, exponent) >= 0), F.zero_gradient(grad), grad * (result * F.log(input)))
 
 
 def _check_pow(input: Any, exponent: Any) -> None:

@@ -11,6 +11,7 @@ from . import _mindspore as kernels
 from ._dims import wrap_dim
 from ._host import on_host
 from ._record import op
+from .pointwise import is_complex
 from .reduce import _WIDE, finish
 
 
@@ -149,10 +150,22 @@ class cummin:
     def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
 
 
+def _logcumsumexp_complex(input: np.ndarray, dim: int) -> np.ndarray:
+    result = input.copy()
+    at = np.moveaxis(result, dim, 0)
+    for i in range(1, len(at)):
+        swap = at[i - 1].real < at[i].real
+        high, low = np.where(swap, at[i], at[i - 1]), np.where(swap, at[i - 1], at[i])
+        at[i] = np.where(np.isneginf(low.real), high, high + np.log(1 + np.exp(low - high)))
+    return result
+
+
 def _logcumsumexp(input: np.ndarray, dim: int) -> Any:
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.copy()
+    if input.dtype.kind == "c":
+        return _logcumsumexp_complex(input, wrap_dim(dim, input.ndim))
     return finish(np.logaddexp.accumulate(input, wrap_dim(dim, input.ndim)), input)
 
 
@@ -177,7 +190,12 @@ class logcumsumexp:
             logs = F.where(positive, F.log(F.where(positive, g, 1.0)), -1e30) - result
             return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input)
 
-        return part(grad) - part(-grad) if len(input.shape) else grad
+        if not len(input.shape):
+            return grad
+        if is_complex(input):  # whose logarithms have every sign
+            logs = F.where(grad == 0, -1e30, F.log(F.where(grad == 0, 1.0, grad))) - result
+            return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input)
+        return part(grad) - part(-grad)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1
