@@ -145,18 +145,31 @@ def _stream(generator: Any) -> Any:
     return generator.stream
 
 
+mapped: Any = None
+"""Set by vmap: called with (function of (shape, tensor of parameters), shape, tensor) to draw for all examples; NotImplemented passes."""
+
+
+def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
+    """A tensor from `draw(shape, source)`; inside vmap one that holds a draw for each example."""
+    if mapped is not None:
+        found = mapped(draw, shape, source)
+        if found is not NotImplemented:
+            return found
+    return draw(shape, source)
+
+
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
          requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Uniform numbers in [0, 1)."""
     dtype = dtype or default_dtype()
-    return _finish(_stream(generator).uniform(_size(size), dtype.np), dtype, device, requires_grad, out)
+    return _draw(_size(size), lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1."""
     dtype = dtype or default_dtype()
-    return _finish(_stream(generator).normal(_size(size), dtype.np), dtype, device, requires_grad, out)
+    return _draw(_size(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
@@ -167,14 +180,18 @@ def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = No
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     dtype = dtype or int64
-    return _finish(_stream(generator).randint(low, high, tuple(size), dtype.np), dtype, device, requires_grad, out)
+    return _draw(tuple(size), lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 .. n-1."""
     dtype = dtype or int64
-    return _finish(_stream(generator).randperm(n, dtype.np), dtype, device, requires_grad, out)
+    def draw(shape: tuple[int, ...], _: Any) -> Tensor:
+        rows = [_stream(generator).randperm(n, dtype.np) for _ in range(shape[0] if len(shape) > 1 else 1)]
+        return _finish(np.stack(rows) if len(shape) > 1 else rows[0], dtype, device, requires_grad, out)
+
+    return _draw((n,), draw)
 
 
 def _like(function: Any) -> Any:
@@ -202,8 +219,11 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: DTy
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """1 with the probability each element gives (or `p`), else 0."""
-    array = _stream(generator).bernoulli(input._data if p is None else p, input._data.shape, input._k.np)
-    return _finish(array, input._k.dtype, input._k.device, False, out)
+    def draw(shape: tuple[int, ...], t: Any) -> Tensor:
+        array = _stream(generator).bernoulli(t._data if p is None else p, shape, input._k.np)
+        return _finish(array, input._k.dtype, input._k.device, False, out)
+
+    return _draw(input._data.shape, draw, input)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
@@ -211,21 +231,22 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
     if size is not None:
         dtype = dtype or default_dtype()
-        return _finish(_stream(generator).normal(tuple(size), dtype.np, mean, std), dtype, device, requires_grad, out)
+        return _draw(tuple(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad, out))
     shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
     k = mean._k if isinstance(mean, Tensor) else std._k
-    noise = frontend.wrap(_stream(generator).normal(shape, k.np), k)
+    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k))
     return noise * std + mean
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
-    return _finish(_stream(generator).multinomial(input._data, num_samples, replacement), int64, None, False, out)
+    return _draw(input._data.shape, lambda _, t: _finish(_stream(generator).multinomial(t._data, num_samples, replacement), int64, None, False, out),
+                 input)
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
-    return frontend.wrap(_stream(generator).poisson(input._data), input._k)
+    return _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).poisson(t._data), input._k), input)
 
 
 # -- in place -------------------------------------------------------------------------------------------------------
@@ -234,6 +255,11 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 def _inplace(name: str, draw: Any, doc: str) -> None:
     def method(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         frontend.check_random_inplace(self)
+        if mapped is not None:
+            found = mapped(lambda n, t: method(frontend.wrap(np.empty(n, self._k.np), self._k), *args, generator=generator, **kwargs),
+                           self._data.shape)
+            if found is not NotImplemented:
+                return frontend.copy_(self, found)
         if self._k.device.type != "meta":
             self._data[...] = draw(_stream(generator), self, *args, **kwargs)
         frontend.bump(self)

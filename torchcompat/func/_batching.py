@@ -14,6 +14,7 @@ from autograd_tape.dtypes import result_dtype
 from autograd_tape.ops import Record
 from autograd_tape.tape import GradMode, grad_mode
 
+from .. import random
 from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor, ValuesHiddenError, batched
 from ._levels import Level, below, state, tensors_in
@@ -296,6 +297,8 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
     Args:
         source: a tensor of parameters that the numbers depend on, or None.
     """
+    if not state.stack:
+        return NotImplemented
     level = next((level for level in reversed(state.stack) if level.kind == "vmap" and level.number < state.ceiling), None)
     if level is None:
         return NotImplemented
@@ -305,7 +308,16 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
         if level.randomness == "same":
             if source is not None and is_example(source, level):
                 raise RuntimeError("vmap: Expected unbatched parameters of a random operation with randomness 'same'")
-            return function(tuple(shape), source)
+            return drawn_or_not(function, shape, source)
         if source is not None:
             source = front(source) if is_example(source, level) else F.expand(F.unsqueeze(source, 0), (level.size, *source._data.shape))
-        return batched(level, function((level.size, *shape), source), 0)
+        return batched(level, drawn_or_not(function, (level.size, *shape), source), 0)
+
+
+def drawn_or_not(function: Callable[..., Any], shape: Sequence[int], source: Any) -> Any:
+    """Drawn for the vmap levels further out, if there are any."""
+    found = drawn(function, shape, source)
+    return function(tuple(shape), source) if found is NotImplemented else found
+
+
+random.mapped = drawn
