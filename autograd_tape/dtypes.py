@@ -217,7 +217,7 @@ class Device:
         if isinstance(type, Device):
             return type
         if isinstance(type, int) and not isinstance(type, bool):
-            type, index = "cuda", type
+            return Device("cuda", type)
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         if ":" in type:

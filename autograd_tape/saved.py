@@ -182,6 +182,9 @@ class SavedTensor:
 
     __slots__ = ("_entry", "_place", "__weakref__")
 
+    _entry: weakref.ref[TapeEntry]
+    _place: tuple[Any, ...]
+
     def __new__(cls, *args: Any, **kwargs: Any) -> "SavedTensor":
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
@@ -200,7 +203,7 @@ class SavedTensor:
                 "time or if you need to access saved variables after calling backward.")
         return entry
 
-    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
         """`pack_hook(tensor)` is called now; backward gets what `unpack_hook` makes of its result.
 
         Raises:
@@ -251,10 +254,13 @@ class SavedVariable(SavedTensor):
     item: Item | None
 
     @classmethod
-    def _save(cls, entry: TapeEntry, tensor: TensorRef, nr: int | None) -> "SavedVariable":
+    def _save(cls, entry: TapeEntry, tensor: TensorRef | None, nr: int | None) -> "SavedVariable":
         """Saves `tensor`, output `nr` of `entry`, or none of its outputs."""
         self = object.__new__(cls)
         self._entry, self._place = weakref.ref(entry), ()
+        if tensor is None:
+            self.tensor, self.version, self.nr, self.item = None, 0, None, None
+            return self
         if tensor._v is None:
             tensor._v = [0]
         # An output is saved without its history, which is this entry: they would hold each other.
@@ -264,6 +270,8 @@ class SavedVariable(SavedTensor):
         return self
 
     def _hooked(self, entry: TapeEntry) -> bool:
+        if self.tensor is None and self.item is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         return self.item is not None
 
     def _pack(self, entry: TapeEntry, pack: Any, unpack: Any, detached: bool = True) -> None:
@@ -271,10 +279,12 @@ class SavedVariable(SavedTensor):
         self.item = Item(_bare(t) if detached else t, edge_of(t), pack, unpack)
         self.tensor = None
 
-    def unpack(self, entry: TapeEntry) -> TensorRef:
+    def unpack(self, entry: TapeEntry) -> TensorRef | None:
         """The tensor, with its history; an error where it was changed since."""
         from .backward import stale
 
+        if self.tensor is None and self.item is None:
+            return None
         edge = None
         if self.nr is not None:
             edge = OutputEdge(entry, self.nr) if entry.n_outputs > 1 else entry

@@ -62,7 +62,7 @@ def _will_engine_execute_node(node: Any) -> bool:
     if engine is None:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     leaf = isinstance(node, AccumulateGrad)
-    target = node.variable if leaf else node
+    target = node.variable if isinstance(node, AccumulateGrad) else node
     if engine.capture is None:
         return engine.reaches(target)
     if leaf and engine.accumulate is None and target in engine.capture:

@@ -88,6 +88,13 @@ class WeightsUnpickler(pickle._Unpickler):  # type: ignore[name-defined,misc]
         encoding: of byte strings of Python 2.
     """
 
+    # What the Python implementation has, and its type stubs leave out.
+    read: Callable[[int], bytes]
+    append: Callable[[Any], None]
+    pop_mark: Callable[[], list[Any]]
+    stack: list[Any]
+    fix_imports: bool
+
     dispatch = _Operations({op[0]: pickle._Unpickler.dispatch[op[0]] for op in _KEPT})  # type: ignore[attr-defined]
 
     def __init__(

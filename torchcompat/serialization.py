@@ -23,7 +23,7 @@ import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Self
+from typing import IO, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +119,7 @@ def _rebuild_tensor_v3(
     step = dtype.itemsize
     if math.prod(size):
         memory = storage.untyped()._owner
-        array = np.ndarray(tuple(size), dtype.np, memory, offset * step, tuple(n * step for n in stride))
+        array: np.ndarray = np.ndarray(tuple(size), dtype.np, memory, offset * step, tuple(n * step for n in stride))
     else:
         array = np.empty(tuple(size), dtype.np)
     if metadata and metadata.get("conj"):
@@ -318,10 +318,10 @@ def _reduce_tensor(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     cls = type(tensor)
     state = getattr(tensor, "__dict__", None) or None
     if cls is torch.nn.Parameter:
-        arguments = (tensor.detach(), tensor.requires_grad, OrderedDict())
+        parts: tuple[Any, ...] = (tensor.detach(), tensor.requires_grad, OrderedDict())
         if state:
-            return _rebuild_parameter_with_state, (*arguments, state)
-        return _rebuild_parameter, arguments
+            return _rebuild_parameter_with_state, (*parts, state)
+        return _rebuild_parameter, parts
     function, arguments = _reduce_data(tensor)
     if cls is torch.Tensor and not state:
         return function, arguments
@@ -333,7 +333,7 @@ def _reduce_data(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad)
     storage, offset = _storage_of(tensor)
-    arguments = (storage, offset, size, stride, tensor.requires_grad, OrderedDict())
+    arguments: tuple[Any, ...] = (storage, offset, size, stride, tensor.requires_grad, OrderedDict())
     if isinstance(storage, UntypedStorage):
         return _rebuild_tensor_v3, (*arguments, tensor.dtype)
     return _rebuild_tensor_v2, arguments
@@ -365,7 +365,7 @@ class _Archive:
         self.name = os.path.splitext(os.path.basename(path))[0] if path else "archive"
         self.file = open(path, "wb") if path else None
         self.sink = _Sink(self.file or f)  # type: ignore[arg-type]
-        self.zip = zipfile.ZipFile(self.sink, "w", zipfile.ZIP_STORED)  # type: ignore[arg-type]
+        self.zip = zipfile.ZipFile(cast(Any, self.sink), "w", zipfile.ZIP_STORED)  # it only writes
         self.records: list[str] = []
         self.checksum = 0
 
@@ -537,7 +537,7 @@ class _Reader:
         out = np.empty(count, dtype.np)
         if size:
             with self.zip.open(info) as record:
-                view = memoryview(out.view(np.uint8)).cast("B")
+                view = memoryview(out.view(np.uint8).data).cast("B")
                 done = 0
                 while done < size and (got := record.readinto(view[done:])):  # type: ignore[attr-defined]
                     done += got

@@ -53,8 +53,7 @@ class UntypedStorage:
     @staticmethod
     def from_file(filename: str, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
         """The bytes of a file, mapped."""
-        mode = "r+" if shared else "c"
-        return UntypedStorage(np.memmap(filename, np.uint8, mode, shape=(nbytes,) if nbytes else None))
+        return UntypedStorage(np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None))
 
     def nbytes(self) -> int:
         """The size in bytes."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from autograd_tape.backward import freed
 from autograd_tape.errors import AutogradError
-from autograd_tape.tape import GradMode, TapeEntry, edge_of, grad_mode, next_id
+from autograd_tape.tape import GradMode, NoGradView, TapeEntry, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .storage import address_of
@@ -43,7 +43,7 @@ class CopySlices(TapeEntry):
         base_shape, base_strides, shape, strides, offset, dtype = self.geometry
         total = empty_strided(base_shape, base_strides, grad.dtype)
         np.copyto(total, grad)
-        region = np.ndarray(shape, total.dtype, memory_of(total), offset, strides)
+        region: np.ndarray = np.ndarray(shape, total.dtype, memory_of(total), offset, strides)
         grads = list(self.fn.raw(region.copy(), F))
         if self.self_nr >= 0:
             own = grads.pop(self.self_nr)
@@ -142,7 +142,7 @@ def refusal(view: TensorRef, creation: str, indirect: bool = False) -> str:
                 f"A view was created in inference mode and {changed} modified inplace in normal mode.")
         return head + _BOTH.format(block=creation)
     node = view._node
-    if node is None or node is LEAF:
+    if node is None or node is LEAF or node.__class__ is NoGradView:
         return f"A view {changed} modified inplace.{creation}"
     nr = node.nr if node._tag == 2 else 0
     return f"Output {nr} of {in_place_name(node.entry if node._tag == 2 else node)} is a view and {changed} modified inplace.{creation}"
@@ -166,10 +166,10 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
     if target._node is not None and target._node.__class__ is Poisoned:
         raise AutogradError(target._node.message)
     creation = creation_of(target)
-    if base._node is LEAF:
-        raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if creation is not None:
         raise AutogradError(refusal(target, creation))
+    if base._node is LEAF or base._node is None and target._node is not None:
+        raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 class Poisoned(TapeEntry):

@@ -25,7 +25,7 @@ def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> Any:
     """NumPy's axis argument for a reduction over `dim`: None or an empty tuple mean all."""
     if dim is None:
         return None
-    if dim.__class__ is int:
+    if isinstance(dim, int):
         return (wrap_dim(dim, ndim),) if ndim else None
     if not dim:
         return None

@@ -18,7 +18,7 @@ def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def compose(F: Any, *args: Any) -> Any:
         return kernel(*args)
 
-    compose.host = True  # the status table says so
+    compose.host = True  # type: ignore[attr-defined]  # the status table says so
     return compose
 
 

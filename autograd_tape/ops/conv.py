@@ -47,7 +47,9 @@ def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Any, stride: Any, pa
 def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
     function = fused.conv2d_backward if input.ndim == 4 else fused.convnd_backward
     weight = np.broadcast_to(np.zeros((), input.dtype), tuple(size))  # only its shape and dtype matter
-    return function(grad, input, weight, stride, padding, dilation, groups, (False, True, False))[1]
+    result = function(grad, input, weight, stride, padding, dilation, groups, (False, True, False))[1]
+    assert result is not None  # it was asked for
+    return result
 
 
 def _cropped(F: Any, x: Any, size: Sequence[int]) -> Any:

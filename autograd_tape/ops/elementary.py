@@ -219,7 +219,7 @@ class logaddexp_complex:
 
 
 @op("logaddexp2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
-    dtypes="float half")
+    dtypes="float half", complex="logaddexp2_cpu")
 class logaddexp2:
     """log2(2 ** input + 2 ** other) without overflow.
 
@@ -349,7 +349,7 @@ def _atan2_rate(F: Any, grad: Any, numerator: Any, square: Any) -> Any:
 
 
 @op("atan2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
-    alias="arctan2", dtypes="float int half")
+    alias="arctan2", dtypes="float int half", complex="atan2_cpu")
 class atan2:
     """The angle of the point (other, input), in (-pi, pi].
 
@@ -368,7 +368,7 @@ class atan2:
 
 
 @op("hypot(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    dtypes="float half")
+    dtypes="float half", complex="hypot_cpu")
 class hypot:
     """sqrt(input**2 + other**2) without overflow.
 
@@ -412,7 +412,8 @@ class sinc:
     samples = domain(0.2, 2)
 
 
-@op("deg2rad(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+@op("deg2rad(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half",
+    complex="RuntimeError: deg2rad is not supported for complex tensors.")
 class deg2rad:
     """Degrees as radians.
 
@@ -426,7 +427,8 @@ class deg2rad:
     samples = domain(-180, 180)
 
 
-@op("rad2deg(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+@op("rad2deg(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half",
+    complex="RuntimeError: rad2deg is not supported for complex tensors.")
 class rad2deg:
     """Radians as degrees.
 

@@ -200,7 +200,7 @@ def _matmul(input: np.ndarray, other: np.ndarray) -> Any:
         if n > 2:
             shape = input.shape
             return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
-    return np.matmul(input, other)
+    return matmul_of_stacks(input, other)
 
 
 def _rows(F: Any, x: Any) -> Any:
@@ -279,7 +279,7 @@ class matmul:
 def _bmm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
         raise ValueError("batches of matrices expected")
-    return np.matmul(input, mat2)
+    return matmul_of_stacks(input, mat2)
 
 
 @op("bmm(Tensor input, Tensor mat2) -> Tensor")

@@ -129,7 +129,7 @@ class masked_scatter:
 
 def _nonzero(input: np.ndarray) -> np.ndarray:
     count = int(np.count_nonzero(input))
-    result = empty_strided((count, input.ndim), (1, count), np.int64)  # torch's memory runs along the positions of one dimension
+    result = empty_strided((count, input.ndim), (1, count), np.dtype(np.int64))  # torch's memory runs along the positions of one dimension
     if input.ndim:
         result.T[...] = np.nonzero(input)
     return result

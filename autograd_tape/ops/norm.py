@@ -79,7 +79,7 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
 
 
 def _layer_norm_backward(grad: np.ndarray, input: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, n_dims: int,
-                         eps: float, needs: Sequence[bool]) -> tuple[np.ndarray | None, ...]:
+                         eps: float, needs: tuple[bool, bool, bool]) -> tuple[np.ndarray | None, ...]:
     n = input.shape[-1]
     if n_dims > 1 or input.size >= state.fused or not n or grad.dtype is not input.dtype or rstd.dtype is not input.dtype or (
             weight is not None and weight.dtype is not input.dtype):
@@ -123,7 +123,7 @@ class layer_norm_backward:
 
 @op("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> "
     "(Tensor result, Saved mean, Saved rstd)", alias="nn.functional.layer_norm", method=False, out=False, quiet="all",
-    node="NativeLayerNormBackward0", dtypes="float half")
+    node="NativeLayerNormBackward0", dtypes="float half", complex="LayerNormKernelImpl")
 class layer_norm:
     """(x - mean) / sqrt(variance + eps) * weight + bias, statistics over the last dimensions, which have sizes `normalized_shape`.
 
@@ -339,7 +339,7 @@ def _instance_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any
     result = F.channel_norm(rows, repeated(weight), repeated(bias), means, variances, use_input_stats, momentum, eps)
     if use_input_stats:
         for kept, rows_ in ((running_mean, means), (running_var, variances)):
-            if kept is not None:
+            if kept is not None and rows_ is not None:
                 np.copyto(kept._data, rows_._data.reshape(n, c).mean(0), casting="unsafe")
                 F.bump(kept)
     return F.reshape(result, shape)
@@ -408,7 +408,8 @@ class group_norm_backward:
 
 
 @op("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> "
-    "(Tensor result, Saved mean, Saved rstd)", method=False, out=False, quiet="all", node="NativeGroupNormBackward0")
+    "(Tensor result, Saved mean, Saved rstd)", method=False, out=False, quiet="all", node="NativeGroupNormBackward0",
+    complex="GroupNormKernelImpl")
 class group_norm:
     """Each group of channels of each sample of (N, C, ...) normalized on its own.
 

@@ -466,7 +466,7 @@ class div_trunc:
 
 
 @op("floor_divide(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
-    inplace=True, node="NotImplemented", dtypes="float int half")
+    inplace=True, node="NotImplemented", dtypes="float int half", complex="div_floor_cpu")
 class floor_divide:
     """The quotient rounded down.
 
@@ -502,7 +502,7 @@ def _remainder_samples(rng: Any) -> Any:
 
 
 @op("remainder(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    dtypes="float int half")
+    dtypes="float int half", complex="remainder_cpu")
 class remainder:
     """What division leaves, with the sign of the divisor, as Python's %.
 
@@ -522,7 +522,7 @@ class remainder:
 
 
 @op("fmod(Tensor input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    dtypes="float int half")
+    dtypes="float int half", complex="fmod_cpu")
 class fmod:
     """What division leaves, with the sign of the dividend, as C's fmod.
 

@@ -42,7 +42,7 @@ def _output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation
     return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
 
 
-def _max_tiles(input: np.ndarray, kernel: Ints, out: Ints) -> tuple[np.ndarray, np.ndarray]:
+def _max_tiles(input: Any, kernel: Ints, out: Ints) -> tuple[np.ndarray, np.ndarray]:
     """Maxima of windows that neither overlap nor leave gaps: one pass over an array with the windows in its last dimension."""
     n, lead, size = len(kernel), input.shape[:input.ndim - len(kernel)], input.shape[input.ndim - len(kernel):]
     whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])
@@ -51,17 +51,16 @@ def _max_tiles(input: np.ndarray, kernel: Ints, out: Ints) -> tuple[np.ndarray, 
     windows = input[(..., *whole)].reshape(*lead, *split).transpose(axes).reshape(*lead, *out, prod(kernel))
     at = windows.argmax(-1)  # the first of equals and the first NaN
     positions = np.arange(prod(size)).reshape(size)
-    index = positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])] + positions[tuple([slice(0, k)
-                                                                                                   for k in kernel])].reshape(-1)[at]
+    inside = positions[tuple([slice(0, k) for k in kernel])].reshape(-1)
+    index = positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])] + inside[at]
     return np.maximum.reduce(windows, -1), index
 
 
-def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
-                                                                                                                      np.ndarray]:
+def _max_pool(input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
     n = len(kernel)
     tiles = tuple(kernel) == tuple(stride) and not any(padding) and not ceil_mode and max(dilation) == 1
     if tiles and 0 < input.size < state.fused:
-        out = [m // k for m, k in zip(input.shape[input.ndim - n:], kernel)]
+        out = tuple([m // k for m, k in zip(input.shape[input.ndim - n:], kernel)])
         if min(out):
             y, index = _max_tiles(input, kernel, out)
             return _keep_channels_last(input, y), _keep_channels_last(input, index)
@@ -78,7 +77,8 @@ def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dila
     untouched = np.ones(y.shape, bool)
     for offset in product(*[range(k) for k in kernel]):
         taps = [_taps(m, o, i * d, s, p) for m, o, i, d, s, p in zip(size, out, offset, dilation, stride, padding)]
-        where, source = (..., *[t[0] for t in taps]), tuple([t[1] for t in taps])
+        where: tuple[Any, ...] = (..., *[t[0] for t in taps])
+        source: tuple[Any, ...] = tuple([t[1] for t in taps])
         values, best = input[(..., *source)], y[where]
         better = (values > best) | (values != values) | untouched[where]
         np.copyto(best, values, where=better)
@@ -320,7 +320,7 @@ class adaptive_avg_pool_nd_grad:
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 7), 1
 
 
-def _adaptive_max(input: np.ndarray, size: Ints) -> tuple[np.ndarray, np.ndarray]:
+def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     n = len(size)
     if n == 2:
         return fused.adaptive_max_pool2d(input, tuple(size))
@@ -639,7 +639,7 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
         yield _permuted(rng, *sample), size
         yield _permuted(rng, *sample), 2 if n == 1 else (None, *size[1:])
 
-    where = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
+    where: dict[str, Any] = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
     op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
         type(avg, (), {"__module__": __name__, "function": mean, "samples": samples,
                        "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"

@@ -304,7 +304,8 @@ def _triangle(name: str, lower: bool) -> Any:
     def kernel(input: np.ndarray, diagonal: int) -> np.ndarray:
         if input.ndim < 2:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
-        keep = _triangle_mask(*input.shape[-2:], diagonal if lower else diagonal - 1)
+        rows, columns = input.shape[-2:]
+        keep = _triangle_mask(rows, columns, diagonal if lower else diagonal - 1)
         zero = input.dtype.type(0)
         return finish(np.where(keep, input, zero) if lower else np.where(keep, zero, input), input)
 

@@ -7,6 +7,7 @@ indices and weights is all that tells the kinds apart.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
 from math import floor, prod
@@ -125,18 +126,18 @@ def _lanczos(t: np.ndarray) -> np.ndarray:
     return np.where(np.abs(t) < 3, np.sinc(t) * np.sinc(t / 3), 0)
 
 
-_FILTERS = {"bilinear": (_triangle, 1), "bicubic": (_antialiased_cubic, 2), "lanczos": (_lanczos, 3)}
+_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {"bilinear": (_triangle, 1), "bicubic": (_antialiased_cubic, 2), "lanczos": (_lanczos, 3)}
 
 
 @lru_cache(maxsize=256)
 def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, antialias: bool) -> tuple[Table, Table | None]:
     """(indices, weights) of the taps of `m` outputs among `n` inputs; `scale` is output per input where the caller gave it."""
     if mode in ("nearest", "nearest-exact"):
-        step = np.float32(1 / scale if scale else n / m)
+        single = np.float32(1 / scale if scale else n / m)
         at = np.arange(m, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
-        return Table(np.minimum(np.floor(at * step).astype(np.int64), n - 1)[:, None]), None
+        return Table(np.minimum(np.floor(at * single).astype(np.int64), n - 1)[:, None]), None
     if align_corners:
-        step = (n - 1) / (m - 1) if m > 1 else 0.0
+        step: float = (n - 1) / (m - 1) if m > 1 else 0.0
         centre = np.arange(m) * step
     else:
         step = 1 / scale if scale else n / m

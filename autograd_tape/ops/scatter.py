@@ -296,7 +296,8 @@ def _reduce_at(result: np.ndarray, at: Any, part: Any, reduce: str, include_self
     """`part` reduced into `result` at a NumPy index, in place."""
     if not include_self:
         result[at] = _neutral(reduce, result.dtype)
-    _REDUCERS[reduce].at(result, at, part)
+    reducer: Any = _REDUCERS[reduce]
+    reducer.at(result, at, part)
     if reduce == "mean":
         counts = np.full(result.shape, int(include_self), np.int64)
         np.add.at(counts, at, 1)

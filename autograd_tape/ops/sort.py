@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
+from ..executors.kernels import reduce as shared
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from . import _shapes as shapes
@@ -136,6 +137,8 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> A
         raise AutogradError("selected index k out of range")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
+    if shared.fits_topk(input, k):
+        return shared.topk(input, k, d, largest)
     head = (slice(None),) * d + (slice(0, k),)
     n = input.shape[d]
     if k and n > 256 and k < n // 8 and input.dtype.kind == "f":
@@ -149,7 +152,7 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> A
 
 
 @op("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Index indices)", quiet="all",
-    dtypes="float int half")
+    dtypes="float int half", complex="RuntimeError:  topk does not support complex dtypes on CPU")
 class topk:
     """The `k` largest or smallest elements along a dimension, and where they are.
 
@@ -192,7 +195,8 @@ def _picked(input: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tu
     return (finish(values.squeeze(d), input), finish(indices.squeeze(d), input))
 
 
-@op("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int")
+@op("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int",
+    complex="kthvalue_cpu")
 class kthvalue:
     """The `k`-th smallest element along a dimension, and where it is.
 
@@ -359,7 +363,8 @@ def _mode(input: np.ndarray, dim: int, keepdim: bool) -> Any:
     return _picked(input, indices, d, keepdim)
 
 
-@op("mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int")
+@op("mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int",
+    complex="mode_cpu")
 class mode:
     """The most frequent element along a dimension, the smallest of several, and its last index.
 
@@ -410,7 +415,8 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     if not skip_nan:
         at = np.where(missing > 0, data.shape[-1] - 1, at)  # the last of a row with NaN is NaN
     if interpolation in ("lower", "higher", "nearest"):
-        at = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](at)
+        rounding: dict[str, Any] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
+        at = rounding[interpolation](at)
     low = np.floor(at).astype(np.int64)
     result = F.gather(ordered, -1, constant(F, input, low))
     if interpolation in ("linear", "midpoint"):

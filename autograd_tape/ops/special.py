@@ -24,7 +24,7 @@ _2_SQRTPI = 2 / math.sqrt(math.pi)
 
 
 @op("erf(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erf",
-    dtypes="float int half")
+    dtypes="float int half", complex="erf_vml_cpu")
 class erf:
     """The error function.
 
@@ -39,7 +39,7 @@ class erf:
 
 
 @op("erfc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfc",
-    dtypes="float int half")
+    dtypes="float int half", complex="erfc_vml_cpu")
 class erfc:
     """1 - erf(input), accurate for large input.
 
@@ -73,7 +73,7 @@ def _erfinv(input: Any) -> Any:
 
 
 @op("erfinv(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfinv",
-    dtypes="float int half")
+    dtypes="float int half", complex="erfinv_vml_cpu")
 class erfinv:
     """The inverse of erf; infinite at -1 and 1, NaN outside.
 
@@ -88,7 +88,7 @@ class erfinv:
 
 
 @op("ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    dtypes="float int half")
+    dtypes="float int half", complex="erf_vml_cpu")
 class ndtr:
     """The normal distribution function.
 
@@ -116,7 +116,7 @@ def _erfcx(input: Any) -> Any:
 
 
 @op("erfcx(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    node="SpecialErfcxBackward0", dtypes="float int half")
+    node="SpecialErfcxBackward0", dtypes="float int half", complex="erfcx_cpu")
 class erfcx:
     """exp(input^2) * erfc(input), which neither overflows nor vanishes for large input.
 
@@ -138,7 +138,7 @@ def _log_ndtr(input: Any) -> Any:
 
 
 @op("log_ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    node="SpecialLogNdtrBackward0", dtypes="float int half")
+    node="SpecialLogNdtrBackward0", dtypes="float int half", complex="log_ndtr_cpu")
 class log_ndtr:
     """The logarithm of the normal distribution function, accurate in both tails.
 
@@ -166,7 +166,7 @@ def _ndtri(input: Any) -> Any:
 
 
 @op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    node="SpecialNdtriBackward0", dtypes="float int half")
+    node="SpecialNdtriBackward0", dtypes="float int half", complex="ndtri_cpu")
 class ndtri:
     """The inverse of ndtr: the argument at which the normal distribution function has the value `input`.
 
@@ -285,7 +285,7 @@ def _polygamma(n: int, input: Any) -> Any:
 
 
 @op("lgamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.gammaln",
-    dtypes="float int half")
+    dtypes="float int half", complex="lgamma_vml_cpu")
 class lgamma:
     """The logarithm of the absolute value of the gamma function.
 
@@ -301,7 +301,7 @@ class lgamma:
 
 @op("digamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
     inplace=True, alias=("special.digamma", "special.psi"),
-    dtypes="float int half")
+    dtypes="float int half", complex="digamma")
 class digamma:
     """The derivative of lgamma.
 
@@ -364,7 +364,7 @@ def _bessel(order: int, input: Any, scaled: bool) -> Any:
             # For order 1, t and pi - t taken together, so that nothing cancels near zero.
             mean = mean + (wave if order == 0 else wave * np.expm1(inner * (-2 * c)) * (-0.5 * c))
         mean = mean / len(_ANGLES)
-        outer, term, total = np.maximum(size, 30), 1.0, 1.0
+        outer, term, total = np.maximum(size, 30), np.ones_like(size), np.ones_like(size)
         for k in range(1, 12):
             term = term * -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * outer)
             total = total + term
@@ -377,7 +377,7 @@ def _bessel(order: int, input: Any, scaled: bool) -> Any:
 
 
 @op("i0(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
-    inplace=True, alias="special.i0", dtypes="float int half")
+    inplace=True, alias="special.i0", dtypes="float int half", complex="i0_vml_cpu")
 class i0:
     """The modified Bessel function of order 0.
 
@@ -392,7 +392,7 @@ class i0:
 
 
 @op("i1(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
-    method=False, namespace="special", dtypes="float int half")
+    method=False, namespace="special", dtypes="float int half", complex="i1_cpu")
 class i1:
     """The modified Bessel function of order 1.
 
@@ -407,7 +407,7 @@ class i1:
 
 
 @op("i0e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
-    method=False, namespace="special", dtypes="float int half")
+    method=False, namespace="special", dtypes="float int half", complex="i0e_cpu")
 class i0e:
     """i0(input) * exp(-|input|).
 
@@ -422,7 +422,7 @@ class i0e:
 
 
 @op("i1e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
-    method=False, namespace="special", dtypes="float int half")
+    method=False, namespace="special", dtypes="float int half", complex="i1e_cpu")
 class i1e:
     """i1(input) * exp(-|input|).
 
@@ -441,7 +441,7 @@ class i1e:
 
 @op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
     alias="special.logit",
-    dtypes="float int half")
+    dtypes="float int half", complex="logit_cpu")
 class logit:
     """log(x / (1 - x)), of x brought into [eps, 1 - eps] where eps is given.
 
@@ -475,7 +475,7 @@ def _xlogy(input: Any, other: Any) -> Any:
 
 
 @op("xlogy(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
-    alias="special.xlogy", dtypes="float int half")
+    alias="special.xlogy", dtypes="float int half", complex="xlogy_cpu")
 class xlogy:
     """input * log(other), and 0 where input is 0.
 
@@ -499,7 +499,7 @@ def _log(F: Any, x: Any) -> Any:
 
 
 @op("xlog1py(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, method=False,
-    namespace="special", dtypes="float int half")
+    namespace="special", dtypes="float int half", complex="xlog1py_cpu")
 class xlog1py:
     """input * log1p(other), and 0 where input is 0.
 
@@ -523,7 +523,7 @@ class xlog1py:
 
 
 @op("entr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    dtypes="float int half")
+    dtypes="float int half", complex="entr_cpu")
 class entr:
     """-input * log(input); 0 at 0, minus infinity below.
 
@@ -545,7 +545,7 @@ class entr:
 
 @op("nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", family="unary", result="same",
     quiet="all", inplace=True,
-    dtypes="float int bool half")
+    dtypes="float int bool half", complex="no gradient")
 class nan_to_num:
     """NaN and infinities replaced, by default by zero and by the extremes of the dtype.
 
@@ -579,7 +579,7 @@ class nan_to_num:
 
 
 @op("copysign(Tensor input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
-    dtypes="float int half")
+    dtypes="float int half", complex="copysign_cpu")
 class copysign:
     """The magnitude of input with the sign of other.
 
@@ -632,7 +632,7 @@ class heaviside:
 
 @op("nextafter(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
     inplace=True,
-    dtypes="float")
+    dtypes="float", complex="nextafter_cpu")
 class nextafter:
     """The next representable number after input in the direction of other.
 

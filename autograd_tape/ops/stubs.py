@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 from collections.abc import Sequence
 
+from ..frontend import OPERATORS, REFLECTED
 from ._record import RECORDS, Record
 
 _TYPES = {
@@ -91,10 +92,21 @@ def _irregular(rec: Record, method: bool) -> str:
         if p.kind is p.KEYWORD_ONLY and not star:
             parts.append("*")
             star = True
-        mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        mark = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         star = star or p.kind is p.VAR_POSITIONAL
         parts.append("self" if method and i == 0 else f"{mark}{p.name}: Any" + ("" if p.default is p.empty else " = ..."))
     return f"def {rec.name}({', '.join(parts)}) -> Any: ..."
+
+
+def _operators() -> list[str]:
+    """The operators, which take whatever the operation behind them takes."""
+    found = ["def __getitem__(self, index: Any) -> Tensor: ...", "def __setitem__(self, index: Any, value: Any) -> None: ..."]
+    for name in (*OPERATORS, *REFLECTED, "__rtruediv__"):
+        if name not in ("__getitem__", "__setitem__"):
+            other = "" if name in ("__neg__", "__abs__", "__pos__", "__invert__") else ", other: Any"
+            reason = "  # type: ignore[override]  # comparison makes tensors" if name in ("__eq__", "__ne__") else ""
+            found.append(f"def {name}(self{other}) -> Tensor: ...{reason}")
+    return found
 
 
 def render() -> str:
@@ -113,7 +125,7 @@ def render() -> str:
             if "." not in alias:
                 functions += [f"{alias} = {rec.name}"] if rec.namespace == "" else []
                 methods += [f"{alias} = {rec.name}"] if rec.method else []
-    own = [_wrapped(m, "    ") for m in methods]
+    own = [_wrapped(m, "    ") for m in methods + _operators()]
     return HEADER + "\n".join(map(_wrapped, functions)) + "\n\nclass TensorMethods:\n" + "\n".join(own) + "\n"
 
 

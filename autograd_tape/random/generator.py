@@ -16,7 +16,7 @@ import secrets
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -171,13 +171,13 @@ class Generator:
         with self._lock:
             x = self._uniform64(count) if dtype == F64 else self._uniform32(count)
         if not standard:
-            kind = x.dtype.type
+            kind: Any = x.dtype.type
             start, stop = kind(low), kind(high)
             x = _fma(x, stop - start, start)
         x = x.astype(dtype, copy=False)
         if dtype.itemsize == 2 or not standard:
             # Rounding may reach the excluded end; torch folds that end back onto the start.
-            x[x == dtype.type(high)] = dtype.type(low)
+            x[x == dtype.type(high)] = dtype.type(low)  # type: ignore[call-overload]  # a floating type
         return x.reshape(shape)
 
     def normal(
@@ -272,8 +272,9 @@ class Generator:
         def below(x: float) -> float:
             return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
+        kind: Any = dtype.type
         if below(b) - below(a) > 0.3:
-            low, high = dtype.type(a), dtype.type(b)
+            low, high = kind(a), kind(b)
             out = self.normal(shape, dtype, mean, std)
             while (outside := (out < low) | (out > high)).any():
                 out = np.where(outside, self.normal(shape, dtype, mean, std), out)
@@ -282,7 +283,6 @@ class Generator:
         log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
         def rejected(x: Array) -> Array:
-            kind = dtype.type
             density = np.square((x - kind(mean)) / kind(std)) * kind(-0.5) - kind(log_peak)
             with np.errstate(divide="ignore"):
                 return np.log(self.uniform(shape, dtype)) > density
@@ -626,8 +626,8 @@ def _fma(x: Array, scale: float, shift: float) -> Array:
     t = split * x
     x1 = t - (t - x)
     x2 = x - x1
-    t = split * scale
-    s1 = t - (t - scale)
+    s = split * scale
+    s1 = s - (s - scale)
     s2 = scale - s1
     low = ((x1 * s1 - high) + x1 * s2 + x2 * s1) + x2 * s2
     total = high + shift

@@ -7,6 +7,8 @@ small draw costs a slice, and a large one goes straight to the bulk generator.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -86,17 +88,17 @@ class MT19937:
     def rewind(self, mark: tuple[Words, Words | None, int, bool], used: int) -> None:
         """Go back to `mark`, then `used` words ahead."""
         key, self._block, self._next, self._fresh = mark
-        self._source.set_state(("MT19937", key, N))
+        self._source.set_state(("MT19937", key, N, 0, 0.0))
         self.words(used)
 
     def _refill(self) -> None:
         self._block = self._source.randint(0, 1 << 32, size=N, dtype=np.uint32)
         self._fresh = False
 
-    def _run(self, fast: object, out: Words) -> None:
+    def _run(self, fast: Any, out: Words) -> None:
         key = self._key()
-        fast.blocks(key, out)  # type: ignore[attr-defined]
-        self._source.set_state(("MT19937", key, N))
+        fast.blocks(key, out)
+        self._source.set_state(("MT19937", key, N, 0, 0.0))
 
     def _key(self) -> Words:
         return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index,union-attr]
@@ -120,7 +122,7 @@ class MT19937:
         if record["seeded"] != 1 or not 0 < left <= N or following > N or (left > 1 and left + following != N + 1):
             raise RuntimeError("Invalid mt19937 state")
         key = record["state"].astype(np.uint32)
-        self._source.set_state(("MT19937", key, N))
+        self._source.set_state(("MT19937", key, N, 0, 0.0))
         self._next = N if left == 1 else following
         self._fresh = left == 1 and following == 0
         self._block = None if self._next == N else _temper(key)

@@ -7,6 +7,8 @@ Source: S. L. Moshier, Cephes Mathematical Library, ``logf.c`` and ``sinf.c``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -51,7 +53,7 @@ def log32(x: Array) -> Array:
     e = ((bits >> np.uint32(23)).astype(np.int32) - (126 + small)).astype(F32)
     x = (m - F32(1)) + m * small
     z = x * x
-    y: npt.ArrayLike = LOG[0]
+    y: Any = LOG[0]
     for coefficient in LOG[1:]:
         y = fma32(y, x, coefficient)
     y = fma32(y * x, z, e * LN2_LOW) - z * F32(0.5)

@@ -196,7 +196,7 @@ def _forward_products(func: Callable[..., Any], inputs: tuple[Any, ...], outputs
     """[input][output] -> (directions, elements of the output) by forward mode; all unit vectors where `directions` is None."""
     from . import forward_ad
 
-    found = []
+    found: list[list[Any]] = []
     for i, x in enumerate(inputs):
         if not _checked(x):
             continue
@@ -289,13 +289,13 @@ class _Comparison:
             for x, (ur, ui) in zip(wanted, us):
                 self._all_zero(self._along(x, ur, ui))
             return
-        vs = None if self.forward else [draw(t, False) for t in outputs]
+        vs = [] if self.forward else [draw(t, False) for t in outputs]
         numerical = [[n for n, t in zip(self._along(x, ur, ui), everything) if t.requires_grad] for x, (ur, ui) in zip(wanted, us)]
         if self.forward:
             products = _forward_products(self.func, self.inputs, everything, o["check_grad_dtypes"], [u for u, _ in us])
             forward = [[p.reshape(-1) for p, t in zip(row, everything) if t.requires_grad] for row in products]
         for j, output in enumerate(outputs):
-            rows = None if self.forward else _analytical_jacobian(self.inputs, output, o["nondet_tol"], o["check_grad_dtypes"], vs[j])
+            rows = [] if self.forward else _analytical_jacobian(self.inputs, output, o["nondet_tol"], o["check_grad_dtypes"], vs[j])
             for i, (ur, ui) in enumerate(us):
                 scale = float(ur.sum()) + (float(ui.sum()) if ui is not None else 0.0)
                 n = numerical[i][j]
@@ -483,7 +483,7 @@ def _check_undefined(func: Callable[..., Any], outputs: tuple[Any, ...], inputs:
     check(lambda i: True)
     if len(outputs) > 1:
         for n in range(len(outputs)):
-            check(lambda i, n=n: i == n)
+            check(n.__eq__)
 
 
 def _warn_undefined() -> None:

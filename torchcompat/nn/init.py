@@ -235,7 +235,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
-def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
+def _deprecated(function: Any) -> Callable[..., Any]:
     name = function.__name__
 
     def old(*args: Any, **kwargs: Any) -> Any:

@@ -6,12 +6,12 @@ from collections import OrderedDict
 from typing import Any
 
 import torchcompat as torch
-from torchcompat._tensor import Tensor
+from torchcompat._tensor import Tensor, _TensorMeta
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
-class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
+class _ParameterMeta(_TensorMeta):
     """Makes tensors of other classes with the flag `_is_param` instances of Parameter."""
 
     def __instancecheck__(self, instance: Any) -> bool:
@@ -59,8 +59,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             found = memo[id(self)] = type(self)(data.clone(), self.requires_grad)
         return found
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # checkers drop the names of dunder parameters
+        text: Any = super().__repr__
+        return "Parameter containing:\n" + text(tensor_contents=tensor_contents)
 
     def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
         from torchcompat.serialization import _rebuild_parameter, _rebuild_parameter_with_state
@@ -71,7 +72,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
 
 
-class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+class _BufferMeta(_TensorMeta):
     """Makes tensors with the flag `_is_buffer` instances of Buffer."""
 
     def __instancecheck__(self, instance: Any) -> bool:
@@ -87,6 +88,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         data: the tensor, whose memory it shares; an empty one where None.
         persistent: whether it is in the module's `state_dict`.
     """
+
+    persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:
@@ -133,7 +136,7 @@ class UninitializedTensorMixin:
         return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # the mixin's attributes win
     """A parameter whose shape is not known yet.
 
     Args:
@@ -153,7 +156,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return found
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]  # the mixin's attributes win
     """A buffer whose shape is not known yet.
 
     Args:

@@ -727,7 +727,7 @@ class OneCycleLR(_WithMomentum):
         else:
             names += [("max_lr", "min_lr", "base_momentum", "max_momentum")]
         keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
-        self._schedule_phases = [dict(zip(keys, (end, *n))) for end, n in zip([*ends, self.total_steps - 1], names)]
+        self._schedule_phases: list[dict[str, Any]] = [dict(zip(keys, (end, *n))) for end, n in zip([*ends, self.total_steps - 1], names)]
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
@@ -747,7 +747,7 @@ class OneCycleLR(_WithMomentum):
         if total_steps is None and (epochs is None or steps_per_epoch is None):
             raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
         total = 1
-        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
+        given: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
         for name, n in given.items():
             if not isinstance(n, int) or n <= 0:
                 raise ValueError(f"Expected positive integer {name}, but got {n}")

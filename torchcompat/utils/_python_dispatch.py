@@ -212,7 +212,7 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
         raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
     d: DType = default_dtype() if dtype is None else dtype
     place = CPU if device is None else Device(device)
-    t = _new(cls)
+    t: Any = _new(cls)
     shape, item = tuple(int(n) for n in size), d.np.itemsize
     steps = _row_major(shape) if strides is None else tuple(int(s) for s in strides)
     start = int(storage_offset or 0)

@@ -24,7 +24,7 @@ KeyPath = tuple[Any, ...]
 class NodeDef(NamedTuple):
     """How containers of a type are taken apart and put together."""
 
-    type: type
+    type: Any
     flatten_fn: Callable[[Any], tuple[list[Any], Context]]
     unflatten_fn: Callable[[Iterable[Any], Context], Any]
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Context]] | None
@@ -246,8 +246,8 @@ class TreeSpec:
     def __init__(self, type: Any, context: Context = None, children_specs: Sequence["TreeSpec"] = ()) -> None:
         self.type, self.context, self._children = type, context, list(children_specs)
         self.num_children = len(self._children)
-        self.num_nodes = 1 + sum([c.num_nodes for c in self._children])
-        self.num_leaves = 1 if type is None else sum([c.num_leaves for c in self._children])
+        self.num_nodes: int = 1 + sum([c.num_nodes for c in self._children])
+        self.num_leaves: int = 1 if type is None else sum([c.num_leaves for c in self._children])
 
     def is_leaf(self) -> bool:
         """Whether this is the structure of a leaf."""

@@ -54,7 +54,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         """Draws new weights."""
         self.head.reset_parameters()
         for cluster in self.tail:
-            for layer in cluster:
+            layers: Any = cluster
+            for layer in layers:
                 layer.reset_parameters()
 
     def forward(self, input_: Any, target_: Any) -> _ASMoutput:

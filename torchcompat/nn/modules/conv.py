@@ -235,6 +235,13 @@ class ConvTranspose3d(_ConvTransposeNd):
 class _LazyConv(LazyModuleMixin):
     """Makes a convolution one whose `in_channels` are those of its first input."""
 
+    dims: int
+    groups: int
+    transposed: bool
+    kernel_size: tuple[int, ...]
+    weight: Any
+    bias: Any
+
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, bias: bool = True, device: Any = None, dtype: Any = None,
                  **kwargs: Any) -> None:
         super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)

@@ -69,6 +69,7 @@ class Module(StateDict):
     """
 
     training: bool
+    _is_full_backward_hook: bool | None
     dump_patches = False
     call_super_init = False
     _compiled_call_impl: Callable[..., Any] | None = None
@@ -254,7 +255,7 @@ class Module(StateDict):
             _set(self, name, value)
 
     def _assign_buffer(self, name: str, value: Any) -> None:
-        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        persistent: bool = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
         if type(self).register_buffer is not Module.register_buffer and "persistent" not in inspect.signature(
                 self.register_buffer).parameters:
             if not persistent:

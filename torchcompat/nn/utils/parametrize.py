@@ -80,7 +80,7 @@ class ParametrizationList(ModuleList):
                              f"{type(new).__name__}")
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
+        if isinstance(new, Tensor):
             for attribute in ("dtype", "device"):
                 if getattr(original, attribute) != getattr(new, attribute):
                     raise ValueError(f"When `right_inverse` outputs one tensor, it may not change the {attribute}.\noriginal.{attribute}: "
