@@ -18,6 +18,7 @@ class _Constant(dict[str, np.ndarray]):
 ZERO, ONE = _Constant(0), _Constant(1)
 
 SMALL = 512  # elements up to which a sum is a dot product
+NARROW = 32  # columns up to which sums of rows come spread over the rows, from a product with a square of ones
 
 
 class _Ones(dict[tuple[str, int], np.ndarray]):
@@ -31,3 +32,45 @@ class _Ones(dict[tuple[str, int], np.ndarray]):
 
 
 ONES = _Ones()
+
+
+class _Squares(dict[tuple[str, int], np.ndarray]):
+    """From (a dtype's `char`, a length up to NARROW) to a square of ones. A product with it holds the sum of each row in all of the
+    row's places, and so spares the next operation NumPy's broadcasting, which costs more than the product."""
+
+    def __missing__(self, key: tuple[str, int]) -> np.ndarray:
+        square = np.ones((key[1], key[1]), key[0])
+        square.flags.writeable = False
+        self[key] = square
+        return square
+
+
+SQUARES = _Squares()
+
+
+class _Columns(dict[tuple[str, int], np.ndarray]):
+    """From (a dtype's `char`, a length up to SMALL) to a column of ones."""
+
+    def __missing__(self, key: tuple[str, int]) -> np.ndarray:
+        column = np.ones((key[1], 1), key[0])
+        column.flags.writeable = False
+        self[key] = column
+        return column
+
+
+COLUMNS = _Columns()
+
+
+class _Numbers(dict[tuple[str, float], np.ndarray]):
+    """From (a dtype's `char`, a number) to the number as a 0-dim array."""
+
+    def __missing__(self, key: tuple[str, float]) -> np.ndarray:
+        number = np.array(key[1], key[0])
+        number.flags.writeable = False
+        if len(self) > 1000:
+            self.clear()
+        self[key] = number
+        return number
+
+
+NUMBERS = _Numbers()

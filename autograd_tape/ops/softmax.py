@@ -12,10 +12,11 @@ from ..errors import MissingKernelError
 from ..executors.kernels import softmax as fused
 from ..executors.kernels._compile import state
 from . import _mindspore as kernels
+from ._constants import NARROW, SMALL, SQUARES
 from ._dims import wrap_dim
 from ._record import op
 
-_exp, _log, _max, _sum = np.exp, np.log, np.maximum.reduce, np.add.reduce
+_exp, _log, _max, _sum, _divide = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.divide
 _ones: dict[tuple[int, str], np.ndarray] = {}
 
 
@@ -30,7 +31,16 @@ def ones_column(n: int, char: str, value: float = 1.0) -> np.ndarray:
     return column
 
 
+# The exponentials of numbers whose squares sum up to less neither overflow nor vanish, so that no maximum need be subtracted.
+_MODERATE = 2000.0
+
+
 def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
+        y = input.ravel()
+        if float(y.dot(y)) < _MODERATE:  # false for NaN
+            y = _exp(input)
+            return _divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y)
     if input.size >= state.fused or not input.size or not input.ndim:
         return fused.softmax(input, wrap_dim(dim, input.ndim))
     y = input - _max(input, dim, None, None, True)
@@ -43,6 +53,11 @@ def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _log_softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
+        y = input.ravel()
+        if float(y.dot(y)) < _MODERATE:
+            y = _exp(input)
+            return _log(_divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y), y)
     if input.size >= state.fused or not input.size or not input.ndim:
         return fused.log_softmax(input, wrap_dim(dim, input.ndim))
     y = input - _max(input, dim, None, None, True)
@@ -57,7 +72,9 @@ def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndar
     if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.softmax_backward(grad, output, dim)
     dx = grad * output
-    if dx.ndim == 2 and (dim == 1 or dim == -1):
+    if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
+        dx -= output * dx.dot(SQUARES[dx.dtype.char, dx.shape[-1]])
+    elif dx.ndim == 2 and (dim == 1 or dim == -1):
         dx -= output * dx.dot(ones_column(dx.shape[1], dx.dtype.char))
     else:
         dx -= output * _sum(dx, dim, None, None, True)
@@ -68,7 +85,10 @@ def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.
     if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.log_softmax_backward(grad, output, dim)
     dx = _exp(output)
-    dx *= _sum(grad, dim, None, None, True)
+    if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
+        dx *= grad.dot(SQUARES[dx.dtype.char, dx.shape[-1]])
+    else:
+        dx *= _sum(grad, dim, None, None, True)
     return np.subtract(grad, dx, dx)
 
 
@@ -97,6 +117,7 @@ class softmax:
     tensor([0.5000, 0.5000])
     """
 
+    def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _softmax
     mindspore = kernels.along("Softmax")
     def compose(F, input, dim):
@@ -120,6 +141,7 @@ class log_softmax:
     tensor([-0.6931, -0.6931])
     """
 
+    def complex_kernel(input, dim, **_): return f"log_softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _log_softmax
     mindspore = kernels.along("LogSoftmax", single=True)
     def compose(F, input, dim):
