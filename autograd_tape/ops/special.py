@@ -160,7 +160,7 @@ def _ndtri(input: Any) -> Any:
         x = -np.sqrt(-2 * wanted)
         for _ in range(8):
             x = x - (_log_ndtr(x) - wanted) * _erfcx(x * -math.sqrt(0.5)) * math.sqrt(math.pi / 2)
-        x = np.where(p > 0.5, -x, x)
+        x = np.where(p == 0.5, 0.0, np.where(p > 0.5, -x, x))
         x = np.where((p == 0) | (p == 1), np.where(p == 0, -np.inf, np.inf), x)
     return x.astype(input.dtype)
 
@@ -325,6 +325,7 @@ class polygamma:
     tensor([1.6449, 4.9348])
     """
 
+    def complex_kernel(n, **_): return {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
     numpy = _polygamma
     def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
     def shape(n, input): return input

@@ -62,7 +62,8 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
                         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."),
     "integers with grad": (lambda a, b: torch.ones(2, dtype=torch.int64, requires_grad=True), RuntimeError,
                            "Only Tensors of floating point and complex dtype can require gradients"),
-    "grad's shape": (lambda a, b: setattr(a, "grad", torch.ones(2)), RuntimeError, "assigned grad has data of a different size"),
+    "grad's shape": (lambda a, b: setattr(a, "grad", torch.ones(2)), RuntimeError, "attempting to assign a gradient of size '[2]' to a tensor "
+                     "of size '[2, 3]'. Please ensure that the gradient and the tensor are the same size"),
     "grad's type": (lambda a, b: setattr(a, "grad", 1), TypeError, "assigned grad expected to be a Tensor or None but got grad of type "
                                                                    "int"),
     "out with grad": (
