@@ -156,7 +156,7 @@ class General:
             for p in rec.differentiable_params or rec.tensor_params:
                 for x in values[p.name] if p.type == "Tensor[]" else (values[p.name],):
                     if isinstance(x, TensorRef) and x._k.dtype.is_complex:
-                        raise rec.complex_refusal(SCALAR_TYPE_NAMES[x._k.dtype.name])
+                        raise rec.complex_refusal(SCALAR_TYPE_NAMES[x._k.dtype.name], values)
         check = rec.field("check")
         if check is not None:
             check(**values)
@@ -387,6 +387,7 @@ class General:
         first = rec.params[0].name
         target: TensorRef = values[first]
         frontend.check_store(rec, target, result, kinds[0])
+        frontend.check_overlap(rec, target, tensors[1:])
         recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
         if recording and first in rec.saved_names:
             # The gradient needs the value from before the update.

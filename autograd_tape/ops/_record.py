@@ -82,6 +82,7 @@ class Record:
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
+    `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on arguments
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input
@@ -215,13 +216,15 @@ class Record:
     @property
     def refuses_complex(self) -> bool:
         """Whether torch has no kernel for complex tensors."""
-        return self.complex not in ("analytic", "explicit", "no gradient")
+        return self.complex not in ("analytic", "explicit", "no gradient") or self.field("complex_kernel") is not None
 
-    def complex_refusal(self, dtype: str) -> AutogradError:
-        """torch's error for tensors of a complex `dtype`, by its name in torch's messages."""
-        kind, _, text = self.complex.partition(": ")
+    def complex_refusal(self, dtype: str, values: dict[str, Any]) -> AutogradError:
+        """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages."""
+        kernel = self.field("complex_kernel")
+        refusal = self.complex if kernel is None else kernel(**values)
+        kind, _, text = refusal.partition(": ")
         if not text:
-            kind, text = "NotImplementedError", f'"{self.complex}" not implemented for \'{dtype}\''
+            kind, text = "NotImplementedError", f'"{refusal}" not implemented for \'{dtype}\''
         return (UnsupportedDTypeError if kind == "NotImplementedError" else AutogradError)(
             text.replace("{dtype}", dtype), expected="a real dtype", found=dtype, remedy="use real and imaginary parts")
 

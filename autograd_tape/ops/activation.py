@@ -34,7 +34,7 @@ def _check_relu(input: Any, inplace: bool = False) -> None:
 
 @op("relu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False,
     alias="nn.functional.relu",
-    dtypes="float int half")
+    dtypes="float int half", complex="NotImplementedError: clamp is not supported for complex types")
 class relu:
     """max(0, input).
 
@@ -73,7 +73,8 @@ class threshold_backward:
 
 
 @op("relu6(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False, method=False,
-    namespace="nn.functional", node="HardtanhBackward0", dtypes="float int half")
+    namespace="nn.functional", node="HardtanhBackward0", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
 class relu6:
     """min(max(0, input), 6).
 
@@ -90,7 +91,8 @@ class relu6:
 
 @op("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
     inplace=True,
-    method=False, out=False, namespace="nn.functional", dtypes="float int half")
+    method=False, out=False, namespace="nn.functional", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
 class hardtanh:
     """input brought into [min_val, max_val].
 
@@ -198,7 +200,7 @@ class _prelu_kernel:
 
 @op("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", family="unary", result="same",
     inplace=True,
-    method=False, alias="nn.functional.threshold", dtypes="float int half")
+    method=False, alias="nn.functional.threshold", dtypes="float int half", complex="threshold_cpu")
 class threshold:
     """input where it is above the threshold, `value` elsewhere.
 
@@ -354,7 +356,7 @@ class gelu_backward:
 
 @op("silu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
     inplace=True, method=False, namespace="nn.functional",
-    dtypes="float half")
+    dtypes="float half", complex="no gradient")
 class silu:
     """input * sigmoid(input) (Elfwing et al., arXiv:1702.03118).
 
@@ -362,7 +364,7 @@ class silu:
     tensor([-0.2689,  0.7311])
     """
 
-    numpy = fused.silu
+    def numpy(input): return fused.silu(input) if input.dtype.kind != "c" else input / (1 + np.exp(-input))
     def compose(F, input): return input * F.sigmoid(input)
     check = takes("float complex", "silu_cpu")
     def vjp(F, grad, input): return F.silu_backward(grad, input)

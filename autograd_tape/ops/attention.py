@@ -93,7 +93,8 @@ class attention_backward:
 
 @op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale=None) -> (Tensor result, Saved "
     "lse, Saved p)",
-    namespace="_internal", method=False, out=False, node="ScaledDotProductFlashAttentionForCpuBackward0")
+    namespace="_internal", method=False, out=False, node="ScaledDotProductFlashAttentionForCpuBackward0",
+    complex="softmax_lastdim_kernel_impl")
 class attention:
     """softmax(scale * query key^T + bias, where `mask`) value; leading dimensions broadcast."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -32,6 +32,22 @@ def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
 # -- the three faces --------------------------------------------------------------------------------------------------
 
 
+def _by_parts(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A bilinear kernel for real arrays, carried on to complex ones by their real and imaginary parts."""
+    def run(a: np.ndarray, b: np.ndarray, *rest: Any) -> np.ndarray:
+        if a.dtype.kind != "c":
+            return kernel(a, b, *rest)
+        a_real, a_imag, b_real, b_imag = (np.ascontiguousarray(x) for x in (a.real, a.imag, b.real, b.imag))
+        real, imag, bare = ([part(x) if isinstance(x, np.ndarray) else x for x in rest] for part in (np.real, np.imag, lambda x: None))
+        result = kernel(a_real, b_real, *real).astype(a.dtype)
+        result.real -= kernel(a_imag, b_imag, *bare)
+        result.imag = kernel(a_real, b_imag, *imag) + kernel(a_imag, b_real, *bare)
+        return result
+
+    return run
+
+
+@_by_parts
 def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Any, padding: Any, dilation: Any,
              groups: int) -> np.ndarray:
     if input.ndim == 4:
@@ -39,11 +55,13 @@ def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, str
     return fused.convnd(input, weight, bias, stride, padding, dilation, groups)
 
 
+@_by_parts
 def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
     function = fused.conv2d_input_grad if grad.ndim == 4 else fused.convnd_input_grad
     return function(grad, weight, tuple(size), stride, padding, dilation, groups)
 
 
+@_by_parts
 def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
     function = fused.conv2d_backward if input.ndim == 4 else fused.convnd_backward
     weight = np.broadcast_to(np.zeros((), input.dtype), tuple(size))  # only its shape and dtype matter

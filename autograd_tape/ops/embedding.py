@@ -62,7 +62,7 @@ class embedding_scaled:
 
 
 @op("embedding(Tensor weight, Index indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False,
-    out=False)
+    out=False, complex="no gradient")
 class embedding:
     """Rows of `weight` (V, D) at `indices`: (..., D). The row `padding_idx` gets no gradient.
 

@@ -166,7 +166,8 @@ def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignor
 
 
 @op("nll_loss(Tensor input, Index target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
-    "str reduction='mean') -> (Tensor result, Saved denominator)", namespace="nn.functional", method=False, out=False)
+    "str reduction='mean') -> (Tensor result, Saved denominator)", namespace="nn.functional", method=False, out=False,
+    complex="nll_loss_out_frame")
 class nll_loss:
     """The negative log likelihood of class indices `target` (N, d1, ...) under log-probabilities `input` (N, C, d1, ...).
 
@@ -272,6 +273,7 @@ class cross_entropy:
     tensor(0.6931)
     """
 
+    def complex_kernel(input, **_): return f"log_softmax_{'lastdim_' if input.ndim < 3 else ''}kernel_impl"
     numpy = _cross_entropy
     def shape(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
         return target if reduction == "none" else (), None, None, None, ()
@@ -348,7 +350,7 @@ def _check_probabilities(input: np.ndarray) -> None:
 
 @op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote", result="same",
     broadcasts=True,
-    node="BinaryCrossEntropyBackward0")
+    node="BinaryCrossEntropyBackward0", complex="binary_cross_entropy")
 class bce:
     """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100."""
 
@@ -398,7 +400,7 @@ class binary_cross_entropy:
 
 
 @op("bce_with_logits(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="BinaryCrossEntropyWithLogitsBackward0")
+    result="same", broadcasts=True, node="BinaryCrossEntropyWithLogitsBackward0", complex="log_sigmoid_cpu")
 class bce_with_logits:
     """log(1 + exp(input)) - target * input, computed without overflow."""
 

@@ -138,7 +138,8 @@ _amax, _amin = _extreme(np.maximum, "amax"), _extreme(np.minimum, "amin")
 _max, _min = _extreme(np.maximum, "max"), _extreme(np.minimum, "min")
 
 
-@op("amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool half")
+@op("amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool half",
+    complex="max_values_cpu")
 class amax:
     """The largest element, or along dimensions; equal ones share the gradient.
 
@@ -162,7 +163,8 @@ class amax:
             "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
 
 
-@op("amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool half")
+@op("amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool half",
+    complex="min_values_cpu")
 class amin:
     """The smallest element, or along dimensions; equal ones share the gradient.
 
@@ -181,7 +183,7 @@ class amin:
         yield (1.0 * rng.permutation(12)).reshape(2, 3, 2), (0, -1), True
 
 
-@op("max_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MaxBackward1")
+@op("max_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MaxBackward1", complex="max_all")
 class max_all:
     """The largest element."""
 
@@ -194,7 +196,7 @@ class max_all:
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
-@op("min_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MinBackward1")
+@op("min_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MinBackward1", complex="min_all")
 class min_all:
     """The smallest element."""
 
@@ -233,7 +235,7 @@ _max_along, _min_along = _extreme_along(np.maximum, "max"), _extreme_along(np.mi
 
 
 @op("max_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
-    namespace="_internal", node="MaxBackward0")
+    namespace="_internal", node="MaxBackward0", complex="RuntimeError: max(): does not support complex input")
 class max_along:
     """The largest elements along a dimension, and where they are."""
 
@@ -250,7 +252,7 @@ class max_along:
 
 
 @op("min_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
-    namespace="_internal", node="MinBackward0")
+    namespace="_internal", node="MinBackward0", complex="RuntimeError: min(): does not support complex input")
 class min_along:
     """The smallest elements along a dimension, and where they are."""
 
@@ -351,7 +353,8 @@ def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
     return np.asarray(_amin(input, dim, keepdim)), np.asarray(_amax(input, dim, keepdim))
 
 
-@op("aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", quiet="all", dtypes="float int bool")
+@op("aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", quiet="all", dtypes="float int bool",
+    complex="aminmax_cpu")
 class aminmax:
     """The smallest and the largest element, or along a dimension.
 

@@ -43,7 +43,7 @@ def _mse_grad(F: Any, grad: Any, input: Any, target: Any, reduction: str) -> Any
 
 
 @op("mse(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="MseLossBackward0")
+    result="same", broadcasts=True, node="MseLossBackward0", complex="mse_cpu")
 class mse:
     """(input - target)^2, reduced."""
 
@@ -111,7 +111,7 @@ class l1_loss:
 
 
 @op("smooth_l1(Tensor input, Tensor target, float beta) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="SmoothL1LossBackward0")
+    result="same", broadcasts=True, node="SmoothL1LossBackward0", complex="smooth_l1_cpu")
 class smooth_l1:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, for d = input - target."""
 
@@ -151,7 +151,7 @@ class smooth_l1_loss:
 
 
 @op("huber(Tensor input, Tensor target, float delta) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
-    result="same", broadcasts=True, node="HuberLossBackward0")
+    result="same", broadcasts=True, node="HuberLossBackward0", complex="huber_cpu")
 class huber:
     """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target."""
 

@@ -217,7 +217,7 @@ class channel_norm_backward:
 
 @op("channel_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
     "float eps) -> (Tensor result, Saved mean, Saved rstd)", namespace="_internal", method=False, out=False, quiet="all",
-    node="NativeBatchNormBackward0")
+    node="NativeBatchNormBackward0", complex="batch_norm")
 class channel_norm:
     """Each channel of (N, C, ...) normalized over all other dimensions; in training, running statistics move in place."""
 

@@ -92,6 +92,7 @@ def _max_pool(input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: I
 class max_pool_nd:
     """The maxima of windows over the last dimensions, and where they are: flat indices within these dimensions."""
 
+    def complex_kernel(input, kernel_size, **_): return f"max_pool{max(len(kernel_size), 2)}d"
     numpy = _max_pool
     mindspore = kernels.max_pool
     compose = on_host(_max_pool)
@@ -153,6 +154,7 @@ def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> n
 class max_unpool_nd:
     """Zeros of shape `size` with `input` put at flat indices into its last `n` dimensions."""
 
+    def complex_kernel(n, **_): return f"max_unpool{max(n, 2)}d"
     numpy = _max_unpool
     def shape(input, indices, size, n): return tuple(size)
     compose = on_host(_max_unpool)
@@ -228,6 +230,7 @@ _AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool cou
 class avg_pool_nd:
     """The means of windows over the last dimensions."""
 
+    def complex_kernel(kernel_size, **_): return "avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d"
     numpy = _avg_pool
     def compose(F, input, kernel, stride, padding, ceil_mode, include, divisor):
         size = input.shape[-len(kernel):]
@@ -298,6 +301,7 @@ def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
 class adaptive_avg_pool_nd:
     """The means of `size` evenly spread cells of the last dimensions."""
 
+    def complex_kernel(size, **_): return "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d"
     numpy = _adaptive_avg
     def compose(F, input, size): return along_axes(F, input, [cell_matrix(n, m) for n, m in zip(input.shape[-len(size):], size)])
     def shape(input, size): return (*input[:len(input) - len(size)], *size)
@@ -341,6 +345,7 @@ def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
 class adaptive_max_pool_nd:
     """The maxima of `size` evenly spread cells of the last dimensions, and their flat indices."""
 
+    def complex_kernel(size, **_): return "adaptive_max_pool3d_cpu" if len(size) == 3 else "adaptive_max_pool2d"
     numpy = _adaptive_max
     compose = on_host(_adaptive_max)
     def shape(input, size): return ((*input[:len(input) - len(size)], *size),) * 2

@@ -136,7 +136,8 @@ class mean:
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long")
 
 
-@op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="float")
+@op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="float",
+    complex="RuntimeError: nansum on CPU does not support complex inputs")
 class nansum:
     """The sum with NaN counted as zero.
 

@@ -26,7 +26,8 @@ def _rounding(ufunc: Any) -> Any:
 _ROUNDED = domain(-5, 5, kinks=range(-6, 7))
 
 
-@op("ceil(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half")
+@op("ceil(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: ceil is not supported for complex inputs")
 class ceil:
     """The next integer up.
 
@@ -48,7 +49,8 @@ class ceil:
         yield (np.array([True]),), NotImplementedError, "\"ceil_vml_cpu\" not implemented for 'Bool'"
 
 
-@op("floor(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half")
+@op("floor(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: floor is not supported for complex inputs")
 class floor:
     """The next integer down.
 
@@ -67,7 +69,8 @@ class floor:
     samples = _ROUNDED
 
 
-@op("trunc(Tensor input) -> Tensor", family="unary", result="same", inplace=True, alias="fix", dtypes="float int half")
+@op("trunc(Tensor input) -> Tensor", family="unary", result="same", inplace=True, alias="fix", dtypes="float int half",
+    complex="NotImplementedError: trunc is not supported for complex inputs")
 class trunc:
     """The next integer towards zero.
 
@@ -124,6 +127,7 @@ class round:
     tensor([2.3000])
     """
 
+    def complex_kernel(decimals, **_): return "round_cpu" if decimals else "round_vml_cpu"
     numpy = _round
     def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals)  # which takes no digits but 0
 
@@ -239,7 +243,8 @@ class clamp_tensor:
         yield x, None, np.array(0.5)
 
 
-@op("clamp_min(Tensor input, Scalar min) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half")
+@op("clamp_min(Tensor input, Scalar min) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
 class clamp_min:
     """Elements not below `min`, a number or a tensor.
 
@@ -255,7 +260,8 @@ class clamp_min:
     def samples(rng): yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
 
 
-@op("clamp_max(Tensor input, Scalar max) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half")
+@op("clamp_max(Tensor input, Scalar max) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
 class clamp_max:
     """Elements not above `max`, a number or a tensor.
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import AutogradError
+from ..executors.kernels import reduce as shared
+from ..executors.kernels._compile import state
 from . import _mindspore as kernels
 from ._dims import wrap_dim
 from ._host import on_host
@@ -23,6 +25,8 @@ def _running(ufunc: np.ufunc) -> Any:
             wrap_dim(dim, 0)
             wide = _WIDE.get(input.dtype.char)
             return input.astype(np.int64) if wide is not None and wide.kind == "i" else input.copy()
+        if ufunc is np.add and input.size >= state.cheap and input.dtype.kind == "f" and input.itemsize > 2:
+            return shared.cumsum(input, wrap_dim(dim, input.ndim))
         wide = _WIDE.get(input.dtype.char)
         result = finish(accumulate(input, wrap_dim(dim, input.ndim), wide), input)
         return result if wide is None or wide.kind == "i" else result.astype(input.dtype)
@@ -117,7 +121,7 @@ def _running_extreme(ufunc: np.ufunc) -> Any:
 _cummax, _cummin = _running_extreme(np.maximum), _running_extreme(np.minimum)
 
 
-@op("cummax(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool")
+@op("cummax(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool", complex="cummax_cpu")
 class cummax:
     """The running maximum along a dimension, and where it is.
 
@@ -135,7 +139,7 @@ class cummax:
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 0
 
 
-@op("cummin(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool")
+@op("cummin(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool", complex="cummin_cpu")
 class cummin:
     """The running minimum along a dimension, and where it is.
 

@@ -68,7 +68,8 @@ def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> Any:
 
 
 @op("sort_along(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", quiet="all",
-    method=False, namespace="_internal", node="SortBackward0", dtypes="float int bool half")
+    method=False, namespace="_internal", node="SortBackward0", dtypes="float int bool half",
+    complex="RuntimeError:  Sort does not support complex dtypes on CPU")
 class sort_along:
     """The elements in order along a dimension, and where they were."""
 
@@ -266,7 +267,8 @@ def _no_bool(name: str) -> Any:
     return check
 
 
-@op("median_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MedianBackward0", dtypes="float int")
+@op("median_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MedianBackward0", dtypes="float int",
+    complex="median_cpu")
 class median_all:
     """The lower median of all elements."""
 
@@ -278,7 +280,7 @@ class median_all:
 
 
 @op("nanmedian_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="NanmedianBackward0",
-    dtypes="float int")
+    dtypes="float int", complex="median_cpu")
 class nanmedian_all:
     """The lower median of all elements that are not NaN."""
 
@@ -290,7 +292,7 @@ class nanmedian_all:
 
 
 @op("median_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
-    namespace="_internal", node="MedianBackward1", dtypes="float int")
+    namespace="_internal", node="MedianBackward1", dtypes="float int", complex="median_out")
 class median_along:
     """The lower median along a dimension, and where it is."""
 
@@ -302,7 +304,7 @@ class median_along:
 
 
 @op("nanmedian_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
-    namespace="_internal", node="NanmedianBackward1", dtypes="float int")
+    namespace="_internal", node="NanmedianBackward1", dtypes="float int", complex="median_out")
 class nanmedian_along:
     """The lower median along a dimension of the elements that are not NaN, and where it is."""
 
