@@ -14,10 +14,13 @@ import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from ..executors.kernels import blas
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._general import broadcast_shape
 from ._record import op
+
+_SMALL = 4096  # elements below which stacks of matrices are not worth sharing
 
 _C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
@@ -200,7 +203,7 @@ def _matmul(input: np.ndarray, other: np.ndarray) -> Any:
         if n > 2:
             shape = input.shape
             return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
-    return matmul_of_stacks(input, other)
+    return np.matmul(input, other) if input.size < _SMALL else blas.matmul(input, other)
 
 
 def _rows(F: Any, x: Any) -> Any:
@@ -279,7 +282,7 @@ class matmul:
 def _bmm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
         raise ValueError("batches of matrices expected")
-    return matmul_of_stacks(input, mat2)
+    return np.matmul(input, mat2) if input.size < _SMALL else blas.matmul(input, mat2)
 
 
 @op("bmm(Tensor input, Tensor mat2) -> Tensor")

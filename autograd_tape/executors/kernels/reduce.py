@@ -1,4 +1,4 @@
-"""Large reductions on the worker pool: sum, mean, max and min over all elements or some axes.
+"""Large reductions on the worker pool: sum, mean, max and min over all elements or some axes; running sums; topk.
 
 Rows are added by compiled code or by NumPy (pairwise), and the slices of a full reduction are blocks of fixed size, so
 results do not depend on the number of threads.  Results have the input's dtype; half precision adds
@@ -12,9 +12,9 @@ from math import prod
 import numpy as np
 
 from . import pool
-from ._compile import LazyModule, is_half, state
+from ._compile import LazyModule, contiguous, is_half, state
 
-__all__ = ["amax", "amin", "mean", "sum"]
+__all__ = ["amax", "amin", "cumsum", "fits_topk", "mean", "sum", "topk"]
 
 _compiled = LazyModule("reduce")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
@@ -119,3 +119,38 @@ def amax(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray
 def amin(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray:
     """The minimum over ``axis``."""
     return _reduce(np.minimum, x, axis, keepdims)
+
+
+def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
+    """Running sums along ``axis``, in double precision where compiled; the dtype of ``x``, C-contiguous.
+
+    >>> cumsum(np.array([1.0, 2.0]), 0)
+    array([1., 3.])
+    """
+    if x.size < state.cheap or x.dtype.char not in "fd":
+        return np.ascontiguousarray(np.add.accumulate(x, axis))
+    axis %= x.ndim
+    c = contiguous(x)
+    table = c.reshape(prod(c.shape[:axis]), c.shape[axis], prod(c.shape[axis + 1 :]))
+    y = np.empty(table.shape, c.dtype)
+    run = _compiled.cumsum[c.dtype.char]
+    items = table.shape[0] * -(-table.shape[2] // 128)
+    pool.parallel_rows(items, table.shape[1] * min(128, table.shape[2]), lambda start, stop: run(table, y, start, stop))
+    return y.reshape(x.shape)
+
+
+def fits_topk(x: np.ndarray, k: int) -> bool:
+    """Whether ``topk`` serves: the selection by insertion is for few out of many."""
+    return x.size >= state.fused and 0 < k <= 32 and x.dtype.char in "fd"
+
+
+def topk(x: np.ndarray, k: int, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k`` best elements along ``axis`` in order, and their indices; needs ``fits_topk``.  NaN is the largest."""
+    rows = contiguous(np.moveaxis(x, axis, -1))
+    shape = (*rows.shape[:-1], k)
+    rows = rows.reshape(-1, rows.shape[-1])
+    values, index = np.empty((len(rows), k), rows.dtype), np.empty((len(rows), k), np.int64)
+    run = _compiled.top_rows[rows.dtype.char]
+    pool.parallel_rows(*rows.shape, lambda start, stop: run(rows, values, index, largest, start, stop), 2)
+    found = (np.moveaxis(v.reshape(shape), -1, axis) for v in (values, index))
+    return contiguous(next(found)), contiguous(next(found))
