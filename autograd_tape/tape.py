@@ -112,7 +112,8 @@ class TapeEntry:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """(node, output number) per differentiable input; a leaf is an `AccumulateGrad`, an input without gradient (None, 0)."""
-        return tuple((None, 0) if e is None else (e, 0) if e._tag == 0 else (e.entry, e.nr) if e._tag == 2 else (accumulate_node(e), 0)
+        return tuple((None, 0) if e is None or e.__class__ is NoGradView else (e, 0) if e._tag == 0 else (e.entry, e.nr) if e._tag == 2 else
+                     (accumulate_node(e), 0)
                      for e in self.edges)
 
     @property
@@ -194,6 +195,24 @@ def accumulate_node(leaf: TensorRef) -> AccumulateGrad:
         node.hooks = info.get("node_hooks")
         info["accumulate_node"] = weakref.ref(node)
     return node
+
+
+class NoGradView(TapeEntry):
+    """The history of a view that was made without recording, of a tensor that requires grad: so does the view, but no gradient goes through."""
+
+    __slots__ = ("version",)
+    edges = saved = ()  # type: ignore[misc]
+    meta = None
+    frees = False
+
+    def __init__(self, version: int) -> None:
+        self.id, self.version = next_id(), version  # type: ignore[assignment]
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Nothing lies behind it."""
+        return ()
+
+    recorded = raw
 
 
 class RemovableHandle:
