@@ -207,6 +207,13 @@ class Generator:
     def _normal_blocks32(self, count: int, dtype: np.dtype, mean: np.float32, std: np.float32) -> Array:
         """Box-Muller over blocks of 16 words; the last 16 numbers are drawn anew where `count` is no multiple of 16."""
         whole = count // 16 * 16
+        if dtype == F32 and whole != count and count < kernels.WORTH_LOADING:  # the last ones together with the others
+            words = self._engine.take(count + 16)
+            words[whole : whole + 16] = words[-16:]
+            normals = _box_muller32(words[: whole + 16], mean, std)
+            out = normals[:count]
+            out[-16:] = normals[-16:].copy()
+            return out
         if dtype == F32:
             words = self._engine.take(count)
             out = words.view(F32)

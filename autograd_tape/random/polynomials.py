@@ -45,6 +45,30 @@ def fma32(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike) -> Array:
     return wide.astype(F32)
 
 
+def _wide(values: tuple[Any, ...]) -> tuple[npt.NDArray[np.float64], ...]:
+    """Coefficients as 0-dim arrays, which NumPy takes faster than numbers."""
+    return tuple(np.array(v, F64) for v in values)
+
+
+_LOG, _SIN, _COS, _STEPS = _wide(LOG), _wide(SIN), _wide(COS), _wide(MINUS_QUARTER_PI)
+
+
+def _rounded(wide: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Float64 numbers brought to float32 precision, and float64 again for the next fused operation."""
+    return wide.astype(F32).astype(F64)
+
+
+def _horner(coefficients: tuple[npt.NDArray[np.float64], ...], x: npt.NDArray[np.float64]) -> Array:
+    """The polynomial with the highest power first, in fused operations as `fma32` does them."""
+    y = x * coefficients[0]
+    y += coefficients[1]
+    for coefficient in coefficients[2:]:
+        y = _rounded(y)
+        y *= x
+        y += coefficient
+    return y.astype(F32)
+
+
 def log32(x: Array) -> Array:
     """Natural logarithm of normal positive float32 numbers."""
     bits = x.view(np.uint32)
@@ -53,9 +77,7 @@ def log32(x: Array) -> Array:
     e = ((bits >> np.uint32(23)).astype(np.int32) - (126 + small)).astype(F32)
     x = (m - F32(1)) + m * small
     z = x * x
-    y: Any = LOG[0]
-    for coefficient in LOG[1:]:
-        y = fma32(y, x, coefficient)
+    y = _horner(_LOG, x.astype(F64))
     y = fma32(y * x, z, e * LN2_LOW) - z * F32(0.5)
     return (x + y) + e * LN2_HIGH
 
@@ -63,13 +85,14 @@ def log32(x: Array) -> Array:
 def sincos32(x: Array) -> tuple[Array, Array]:
     """Sine and cosine of float32 angles in ``[0, 2 pi]``."""
     octant = ((x * FOUR_OVER_PI).astype(np.int32) + 1) & -2
-    k = octant.astype(F32)
-    for step in MINUS_QUARTER_PI:
-        x = fma32(k, step, x)
+    k, wide = octant.astype(F64), x.astype(F64)
+    for step in _STEPS:
+        wide = _rounded(k * step + wide)
+    x = wide.astype(F32)
     z = x * x
-    c = fma32(fma32(COS[0], z, COS[1]), z, COS[2])
+    wide = z.astype(F64)
+    c, s = _horner(_COS, wide), _horner(_SIN, wide)
     c = fma32(c * z, z, z * F32(-0.5)) + F32(1)
-    s = fma32(fma32(SIN[0], z, SIN[1]), z, SIN[2])
     s = fma32(s * z, x, x)
     swap = (octant & 2) != 0
     sine = np.where(swap, c, s)
