@@ -304,6 +304,9 @@ class Frontend:
             raise AutogradError(f"result type {SCALAR_TYPE_NAMES[result_kind.dtype.name]} can't be cast to the desired output type "
                                 f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}", remedy="convert one operand first")
 
+    def check_overlap(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
+        """Raises where `target`, about to be changed in place, shares part of its memory with one of `others`, if that is an error."""
+
     def bump(self, target: TensorRef) -> None:
         """Counts an in-place update."""
         if target._v is None:

@@ -11,7 +11,7 @@ from autograd_tape.dtypes import CPU_KINDS, SCALAR_TYPE_NAMES, Kind, inference_k
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend, watch_view
 from autograd_tape.ops._record import Param, Record
-from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, grad_mode
+from autograd_tape.tape import GradMode, NoGradView, OutputEdge, TapeEntry, grad_mode
 from autograd_tape.tensor import TensorRef
 
 from . import views
@@ -101,6 +101,13 @@ class TorchFrontend(Frontend):
                                 "Please clone() the tensor before performing the operation.")
         super().check_store(rec, target, result, result_kind)
 
+    def check_overlap(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
+        """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
+        for other in others:
+            if views.overlap(target._data, other._data, whole=rec.name == "put_at"):
+                raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                                    "memory location. Please clone() the tensor before performing the operation.")
+
     def check_random_inplace(self, target: TensorRef) -> None:
         """Raises where `target` may not be overwritten."""
         try:
@@ -139,6 +146,13 @@ class TorchFrontend(Frontend):
         elif mode is GradMode.INFERENCE and not source._k.inference:
             watch_view(source._v, view)
             views.mark(view, views.INFERENCE)
+            self.unwatched_view(view)
+        else:
+            self.unwatched_view(view)
+
+    def unwatched_view(self, view: TensorRef) -> None:
+        """A view made without recording requires grad where its base does, though no gradient goes through it."""
+        view._node = None if view._base._node is None else NoGradView(view._v[0])  # type: ignore[union-attr, index]
 
     def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`, which is resized where it has another shape."""
@@ -146,6 +160,8 @@ class TorchFrontend(Frontend):
 
         outs = out if isinstance(out, (tuple, list)) else (out,)
         for o, r in zip(outs, results):
+            if o._k.inference:
+                views.check_inplace(o)
             if r._k.dtype is not o._k.dtype and r._k.dtype.category > o._k.dtype.category:
                 raise AutogradError(f"result type {SCALAR_TYPE_NAMES[r._k.dtype.name]} can't be cast to the desired output type "
                                     f"{SCALAR_TYPE_NAMES[o._k.dtype.name]}")

@@ -18,13 +18,15 @@ from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, complex64, complex128, float16, float32, float64,
     int8, int16, int32, int64, kind, uint8,
 )
+from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.tape import GradMode, NoGradView, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
 from ._frontend import TorchFrontend
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, address_of, owner_of
+from .views import NO_GRAD, creation_of, refusal
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -300,7 +302,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         node = self._node
-        if node is not None and node is not LEAF:
+        if node is not None and node is not LEAF and node.__class__ is not NoGradView:
             if not value:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                                    "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
@@ -310,6 +312,12 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         if value and self._k.inference and grad_mode() is not GradMode.INFERENCE:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._node = LEAF if value else None
+        version = self._v
+        if version is not None and len(version) > 1:  # views require grad where their base does
+            for ref in version[1:]:
+                view = ref()
+                if view is not None and view._base is self and (view._node is None or view._node.__class__ is NoGradView):
+                    frontend.unwatched_view(view)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Sets `requires_grad` in place; only for leaves."""
@@ -319,12 +327,14 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
-        return self._node is None or self._node is LEAF
+        node = self._node
+        return node is None or node is LEAF or node.__class__ is NoGradView and _no_history(self)
 
     @property
     def grad_fn(self) -> Any:
         """The graph node that made this tensor."""
-        return self.creator
+        node = self._node
+        return None if node.__class__ is NoGradView and _no_history(self) else self.creator
 
     @property
     def output_nr(self) -> int:
@@ -336,7 +346,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def grad(self) -> "Tensor | None":
         """The accumulated gradient."""
         grad = getattr(self, "_grad", None)
-        if grad is None and self._node is not None and self._node is not LEAF and not self.retains_grad:
+        if grad is None and self._node is not None and self._node is not LEAF and self._node.__class__ is not NoGradView \
+                and not self.retains_grad:
             import warnings
 
             warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -354,12 +365,16 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._k.dtype is not self._k.dtype:
-                raise RuntimeError(f"assigned grad has data of a different type: expected type {_type_string(self)}, but got "
-                                   f"{_type_string(value)}")
+                raise RuntimeError(f"attempting to assign a gradient with dtype '{_C_NAMES[value._k.dtype.name]}' to a tensor with grad_dtype "
+                                   f"'{SCALAR_TYPE_NAMES[self._k.dtype.name]}'. The gradient must match the tensor's grad_dtype (defaults to the "
+                                   "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any "
+                                   "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+                                   "systems that assume they match.")
             if value._k.device != self._k.device:
                 raise RuntimeError("assigned grad has data located on a different device")
             if value._data.shape != self._data.shape:
-                raise RuntimeError("assigned grad has data of a different size")
+                raise RuntimeError(f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
+                                   f"'{list(self._data.shape)}'. Please ensure that the gradient and the tensor are the same size")
         self._grad = value
 
     @grad.deleter
@@ -408,8 +423,11 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
                                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
                                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
-                               "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.")
+                               "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         self._node = None
+        info = getattr(self, "_info", None)
+        if info:
+            info.pop("tangents", None)
         return self
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
@@ -466,7 +484,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array itself: the same memory."""
-        if self._node is not None and not force:
+        if self._node is not None and not force and grad_mode() is GradMode.ENABLED:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         self._needs_data("numpy")
         if self._k.dtype is bfloat16 or self._k.dtype.itemsize == 1 and self._k.dtype.is_floating_point:
@@ -525,9 +543,13 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def __dir__(self) -> list[str]:
+        # Slots that are set on first need only would be names without a value.
+        return sorted(name for name in object.__dir__(self) if name not in ("_grad", "_id", "_info") or hasattr(self, name))
+
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, int, float, complex, bool)):
-            return bool((element == self).any())
+            return bool(frontend.eq(self, element).any())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __format__(self, spec: str) -> str:
@@ -551,7 +573,13 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             device=None if device.type == "cpu" else str(device), requires_grad=self._node is not None,
             grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__,
             shape=self._data.shape, is_default_float=dtype is default_dtype(), is_parameter=is_parameter,
-            class_name="tensor" if is_plain else cls.__name__, contents=tensor_contents)
+            class_name="tensor" if is_plain else cls.__name__, contents=tensor_contents, tangent=self._tangent_text())
+
+    def _tangent_text(self) -> str | None:
+        """The tangent of the innermost forward-mode level, as it is shown."""
+        tangents = (getattr(self, "_info", None) or {}).get("tangents")
+        known = [t for _, t in sorted(((level.number, t) for level, t in tangents.items() if t is not None), key=lambda x: x[0])] if tangents else []
+        return repr(known[-1]) if known else None
 
     __hash__ = object.__hash__
 
@@ -594,6 +622,10 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def set_(self, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> "Tensor":
         """Makes this tensor look at other memory."""
+        try:
+            frontend.check_inplace(self, ())
+        except AutogradError as error:
+            raise frontend.error(error) from None
         if source is None:
             self._data = np.empty(0, self._k.np)
         elif isinstance(source, Tensor):
@@ -635,7 +667,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         import copy
 
         t = _new(type(self))
-        t._data, t._k, t._node = self._data.copy(order="K"), self._k, self._node
+        t._data, t._k, t._node = self._data.copy(order="K"), self._k, None if self._node is None else LEAF
         t._v = t._base = None
         memo[id(self)] = t
         grad = getattr(self, "_grad", None)
@@ -691,7 +723,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         frontend.bump(self)
         return self
 
-    def as_subclass(self, cls: type) -> "Tensor":
+    def as_subclass(self, cls: Any) -> "Tensor":
         """The same tensor as an instance of a subclass."""
         t = _new(cls)
         t._data, t._v, t._base = self._data, self._v, self._base
@@ -700,13 +732,13 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         return t
 
     @staticmethod
-    def _make_wrapper_subclass(cls: type, size: Any, **options: Any) -> "Tensor":
+    def _make_wrapper_subclass(cls: Any, size: Any, **options: Any) -> "Tensor":
         from .utils._python_dispatch import make_wrapper_subclass
 
         return make_wrapper_subclass(cls, size, **options)
 
     @staticmethod
-    def _make_subclass(cls: type, data: "Tensor", require_grad: bool = False) -> "Tensor":
+    def _make_subclass(cls: Any, data: "Tensor", require_grad: bool = False) -> "Tensor":
         t = _new(cls)
         t._data, t._v, t._base = data._data, None, None
         t._node = LEAF if require_grad else None
@@ -753,7 +785,7 @@ def _is_default(dtype: DType) -> bool:
     return dtype is default or dtype in (int64, bool_) or dtype.is_complex and dtype is default.to_complex()
 
 
-def _blank(cls: type, array: np.ndarray, k: Kind | None = None) -> Any:
+def _blank(cls: Any, array: np.ndarray, k: Kind | None = None) -> Any:
     t = _new(cls)
     t._data, t._k = array, CPU_KINDS[array.dtype] if k is None else k
     if cls is not Tensor:
@@ -794,6 +826,20 @@ def _row_major(size: Sequence[int]) -> tuple[int, ...]:
         steps.append(step)
         step *= max(n, 1)
     return tuple(reversed(steps))
+
+
+_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
+            "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long", "float16": "c10::Half",
+            "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
+            "complex128": "c10::complex<double>"}
+"""What torch calls data types where it names those of C++."""
+
+
+def _no_history(view: Tensor) -> bool:
+    """True for a view made without recording; raises where its memory was changed since, as torch does when it is looked at."""
+    if view._v[0] != view._node.version:
+        raise RuntimeError(refusal(view, creation_of(view) or NO_GRAD, indirect=True))
+    return True
 
 
 def _type_string(t: Tensor) -> str:
@@ -872,7 +918,7 @@ def _rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], 
     return t
 
 
-def _legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Any:
+def _legacy_tensor(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, and what subclasses pass."""
     kwargs.pop("device", None)
     if len(args) == 1 and isinstance(args[0], Tensor):

@@ -88,6 +88,16 @@ def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype)
     return np.ndarray(shape, dtype, flat, 0, strides)
 
 
+def overlap(a: np.ndarray, b: np.ndarray, whole: bool = False) -> bool:
+    """Whether two arrays share memory and are not the same region in the same layout (or are, where `whole` asks for that, too). Only
+    dense arrays are looked at, as in torch: of others it is too hard to say."""
+    if not np.may_share_memory(a, b) or not a.size or not b.size:
+        return False
+    if not is_dense(a.shape, a.strides, a.itemsize) or not is_dense(b.shape, b.strides, b.itemsize):
+        return False
+    return whole or a.nbytes != b.nbytes or address_of(a) != address_of(b) or a.strides != b.strides
+
+
 def is_dense(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
     """Whether a layout is non-overlapping and dense: a permutation of a contiguous one."""
     expected = item
@@ -131,7 +141,19 @@ def creation_of(view: TensorRef) -> str | None:
     found = info.get("creation") if info else None
     if found is None and view._v is not None and not any([ref() is view for ref in view._v[1:]]):
         return NO_GRAD  # views made while recording are watched
-    return found
+    return _one_of_several(view._node) if found is None else found
+
+
+def _one_of_several(edge: Any) -> str | None:
+    """MULTI_VIEW where a view is a view of one of several outputs, however many views lie between."""
+    while edge is not None and edge is not LEAF and edge._tag != 1:
+        entry = edge.entry if edge._tag == 2 else edge
+        if getattr(entry.op, "family", None) != "view":
+            return None
+        if edge._tag == 2:
+            return MULTI_VIEW
+        edge = entry.edges[0]
+    return None
 
 
 def refusal(view: TensorRef, creation: str, indirect: bool = False) -> str:

@@ -247,7 +247,28 @@ class General:
                     arrays[scaled] = np.asarray(arrays[scaled] * number(value))
             else:
                 arrays[p.name] = value
+        if compute is not None and compute.name in _HALVES and rec.family == "binary" and rec.result == "same":
+            self._widen(values, arrays)
         return compute, arrays
+
+    def _widen(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Half precision with a number is computed in float32, the number not rounded before, as is `alpha`."""
+        rec = self.rec
+        operands = [p for p in rec.params if p.name in arrays and isinstance(arrays[p.name], np.ndarray)]
+        alpha = next((values[p.name] for p in rec.params if p.scales), 1)
+        single = alpha != 1
+        for p in operands:
+            x = values[p.name]
+            if p.type == "Operand" and arrays[p.name].ndim == 0 and rec.name in ("mul", "div"):
+                arrays[p.name] = np.asarray(x._data if isinstance(x, TensorRef) else x).astype(np.float32)
+                single = True
+        if single:
+            for p in operands:
+                x = arrays[p.name]
+                if alpha != 1 and p is operands[-1]:
+                    x = np.asarray((values[p.name]._data if isinstance(values[p.name], TensorRef) else np.asarray(values[p.name]))
+                                   .astype(np.float32) * np.float32(alpha))
+                arrays[p.name] = x.astype(np.float32)
 
     def _cast(self, array: np.ndarray, compute: DType | None) -> np.ndarray:
         return array if compute is None or array.dtype is compute.np or array.dtype == compute.np else array.astype(compute.np)

@@ -494,7 +494,7 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
     if not isinstance(value, TensorRef):
         value = _number_fits(F, self, value)
     trivial = all([item is not None and item.__class__ is not int and item == _ALL for item in basic])
-    view = self if trivial and basic and index.__class__ is not slice else _view_at(F, self, basic)
+    view = self if index is ... or trivial and basic and index.__class__ is not slice else _view_at(F, self, basic)
     if indices is None:
         if not isinstance(value, TensorRef):
             F.fill_(view, value)
@@ -613,6 +613,7 @@ class getitem:
                             return t
                     else:
                         unwatched_view(t)
+                        return t
                     t._node = None
                     return t
             except (ValueError, TypeError, IndexError, AttributeError):
@@ -676,7 +677,8 @@ class setitem:
                         v = value
                         if k not in ns["Q_FLOAT"] and (c is float or k is not INT64_KIND):
                             raise ValueError
-                    elif value._k is k and (value._node is None or grad_mode() is not ENABLED):
+                    elif (value._k is k and (value._node is None or grad_mode() is not ENABLED)
+                          and (input._v is None or value._v is not input._v)):
                         v = value._data
                     else:
                         raise ValueError

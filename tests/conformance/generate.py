@@ -259,7 +259,7 @@ class Generator:
             self.step(r.choice(("add_", "mul_", "sub_", "div_", "fill_", "pow_")), [x, r.choice((2, 0.5, -1))])
         else:
             y, z = self.partner(x, fits=True), self.partner(x, fits=True)
-            self.step(*r.choice((("addcmul_", [x, y, z]), ("clamp_", [x, -0.5, 0.5]), ("lerp_", [x, y, 0.25]), ("index_fill_", [x, 0, x, 1.0]))))
+            self.step(*r.choice((("addcmul_", [x, y, z]), ("clamp_", [x, -0.5, 0.5]), ("lerp_", [x, y, 0.25]))))
 
     def assign(self) -> None:
         """`x[index] = value`."""

@@ -69,9 +69,7 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             strides = data.strides if is_dense(data.shape, data.strides, data.itemsize) else None
             copy = np.empty(data.shape, data.dtype) if strides is None else empty_strided(data.shape, strides, data.dtype)
             copy[...] = g
-            leaf._grad = grad = _wrap_like(copy, leaf)
-            if strides is not None:
-                grad._v = [1]  # torch copies into an empty gradient, and counts that
+            leaf._grad = _wrap_like(copy, leaf)
     else:
         target = have._data
         if g.__class__ is _ndarray and g.dtype is target.dtype:
@@ -106,7 +104,11 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
         else:
             leaf._grad = g.clone()
     else:
-        leaf._grad = have + g
+        leaf._grad = total = have + g
+        if total._data.strides != have._data.strides and total._data.size:  # the layout of the gradient that is there stays
+            data = empty_strided(total._data.shape, have._data.strides, total._data.dtype)
+            data[...] = total._data
+            total._data = data
     info = getattr(leaf, "_info", None)
     if info is not None and "post_accumulate" in info:
         _after_accumulation(leaf, info)
@@ -270,11 +272,13 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if inputs is None:
         run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph)
         return
+    for ref in inputs:
+        ref.retain_grad()
     keys = [capture_of(i) for i in inputs]
     engine = run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph, capture=keys)
     for ref, key in dict(zip(inputs, keys)).items():
         g = engine.captured.get(key)
-        if g is not None:
+        if g is not None and ref.is_leaf:
             (accumulate_tensor if engine.create_graph else accumulate)(ref, g, False)
 
 
@@ -323,13 +327,13 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                      create_graph=create_graph, capture=keys, accumulate_grad=False)
         captured = [engine.captured.get(key) for key in keys]
     found = []
-    for ref, g in zip(inputs, captured):
+    for i, (ref, g) in enumerate(zip(inputs, captured)):
         if g is None:
             if materialize_grads:
                 g = frontend.wrap(np.zeros(ref._data.shape, ref._data.dtype), ref._k)
             elif not allow:
-                raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
-                                   "is the desired behavior.")
+                raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
+                                   "this is the desired behavior.")
         elif not isinstance(g, TensorRef):
             array = np.asarray(g, ref._data.dtype)
             g = _wrap_like(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), ref)

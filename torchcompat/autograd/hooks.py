@@ -7,7 +7,7 @@ from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.backward import Hooks
-from autograd_tape.tape import RemovableHandle
+from autograd_tape.tape import NoGradView, RemovableHandle
 from autograd_tape.tensor import LEAF
 
 add = RemovableHandle.add
@@ -26,7 +26,7 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHa
     node = tensor._node
     if node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if node is LEAF:
+    if node is LEAF or node.__class__ is NoGradView:
         Hooks()  # from now on backward passes look for hooks
         return add(info_of(tensor).setdefault("hooks", {}), hook)
     nr = node.nr if node._tag == 2 else 0
@@ -48,7 +48,7 @@ def retain_grad(tensor: Any) -> None:
     node = tensor._node
     if node is None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if node is LEAF or tensor.retains_grad:
+    if node is LEAF or node.__class__ is NoGradView or tensor.retains_grad:
         return
     info_of(tensor)["retains_grad"] = True
     ref = weakref.ref(tensor)
