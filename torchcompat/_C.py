@@ -58,7 +58,7 @@ def _will_engine_execute_node(node: Any) -> bool:
     """
     engine = current_engine()
     if not isinstance(node, TapeEntry):
-        raise TypeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+        raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
     if engine is None:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     leaf = isinstance(node, AccumulateGrad)

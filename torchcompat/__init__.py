@@ -186,6 +186,7 @@ def get_default_device() -> device:
     return _frontend.default_device or device("cpu")
 
 
+from . import _legacy  # noqa: E402, F401  (gives Tensor its oldest methods)
 from .overrides import function_override as _function_override  # noqa: E402
 
 _frontend.interceptors.append(_function_override)

@@ -324,11 +324,24 @@ def forward_source(rec: Record, *, spread: bool = False) -> str:
         lines += _wrap(rec, operand.name, " " * 16)
         lines += [f"        elif {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
         lines += _wrap(rec)
+        lines += _scaled_lines(rec, guard)
     else:
         lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
         lines += _wrap(rec)
     lines += ["    except STUMBLES: pass", f"    return general({args}{', out' if with_out else ''})"]
     return "\n".join(lines) + "\n"
+
+
+def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
+    """The branch for an `alpha` other than 1, which scales the second of two floating-point tensors."""
+    alpha = next((p.name for p in rec.params if p.scales), None)
+    if alpha is None or rec.family != "binary" or rec.result != "same":
+        return []
+    a, b = rec.params[:2]
+    tests = [*guard, "_k in Q_FLOAT", f"{b.name}._k is _k", f"({alpha}.__class__ is float or {alpha}.__class__ is int)"]
+    return [f"        elif {' and '.join(tests)}:",
+            f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
+            f"            _r = kernel({a.name}._data, {b.name}._data * _o)", *_wrap(rec)]
 
 
 def _gather_lines(rec: Record) -> list[str]:
@@ -368,15 +381,62 @@ def inplace_source(rec: Record) -> str:
             lines += [" " * 16 + line for line in finish]
         if other is not None:
             lines += [f"        {'if' if operand is None else 'elif'} _k in {quiet} and {other.name}._k is _k and (({first}._node is None "
-                      f"and {other.name}._node is None) or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
+                      f"and {other.name}._node is None) or grad_mode() is not ENABLED) and 0 not in _a.strides{test} "
+                      f"and ({first}._v is None or {other.name}._v is not {first}._v):",
                       f"            kernel(_a, {other.name}._data, _a)"]
+            alpha = next((p.name for p in rec.params if p.scales), None)
+            if alpha is not None:
+                lines += [" " * 12 + line for line in finish]
+                lines += [f"        elif _k in Q_FLOAT and {other.name}._k is _k and (({first}._node is None and {other.name}._node is "
+                          f"None) or grad_mode() is not ENABLED) and 0 not in _a.strides and ({first}._v is None or {other.name}._v is "
+                          f"not {first}._v) and ({alpha}.__class__ is float or {alpha}.__class__ is int):",
+                          f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
+                          f"            kernel(_a, {other.name}._data * _o, _a)"]
         else:
             lines += [f"        if _k in {quiet} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
                       "            kernel(_a, _a)"]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]
+    elif rec.field("numpy") is not None and [t for t, _ in rec.returns] == ["Tensor"] and rec.family not in ("view", "view?") \
+            and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params):
+        lines += _overwrite_lines(rec)
     lines += [f"    return general({args}, None, True)"]
     return "\n".join(lines) + "\n"
+
+
+def _overwrite_lines(rec: Record) -> list[str]:
+    """The quiet path of an operation whose result is copied over its first input."""
+    first = rec.params[0].name
+    operand = _scalar_operand(rec)
+    lines = ["    try:"] + ([] if operand is None else [f"        _c = {operand.name}.__class__"])
+    branches = [None] if operand is None else [operand.name, None]
+    for scalar in branches:
+        set_k, quiet = _quiet_test(rec, scalar)
+        tensors = [p for p in rec.tensor_params if p.name != scalar]
+        tests = [quiet, "0 not in _a.strides",
+                 f"(not ({' or '.join(_requires(p) for p in tensors)}) or grad_mode() is not ENABLED)"]
+        tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
+                  for p in tensors[1:]]
+        prepare = [f"_o = _k.scalars.get({scalar})", f"if _o is None: _o = _k.scalar({scalar})"] if scalar else []
+        inside = [*prepare, f"_r = {_call(rec, scalar)}",
+                  "if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
+                  "    _a[...] = _r", f"    _v = {first}._v", f"    if _v is None: {first}._v = [1]", "    else: _v[0] += 1",
+                  f"    return {first}"]
+        if scalar == branches[0]:
+            lines += [f"        {set_k}; _a = {first}._data"]
+        if operand is None:
+            condition = f"if {' and '.join(tests)}:"
+        elif scalar:
+            condition = f"if (_c is float or _c is int) and {' and '.join(tests)}:"
+        else:
+            condition = f"elif _c is not float and _c is not int and {' and '.join(tests)}:"
+        lines += [f"        {condition}", *[" " * 12 + line for line in inside]]
+    return [*lines, "    except STUMBLES: pass"]
+
+
+def _requires(p: Param) -> str:
+    """Source of the test whether a tensor requires grad."""
+    return f"{p.name} is not None and {p.name}._node is not None" if p.type.endswith("?") else f"{p.name}._node is not None"
 
 
 def _store_lines(rec: Record) -> list[str]:
@@ -390,7 +450,7 @@ def _store_lines(rec: Record) -> list[str]:
             tests.append(f"({p.name}.__class__ is float or {p.name}.__class__ is int)")
             raw.append(p.name)
         elif p.is_tensor:
-            tests.append(f"{p.name}._k in Q_ALL")
+            tests.append(f"{p.name}._k in Q_ALL and ({first.name}._v is None or {p.name}._v is not {first.name}._v)")
             free.append(f"{p.name}._node is None")
             raw.append(f"{p.name}._data")
     return ["    try:", f"        _a = {first.name}._data",
@@ -531,7 +591,7 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
             layout.append((shown, kind, at, nr))
         at += 2 if kind == "tensor" else 1
     found["saved_layout"] = tuple(layout)
-    found["frees"] = bool(layout or rec.saved_returns)
+    found["frees"] = bool(layout or rec.saved_returns or "indices" in rec.saved_names)
     return found
 
 

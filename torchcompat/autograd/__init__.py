@@ -10,6 +10,7 @@ from .grad_mode import (
 
 _LAZY = {
     "GradcheckError": "gradcheck", "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "Variable": "variable",
+    "kineto_available": "profiler", "_profiler_enabled": "profiler", "SavedTensor": "graph",
     "detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode",
 }
 

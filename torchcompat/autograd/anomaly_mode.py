@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 import warnings
 from typing import Any
@@ -15,6 +16,7 @@ from autograd_tape.backward import current_engine
 from autograd_tape.tape import TapeEntry, enter_quiet_path, leave_quiet_path
 
 from .._tensor import Tensor, frontend
+from .engine import observers
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -40,6 +42,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 def _set(enabled: bool, check_nan: bool = True) -> None:
     if enabled != _State.enabled:
         (leave_quiet_path if enabled else enter_quiet_path)()
+        (observers.append if enabled else observers.remove)(watch)
     _State.enabled, _State.check_nan = enabled, check_nan
 
 
@@ -48,8 +51,8 @@ def note_forward(entry: TapeEntry) -> None:
     if not _State.enabled:
         return
     frames = traceback.extract_stack()
-    while frames and (frames[-1].filename.startswith(_PACKAGES) or
-                      frames[-1].filename.startswith("<")) and frames[-1].filename != "<stdin>":
+    # Down to the caller: operations are compiled under names such as "<mul: torch>".
+    while frames and (frames[-1].filename.startswith(_PACKAGES) or frames[-1].filename.startswith("<") and ": " in frames[-1].filename):
         frames.pop()
     entry.metadata["traceback_"] = traceback.format_list(frames)
     engine = current_engine()
@@ -61,23 +64,23 @@ frontend.savers.append(note_forward)
 
 
 def _report(entry: TapeEntry) -> None:
-    stack = entry.metadata.get("traceback_")
-    if not stack:
-        warnings.warn(f"Error detected in {entry.name()}. No forward pass information available. Enable detect anomaly during forward pass "
-                      "for more information.", UserWarning, stacklevel=2)
-    else:
-        warnings.warn(f"Error detected in {entry.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}", UserWarning,
-                      stacklevel=2)
-    parent = entry.metadata.get("parent_")
-    while parent is not None:
-        stack = parent.metadata.get("traceback_")
-        if not stack:
-            warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. No forward pass information available. Enable detect "
-                          "anomaly during forward pass for more information.", UserWarning, stacklevel=2)
-        else:
-            warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the previous "
-                          f"calculation:\n{''.join(stack)}", UserWarning, stacklevel=2)
-        parent = parent.metadata.get("parent_")
+    """Warns of where an entry was made, and those whose backward made it."""
+    head, found = "Error detected in", "Traceback of forward call that caused the error:\n"
+    node: TapeEntry | None = entry
+    while node is not None:
+        stack = node.metadata.get("traceback_")
+        _warn(f"{head} {node.name()}. " + (found + "".join(stack) if stack else
+              "No forward pass information available. Enable detect anomaly during forward pass for more information."))
+        head = "\n\nPrevious calculation was induced by"
+        found = "Traceback of forward call that induced the previous calculation:\n"
+        node = node.metadata.get("parent_")
+
+
+def _warn(text: str) -> None:
+    try:
+        warnings.warn(text, UserWarning, stacklevel=4)
+    except Warning:  # where warnings are errors, it is the failure that must come through
+        print(text, file=sys.stderr)
 
 
 def watch(entry: TapeEntry, grad: Any, compute: Callable[[], Any]) -> Any:

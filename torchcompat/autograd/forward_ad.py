@@ -12,8 +12,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from autograd_tape.tape import GradMode, grad_mode
+
 from .._tensor import Tensor, frontend
+from ..func._forward import give_tangent
 from ..func._levels import FORWARD, Level, below, set_tangent, state, tangent_of
+from ..func._whole import shadow
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -75,13 +79,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if tangent.shape != tensor.shape:
         raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
                            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}.")
-    dual = frontend.view(tensor, tuple(tensor.shape))
-    set_tangent(dual, at, tangent)
+    dual = primal_of(tensor, at)
+    give_tangent(dual, at, tangent)
     return dual
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal and tangent of a dual tensor, as views."""
+    """The primal of a dual tensor, as a view, and its tangent."""
     at = _level(level)
     if at is None:
         return UnpackedDualTensor(tensor, None)
@@ -90,13 +94,24 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     tangent = tangent_of(tensor, at)
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(primal_of(tensor, at), frontend.view(tangent, tuple(tangent.shape)))
+    return UnpackedDualTensor(primal_of(tensor, at), tangent)
 
 
 def primal_of(tensor: Any, at: Level) -> Any:
-    """A view of a dual tensor without its tangent at a level."""
-    with below(at):
-        return frontend.view(tensor, tuple(tensor.shape))
+    """A view of a tensor without its tangent at a level."""
+    if grad_mode() is GradMode.INFERENCE:
+        view = shadow(tensor)
+    else:
+        with below(at):
+            view = frontend.view(tensor, tuple(tensor.shape))
+    set_tangent(view, at, None)
+    return view
+
+
+def __getattr__(name: str) -> int:
+    if name == "_current_level":
+        return len(_open()) - 1
+    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute '{name}'")
 
 
 class dual_level:

@@ -74,7 +74,9 @@ class FunctionNode(FunctionCtx, TapeEntry):
     _positions: tuple[int, ...] = ()
     _outputs: tuple[Any, ...] = ()
     _inputs: tuple[Any, ...] = ()
-    _released = False
+    # Names that entries on explicit tapes use, left free for what users put on their ctx:
+    inputs: Any = ()  # type: ignore[assignment]
+    output: Any = None  # type: ignore[assignment]
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:  # type: ignore[override]
@@ -313,6 +315,8 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
                 outputs[nr] = _view_of_itself(original)
             elif original._node is not None and original._base is None:
                 original._node = None
+            if outputs[nr]._base is not None and not (is_input and modified):
+                views.mark(outputs[nr], views.IN_CUSTOM_FUNCTION)
             continue
         differentiable += 1
         target = node if node.n_outputs == 1 else OutputEdge(node, nr)
