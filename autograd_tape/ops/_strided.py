@@ -37,10 +37,12 @@ def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset:
     if not offset and a.flags.c_contiguous and a.__class__ is _ndarray:
         try:
             return _new(_ndarray, shape, a.dtype, a, 0, strides)
-        except TypeError:  # reaches beyond `a` itself
+        except (TypeError, ValueError):  # reaches beyond `a` itself
             pass
     owner = owner_of(a)
     flat = owner if owner.flags.c_contiguous else owner.T
+    if 0 in shape and flat.flags.c_contiguous:
+        return _new(_ndarray, shape, a.dtype, flat, 0, strides)  # an offset may lie behind the last element then
     if flat.flags.c_contiguous and a.size:
         return _new(_ndarray, shape, a.dtype, flat, address(a) - address(owner) + offset, strides)
     view = np.lib.stride_tricks.as_strided(a, shape, strides)

@@ -42,7 +42,7 @@ class BatchedTensor(Tensor):
     _value: Any
     _bdim: int
 
-    @property  # type: ignore[override]
+    @property
     def _node(self) -> Any:
         return self._value._node
 
@@ -50,7 +50,7 @@ class BatchedTensor(Tensor):
     def _node(self, node: Any) -> None:
         self._value._node = node
 
-    @property  # type: ignore[override]
+    @property
     def _v(self) -> Any:
         return self._value._v
 
@@ -63,7 +63,7 @@ class BatchedTensor(Tensor):
         return batched(self._level, self._value.detach(), self._bdim)
 
     @property
-    def data(self) -> Tensor:  # type: ignore[override]
+    def data(self) -> Tensor:
         """The example without history, and with a version counter of its own."""
         return batched(self._level, self._value.data, self._bdim)
 

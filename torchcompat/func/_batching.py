@@ -307,7 +307,7 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
     with below(level):
         if level.randomness == "same":
             if source is not None and is_example(source, level):
-                raise RuntimeError("vmap: Expected unbatched parameters of a random operation with randomness 'same'")
+                raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch")
             return drawn_or_not(function, shape, source)
         if source is not None:
             source = front(source) if is_example(source, level) else F.expand(F.unsqueeze(source, 0), (level.size, *source._data.shape))

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import numpy as np
+
 from autograd_tape.ops import Record
 from autograd_tape.tape import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
+from ..storage import owner_of
 from ._batched import BatchedTensor
-from ._levels import Level, below, set_tangent, tangent_of, tensors_in, vmap_levels
+from ._levels import Level, below, same_view, set_tangent, tangent_of, tensors_in, vmap_levels
 from ._pull import has_level, begin, pull
 from ._whole import logical, physical, show
 
@@ -53,8 +56,25 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
             pushed = _simple(general, arguments, tangents, _outputs(result))
     for nr, (o, t) in enumerate(zip(_outputs(result), pushed)):
         if t is not None and (o._k.dtype.is_floating_point or o._k.dtype.is_complex):
+            if rec.family not in ("view", "view?") and _is_shared(t, tangents):
+                with below(level):
+                    t = frontend.clone(t)
             attach(o, level, t, nr)
     return result
+
+
+def _is_shared(t: Any, tangents: dict[str, Any]) -> bool:
+    """Whether a result's tangent looks at the memory of an argument's, which an in-place operation on the result must not change."""
+    while isinstance(t, BatchedTensor):
+        t = t._value
+    if t._base is not None:
+        return True
+    for x in tensors_in(list(tangents.values())):
+        while isinstance(x, BatchedTensor):
+            x = x._value
+        if x is t:
+            return True
+    return False
 
 
 def attach(output: Any, level: Level, tangent: Any, nr: int = 0) -> None:
@@ -135,7 +155,7 @@ def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], o
         parts = [general(tuple({**arguments, name: t}.values())) for name, t in tangents.items()]
         return [parts[0] if len(parts) == 1 else parts[0] + parts[1]]
     if rec.name == "copy":
-        return [frontend.expand(tangents["src"], tuple(outputs[0]._data.shape))] if "src" in tangents else [None]
+        return [frontend.expand(tangents["src"], tuple(outputs[0]._data.shape)) if "src" in tangents else None]
     return [_elementwise(rec, arguments, tangents, outputs[0])]
 
 
@@ -234,41 +254,71 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
             result = run(level, general, args, None, False)
             new = tangent_of(result, level)
         with below(level):
-            held = ensure_tangent(target, level) if new is not None or tangent_of(target, level) is not None else None
-            if held is not None:
-                if new is None:
-                    held.zero_()
-                else:
-                    held.copy_(new)
+            _replace(target, level, new)
     with below(level):
         return general(args, None, True)
 
 
-def ensure_tangent(t: Any, level: Level) -> Any:
-    """The tangent of a tensor, zeros where it has none; that of a view is a view of its base's."""
-    held = tangent_of(t, level)
+def _replace(target: Any, level: Level, new: Any) -> None:
+    """Gives the target of an in-place operation its new tangent: in place where it has one, else with the layout of the target and, of
+    a view, as the same view of a tangent of its base."""
+    held = tangent_of(target, level)
     if held is not None:
-        return held
-    base = t._base
-    if base is None:
-        held = frontend.zeros_like(t.detach())
-        set_tangent(t, level, held)
-        for ref in (t._v or [0])[1:]:
-            view = ref()
-            if view is not None and view._base is t and view._k.dtype is t._k.dtype and tangent_of(view, level) is None:
-                set_tangent(view, level, _same_view(view, t, held))
-        return held
-    whole = ensure_tangent(base, level)
-    held = tangent_of(t, level)
-    if held is None:
-        held = _same_view(t, base, whole)
-        set_tangent(t, level, held)
-    return held
+        if new is None:
+            held.zero_()
+        elif held is not new:
+            held.copy_(new)
+    elif new is not None:
+        base = target._base
+        if base is None:
+            give_tangent(target, level, new)
+        elif base._k.dtype is not target._k.dtype or same_layout(new, base) and same_layout(new, target):
+            set_tangent(base, level, new)
+            set_tangent(target, level, new)
+        else:
+            whole = zeros_laid_out(base, new)
+            set_tangent(base, level, whole)
+            held = same_view(target, base, whole)
+            set_tangent(target, level, held)
+            held.copy_(new)
 
 
-def _same_view(view: Any, base: Any, tangent: Any) -> Any:
-    """The view of `tangent` that `view` is of `base`, whose layout the tangent has."""
-    return frontend.as_strided(tangent, tuple(view.shape), tuple(view.stride()), view.storage_offset() - base.storage_offset())
+def give_tangent(t: Any, level: Level, tangent: Any) -> None:
+    """Gives a tensor a tangent, a copy with the tensor's layout where it has another: views of one must be views of the other."""
+    if not same_layout(tangent, t):
+        tangent = zeros_laid_out(t, tangent).copy_(tangent)
+    set_tangent(t, level, tangent)
 
 
-__all__ = ["attach", "ensure_tangent", "run"]
+def same_layout(a: Any, b: Any) -> bool:
+    """Whether two tensors agree in sizes, strides, offset, and how far their memory reaches."""
+    if a._data.shape != b._data.shape:
+        return False
+    if not a._data.size:
+        return True
+    steps = all(x == y for n, x, y in zip(a._data.shape, a.stride(), b.stride()) if n > 1)
+    if isinstance(a, BatchedTensor) or isinstance(b, BatchedTensor):
+        return steps
+    return steps and a.storage_offset() == b.storage_offset() and owner_of(a._data).nbytes // a.itemsize == owner_of(b._data).nbytes // b.itemsize
+
+
+def zeros_laid_out(t: Any, like: Any) -> Any:
+    """Zeros in a memory of their own, laid out as `t` is in its; for each example of the vmap levels that `like` takes part in."""
+    levels = []
+    while isinstance(like, BatchedTensor):
+        levels.insert(0, like._level)
+        like = like._value
+    if isinstance(t, BatchedTensor):
+        return logical(frontend.zeros_like(physical(t.detach(), levels)), levels)
+    lead = tuple([level.size for level in levels])
+    n = owner_of(t._data).nbytes // t.itemsize
+    flat = np.zeros((*lead, n), like._data.dtype)
+    if not (t._data.flags.c_contiguous and n == t._data.size):
+        rows = tuple([s // flat.itemsize for s in flat.strides[:-1]])
+        whole = frontend.as_strided(frontend.wrap(flat), (*lead, *t.shape), (*rows, *t.stride()), t.storage_offset())
+    else:
+        whole = frontend.wrap(flat.reshape(*lead, *t._data.shape))
+    return logical(whole, levels)
+
+
+__all__ = ["attach", "give_tangent", "restore_tangents", "run"]

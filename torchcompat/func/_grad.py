@@ -8,7 +8,7 @@ from typing import Any, Callable
 from autograd_tape.tape import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
-from ..autograd.forward_ad import make_dual
+from ..autograd import forward_ad
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_map_only, tree_unflatten
 from ._levels import FORWARD, REVERSE, Level, below, tangent_of
 from ._pull import Differentiated, begin, pull
@@ -227,7 +227,7 @@ def jvp_of(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, 
             if not isinstance(x, Tensor):
                 raise RuntimeError(f"{api}: Expected {what} to only contain Tensors, got {type(x)}")
     with Level(FORWARD) as level:
-        duals = tree_unflatten([make_dual(x, t) for x, t in zip(flat, directions)], spec)
+        duals = tree_unflatten([forward_ad.make_dual(x, t) for x, t in zip(flat, directions)], spec)
         given = list(primals)
         for i, dual in zip(numbers, duals):
             given[i] = dual

@@ -58,7 +58,7 @@ class Level:
         for ref in self.duals:
             t = ref()
             if t is not None:
-                t._info["tangents"].pop(self, None)
+                t._info.get("tangents", {}).pop(self, None)
         self.duals.clear()
 
     __enter__ = enter
@@ -104,13 +104,31 @@ def vmap_levels() -> list[Level]:
 
 
 def tangent_of(t: TensorRef, level: Level) -> Any:
-    """The tangent of a tensor at a level, or None."""
+    """The tangent of a tensor at a level, or None. A view of a base that got one later has the same view of it."""
     info = getattr(t, "_info", None)
-    return None if not info or "tangents" not in info else info["tangents"].get(level)
+    table = info.get("tangents") if info else None
+    if table and level in table:
+        return table[level]
+    base = t._base
+    if base is None:
+        return None
+    info = getattr(base, "_info", None)
+    if not info or info.get("tangents", {}).get(level) is None or not level.alive or base._k.dtype is not t._k.dtype:
+        return None
+    with below(level):
+        tangent = same_view(t, base, info["tangents"][level])
+    set_tangent(t, level, tangent)
+    return tangent
+
+
+def same_view(view: Any, base: Any, tangent: Any) -> Any:
+    """The view of `tangent` that `view` is of `base`, whose layout the tangent has."""
+    return frontend.as_strided(tangent, tuple(view.shape), tuple(view.stride()), view.storage_offset() - base.storage_offset()
+                               + tangent.storage_offset())
 
 
 def set_tangent(t: Any, level: Level, tangent: Any) -> None:
-    """Gives a tensor a tangent."""
+    """Gives a tensor a tangent; None says that it has none, whatever its base has."""
     info = getattr(t, "_info", None)
     if info is None:
         t._info = info = {}
@@ -124,7 +142,7 @@ def copy_tangents(source: Any, target: Any) -> None:
     """Gives `target` the tangents of another tensor over the same values."""
     info = getattr(source, "_info", None)
     for level, tangent in dict(info["tangents"]).items() if info and "tangents" in info else ():
-        if level.alive:
+        if level.alive and tangent is not None:
             set_tangent(target, level, tangent)
 
 
@@ -155,11 +173,12 @@ def top_level(args: Any) -> Level | None:
                                    "that vmap gives it back with the mapped dimension")
             if level.number > number:
                 found, number = level, level.number
-        info = getattr(t, "_info", None)
-        if info and "tangents" in info:
-            for level in info["tangents"]:
-                if number < level.number < ceiling and level.alive:
-                    found, number = level, level.number
+        for source in (t,) if t._base is None else (t, t._base):
+            info = getattr(source, "_info", None)
+            if info and "tangents" in info:
+                for level, tangent in info["tangents"].items():
+                    if number < level.number < ceiling and level.alive and tangent is not None and tangent_of(t, level) is not None:
+                        found, number = level, level.number
     return found
 
 
@@ -193,5 +212,5 @@ from ._batched import BatchedTensor  # noqa: E402
 frontend.interceptors.insert(0, transform)
 from . import _custom  # noqa: E402, F401  (Functions too go through the transforms)
 
-__all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "copy_tangents", "set_tangent", "state", "tangent_of",
+__all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "copy_tangents", "same_view", "set_tangent", "state", "tangent_of",
            "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]

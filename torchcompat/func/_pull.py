@@ -29,7 +29,7 @@ class Input(TapeEntry):
 
     __slots__ = ()
     op = "input"
-    saved = ()  # type: ignore[misc]
+    saved = ()
     meta = None
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:

@@ -214,6 +214,22 @@ def store(call: Call) -> Any:
     return call(**aligned(call, call.ranks["input"]), input=call.whole("input"))
 
 
+@rule("as_strided_view")
+def as_strided(call: Call) -> Any:
+    """Strides of an example, and that of the batch before them."""
+    x = call.input
+    start = x.storage_offset()
+    at = start if call.storage_offset is None else call.storage_offset
+    size, stride = tuple(call.values["size"]), tuple(call.stride)
+    reach = [sum([(n - 1) * s for n, s in zip(sizes, steps)]) for sizes, steps in ((size, stride), (x.shape[1:], x.stride()[1:]))]
+    if math.prod(size) and (at < start or at + reach[0] > start + reach[1]):
+        raise RuntimeError(f"result = tensor.as_strided({list(size)}, {list(stride)}, {at}) can access memory outside of `tensor`. `result` can "
+                           f"access some memory in range [{at}, {at + reach[0]}], but `tensor` can only access some memory in range [{start}, "
+                           f"{start + reach[1]}]. This is not supported inside of vmap, please try to rewrite the `as_strided` call as a sequence of "
+                           "PyTorch view operations")
+    return F.as_strided(x, (call.size, *size), (x.stride(0), *stride), at)
+
+
 # -- joining and parting ------------------------------------------------------------------------------------------------------------
 
 

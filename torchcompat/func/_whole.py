@@ -30,7 +30,7 @@ def front(t: BatchedTensor) -> Any:
 def tangents_above(t: Any, level: Level) -> list[tuple[Level, Any]]:
     """(level, tangent) of a tensor at the active forward levels above `level`."""
     info = getattr(t, "_info", None)
-    return [(f, x) for f, x in info["tangents"].items() if f.alive and f.number > level.number] if info and "tangents" in info else []
+    return [(f, x) for f, x in info["tangents"].items() if f.alive and x is not None and f.number > level.number] if info and "tangents" in info else []
 
 
 def show(level: Level, t: Any) -> Any:
