@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import torchcompat as torch
 
@@ -16,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_train_digits(tmp_path: Path) -> None:
+    for module in ("matplotlib", "sklearn", "tqdm"):
+        pytest.importorskip(module, reason=f"{module} is missing: pip install .[examples]")
     script = ROOT / "examples" / "train_digits.py"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-m", "torchcompat", str(script), "--out", str(tmp_path)], capture_output=True, text=True,

@@ -136,6 +136,8 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):  # inspection is no reason to import a compiler
+            raise AttributeError(attribute)
         module = importlib.import_module(f"{__package__}.compiled.{self._name}")
         value = getattr(module, attribute)
         setattr(self, attribute, value)

@@ -130,7 +130,7 @@ def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
 
     >>> out = np.zeros(10)
     >>> parallel_for(10, 2, lambda start, stop: out[start:stop].__iadd__(1))
-    >>> out.sum()
+    >>> float(out.sum())
     10.0
     """
     pool = _pool
