@@ -94,7 +94,7 @@ class Executor:
                 raise MissingKernelError(f"The operation '{rec.name}' has no kernel and no composition on the {self.name} executor",
                                          expected=f"a field '{self.field}' or 'compose' in its record", found="neither",
                                          remedy=f"use another executor, or add one of them to {rec.module}")
-            kernel = lambda *args: compose(F, *args)  # noqa: E731
+            kernel = lambda *args: compose(F, *args)
         if isinstance(kernel, np.ufunc) and all(p.is_tensor for p in rec.params):
             return kernel
         # One flat frame with the schema's signature. Kernels written for float32 and float64 get half precision through `call`.
@@ -104,10 +104,12 @@ class Executor:
         direct = f"kernel({passed})"
         body = f"    return call(rec, kernel, [{passed}])"
         first = rec.params[0] if rec.params else None
-        if type(self).call is Executor.call or rec.quiet == "all" or rec.family in ("view", "view?"):
+        if type(self).call is Executor.call or rec.quiet == "all" and rec.field("half") is None or rec.family in ("view", "view?"):
             body = f"    return {direct}"
         elif first is not None and first.type == "Tensor":
             body = f"    if {first.name}.dtype.itemsize != 2: return {direct}\n{body}"
+        elif rec.quiet == "all":
+            body = f"    try: return {direct}\n    except TypeError: pass\n{body}"
         text = f"def {rec.name}({rec.signature()}):\n{body}\n"
         namespace = {"kernel": kernel, "call": self.call, "rec": rec, "inf": float("inf")}
         return execute(text, rec.name, f"<{rec.name}: raw, {self.name}>", namespace)

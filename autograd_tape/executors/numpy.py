@@ -21,7 +21,7 @@ class NumpyExecutor(Executor):
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel; where it is written for float32 and float64, half precision is computed in float32 and rounded."""
-        return in_single(rec, kernel, values) if rec.quiet == "float" and rec.family not in ("view", "view?") else kernel(*values)
+        return in_single(rec, kernel, values) if (rec.quiet == "float" or rec.field("half")) and rec.family not in ("view", "view?") else kernel(*values)
 
 
 def in_single(rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
@@ -29,8 +29,11 @@ def in_single(rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any
     half = next((v.dtype for v in _arrays(values) if is_half(v.dtype)), None)
     if half is None:
         return kernel(*values)
+    own = rec.field("half")
+    if own is not None:
+        return own(*values)
     results = kernel(*[_widen(v) for v in values])
-    narrow = lambda r: r.astype(half) if np.asarray(r).dtype == np.float32 else r  # noqa: E731
+    narrow = lambda r: r.astype(half) if np.asarray(r).dtype == np.float32 else r
     if isinstance(results, list):
         return [narrow(r) for r in results]
     if isinstance(results, tuple):

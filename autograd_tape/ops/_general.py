@@ -12,12 +12,13 @@ import numpy as np
 from ..dtypes import CPU, DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..saved import INFERENCE_SAVED
-from ..tape import GradMode, OutputEdge, TapeId, active_tapes, edge_of, grad_mode, next_id
+from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
 from ._overloads import check_overloads, no_match_of
 from ._record import Param, Record
 
 _HALVES = ("float16", "bfloat16")
+_OPMATH = ("add", "sub", "mul", "div", "lerp")
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -247,28 +248,23 @@ class General:
                     arrays[scaled] = np.asarray(arrays[scaled] * number(value))
             else:
                 arrays[p.name] = value
-        if compute is not None and compute.name in _HALVES and rec.family == "binary" and rec.result == "same":
-            self._widen(values, arrays)
+        if compute is not None and compute.name in _HALVES and rec.name in _OPMATH:
+            self._widen(values, arrays, compute)
         return compute, arrays
 
-    def _widen(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Half precision with a number is computed in float32, the number not rounded before, as is `alpha`."""
-        rec = self.rec
-        operands = [p for p in rec.params if p.name in arrays and isinstance(arrays[p.name], np.ndarray)]
-        alpha = next((values[p.name] for p in rec.params if p.scales), 1)
-        single = alpha != 1
-        for p in operands:
-            x = values[p.name]
-            if p.type == "Operand" and arrays[p.name].ndim == 0 and rec.name in ("mul", "div"):
-                arrays[p.name] = np.asarray(x._data if isinstance(x, TensorRef) else x).astype(np.float32)
-                single = True
-        if single:
-            for p in operands:
-                x = arrays[p.name]
-                if alpha != 1 and p is operands[-1]:
-                    x = np.asarray((values[p.name]._data if isinstance(values[p.name], TensorRef) else np.asarray(values[p.name]))
-                                   .astype(np.float32) * np.float32(alpha))
-                arrays[p.name] = x.astype(np.float32)
+    def _widen(self, values: dict[str, Any], arrays: dict[str, Any], compute: DType) -> None:
+        """Half precision with a number is computed in float32. The number is not rounded before, but `alpha` is."""
+        operands = [p.name for p in self.rec.tensor_params]
+        alpha, last = values.get("alpha", 1), operands[-1]
+        if alpha == 1 and (arrays[last].ndim or self.rec.name in ("add", "sub")):
+            return
+        x = values[last]
+        exact = x._data if isinstance(x, TensorRef) else np.asarray(x)
+        for name in operands:
+            arrays[name] = arrays[name].astype(np.float32)
+        arrays[last] = exact.astype(np.float32)
+        if alpha != 1:
+            arrays[last] = np.asarray(arrays[last] * np.asarray(alpha).astype(compute.np).astype(np.float32))
 
     def _cast(self, array: np.ndarray, compute: DType | None) -> np.ndarray:
         return array if compute is None or array.dtype is compute.np or array.dtype == compute.np else array.astype(compute.np)
@@ -335,6 +331,9 @@ class General:
                     meta.append(None)
         if not any([e is not None for e in edges]):
             return None
+        for e in edges:
+            if e is not None and e._tag == 0 and e.forbids is not None:
+                raise AutogradError(e.forbids)
         targets = self._differentiable_outputs(outputs)
         if not targets:
             return None
@@ -345,7 +344,7 @@ class General:
         node = conjugated_class(rec)() if is_complex else node_class(rec)()
         for _ in targets[1:]:
             next_id()
-        node.id = TapeId(next_id())
+        node.id = next_id()
         node.edges, node.meta = tuple(edges), tuple(meta)
         if rec.returns_list:
             node.n_outputs = len(targets)

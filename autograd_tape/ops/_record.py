@@ -70,6 +70,7 @@ class Record:
     `numpy`               kernel on buffers, called with the schema's parameters in order
     `mindspore`           the dotted name of a primitive that takes the tensors alone ("ops.Exp"), or a function `(ms, *arguments)` on
                           MindSpore tensors (see `ops._mindspore`), which raises NotImplementedError for what it would get wrong
+    `half`                the NumPy kernel for float16 and bfloat16, where torch rounds on the way; else they are computed in float32
     `compose(F, ...)`     the operation in terms of others, for executors without a kernel
     `vjp(F, grad, ...)`   the gradient. Its further parameters name what is saved: a parameter of the schema, an output
                           (`result`, or its name in the schema), `<tensor>_shape`, `needs` (which inputs want a gradient).

@@ -528,6 +528,11 @@ class lcm:
 # -- selection by masks -------------------------------------------------------------------------------------------------
 
 
+def _where_half(condition: Any, input: Any, other: Any) -> Any:
+    half = next(x.dtype for x in (input, other) if isinstance(x, np.ndarray) and x.dtype.itemsize == 2)
+    return np.where(condition, *[x if isinstance(x, np.ndarray) else np.asarray(x).astype(half) for x in (input, other)])
+
+
 def _where_meta(condition: Any, input: Any, other: Any) -> Any:
     from ..executors.meta import meta_array
 
@@ -544,6 +549,7 @@ class where:
     """
 
     numpy = np.where
+    half = _where_half  # bfloat16 and numbers have no common dtype in NumPy
     meta = _where_meta
 
     mindspore = "ops.Select"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import COMPLEX
+from ..dtypes import COMPLEX, SCALAR_TYPE_NAMES, dtype_of
 from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
@@ -642,6 +642,60 @@ class imag_part:
     def numpy(input): return input.imag
     def vjp(F, grad): return grad * 1j
     def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
+
+
+def _view_as_real(input: np.ndarray) -> np.ndarray:
+    if input.dtype.kind != "c":
+        raise AutogradError("view_as_real is only supported for complex tensors", remedy="use the tensor as it is")
+    return input[..., None].view(input.real.dtype)
+
+
+@op("view_as_real(Tensor input) -> Tensor", family="view", quiet="all", out=False, method=False)
+class view_as_real:
+    """A view of complex numbers (...) as pairs (..., 2) of real and imaginary parts.
+
+    >>> torch.view_as_real(torch.tensor([1+2j]))
+    tensor([[1., 2.]])
+    """
+
+    numpy = _view_as_real
+    def vjp(F, grad): return F.complex(F.select(grad, -1, 0), F.select(grad, -1, 1))
+    def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
+    def errors(rng): yield (np.ones(2),), RuntimeError, "view_as_real is only supported for complex tensors"
+
+
+def _view_as_complex(input: np.ndarray) -> np.ndarray:
+    if input.dtype.char not in "fd":
+        raise AutogradError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+                            f"{SCALAR_TYPE_NAMES[dtype_of(input).name]}")
+    if not input.ndim:
+        raise AutogradError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise AutogradError("Tensor must have a last dimension of size 2")
+    if input.strides[-1] != input.itemsize:
+        raise AutogradError("Tensor must have a last dimension with stride 1")
+    if any([s % (2 * input.itemsize) for s in input.strides[:-1]]):
+        raise AutogradError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return input.view(f"c{2 * input.itemsize}")[..., 0]
+
+
+@op("view_as_complex(Tensor input) -> Tensor", family="view", quiet="all", out=False, method=False)
+class view_as_complex:
+    """A view of pairs (..., 2) of real and imaginary parts as complex numbers (...).
+
+    >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
+    tensor([1.+2.j])
+    """
+
+    numpy = _view_as_complex
+    def vjp(F, grad): return F.view_as_real(grad)
+    def samples(rng): yield (rng.standard_normal((3, 2)),)
+
+    def errors(rng):
+        yield (np.ones((2, 3)),), RuntimeError, "Tensor must have a last dimension of size 2"
+        yield (np.ones((3, 3))[:, :2],), RuntimeError, "Tensor must have a stride divisible by 2 for all but last dimension"
+        yield (np.ones((2, 2), np.int64),), RuntimeError, (
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: Long")
 
 
 @op("real(Tensor input) -> Tensor", method=False, out=False)

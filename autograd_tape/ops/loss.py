@@ -37,9 +37,18 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> Any:
     return total if reduction == "sum" else total / flat.dtype.type(flat.size)
 
 
-def _mse_grad(F: Any, grad: Any, input: Any, target: Any, reduction: str) -> Any:
+def _mse_grad(F: Any, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
+    d = F.sub(input, target) * (grad * (2.0 / max(prod(input.shape), prod(target.shape), 1) if reduction == "mean" else 2.0))
+    return [d, None if not needs[1] else -d]
+
+
+def _mse_half(input: Any, target: Any, reduction: str) -> Any:
+    """`mse` of half precision, which torch rounds after the difference and after the square."""
     d = input - target
-    return d * (grad * (2.0 / max(prod(d.shape), 1) if reduction == "mean" else 2.0))
+    if reduction == "none":
+        return d * d
+    total = np.add.reduce(np.asarray(d * d).astype(np.float32), None)
+    return (total / d.size if reduction == "mean" else total).astype(d.dtype)
 
 
 @op("mse(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
@@ -48,6 +57,7 @@ class mse:
     """(input - target)^2, reduced."""
 
     numpy = _mse
+    half = _mse_half
     shape = shapes.reduced_pair
     def compose(F, input, target, reduction): return reduced(F, (input - target) * (input - target), reduction)
     vjp_input = _mse_grad

@@ -280,7 +280,7 @@ class square:
     samples = domain(-2, 2)
 
 
-@op("addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promotion="promote", result="same", quiet="all",
+@op("addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promotion="promote", result="same",
     broadcasts=True, inplace=True, dtypes="float int half")
 class addcmul:
     """input + value * tensor1 * tensor2.
@@ -292,6 +292,10 @@ class addcmul:
     def numpy(input, tensor1, tensor2, value):
         product = tensor1 * tensor2 if value == 1 else tensor1 * input.dtype.type(value) * tensor2
         return input + product
+
+    def half(input, tensor1, tensor2, value):
+        a, b, c = (x.astype(np.float32) for x in (input, tensor1, tensor2))
+        return (a + np.float32(value) * (b * c)).astype(input.dtype)
 
     def compose(F, input, tensor1, tensor2, value): return input + tensor1 * value * tensor2
     shape = broadcast_shapes

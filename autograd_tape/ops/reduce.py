@@ -488,6 +488,16 @@ class logsumexp:
     """
 
     numpy = _logsumexp
+
+    def half(input, dim, keepdim):
+        """Rounded after each step, as torch does."""
+        axes = normalize_dims(dim, input.ndim)
+        top = np.maximum.reduce(input, axes, keepdims=True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
+        top = np.where(np.isfinite(top), top, np.zeros((), input.dtype))
+        total = np.add.reduce(np.exp(input - top).astype(np.float32), axes, keepdims=True).astype(input.dtype)
+        result = np.log(total) + top
+        return result if keepdim else result.reshape(reduced_shape(input.shape, dim))
+
     def compose(F, input, dim, keepdim):
         top = F.amax(input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
         top = F.where(F.isfinite(top), top, 0)

@@ -68,6 +68,25 @@ def _log_softmax(input: np.ndarray, dim: int) -> np.ndarray:
     return y
 
 
+def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
+    """`softmax` of half precision; torch keeps exponentials in half precision where `dim` is not the last."""
+    wide = input.astype(np.float32)
+    if wrap_dim(dim, input.ndim) >= input.ndim - 1 or not input.size:
+        return _softmax(wide, dim).astype(input.dtype)
+    e = _exp(wide - _max(wide, dim, None, None, True))
+    return (e.astype(input.dtype).astype(np.float32) / _sum(e, dim, None, None, True)).astype(input.dtype)
+
+
+def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
+    """`log_softmax` of half precision; torch rounds the sum of exponentials and its logarithm where `dim` is the last."""
+    wide = input.astype(np.float32)
+    if wrap_dim(dim, input.ndim) < input.ndim - 1 or not input.size or not input.ndim:
+        return _log_softmax(wide, dim).astype(input.dtype)
+    high = _max(wide, dim, None, None, True)
+    total = _sum(_exp(wide - high), dim, None, None, True).astype(input.dtype).astype(np.float32)
+    return (wide - high - _log(total).astype(input.dtype).astype(np.float32)).astype(input.dtype)
+
+
 def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
     if grad.size >= state.fused or not grad.size or not grad.ndim:
         return fused.softmax_backward(grad, output, dim)
@@ -119,6 +138,7 @@ class softmax:
 
     def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _softmax
+    half = _softmax_half
     mindspore = kernels.along("Softmax")
     def compose(F, input, dim):
         e = F.exp(input - F.amax(input, dim, True))
@@ -143,6 +163,7 @@ class log_softmax:
 
     def complex_kernel(input, dim, **_): return f"log_softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _log_softmax
+    half = _log_softmax_half
     mindspore = kernels.along("LogSoftmax", single=True)
     def compose(F, input, dim):
         y = input - F.amax(input, dim, True)
