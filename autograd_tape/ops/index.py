@@ -54,6 +54,21 @@ def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[Any, ...]) -> np
     return strided(view, view.shape, found)
 
 
+def _axes_first(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+    """A basic index of a contiguous array, with its new dimensions put in before anything is picked, as torch does it: NumPy gives
+    them torch's strides then."""
+    shape, sizes, key, d = input.shape, [], [], 0
+    for item in index:
+        if item is None:
+            sizes.append(1)
+            key.append(_ALL)
+        else:
+            sizes.append(shape[d])
+            key.append(item)
+            d += 1
+    return input.reshape((*sizes, *shape[d:]))[tuple(key)]
+
+
 class _BasicIndex:
     """The view at a basic index: numbers, ranges, None and Ellipsis."""
 
@@ -169,7 +184,7 @@ def _picked(input: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
     try:
         return input[key]
     except (IndexError, ValueError):
-        pass
+        pass  # which index it was, and what torch says of it, is found out below
     try:
         result = input[tuple([item if item is _ALL or item.dtype == bool else np.zeros_like(item) for item in key])]
     except (IndexError, ValueError):
@@ -186,7 +201,7 @@ def _gather(input: np.ndarray, indices: Indices) -> np.ndarray:
         try:
             return input.take(only, d)
         except IndexError:
-            pass
+            pass  # the general path raises torch's error
     result = _picked(input, key)
     if input.flags.c_contiguous:
         return result if result.flags.c_contiguous else result.copy()
@@ -566,24 +581,34 @@ class getitem:
                             raise ValueError
                         r, key, Node = a[index], (index,), range_
                     elif c is tuple:
-                        Node, after_new = None, False
+                        Node, after_new, hidden = None, False, False
                         for item in index:
                             c = item.__class__
                             if c is slice:
                                 if item.step is not None and item.step <= 0:
                                     raise ValueError
                                 if after_new and (item.start is not None or item.stop is not None or item.step is not None):
-                                    raise ValueError  # the new dimension's stride is not to be read off the result
+                                    hidden = True  # the new dimension's stride is not to be read off the result
                                 after_new = False
                             elif item is None:
                                 if not a.shape:
                                     raise ValueError
                                 after_new = True
-                            elif after_new or c is not int and item is not ...:
+                            elif c is not int and item is not ...:
                                 raise ValueError
-                        r, key = a[index], index
-                        if r.__class__ is not _ndarray:
-                            r = a[(*index, ...)]
+                            elif after_new:
+                                hidden = True
+                        key = index
+                        if hidden and a.flags.c_contiguous and 1 not in a.shape and ... not in index:
+                            r = _axes_first(a, index)
+                        else:
+                            r = a[index]
+                            if r.__class__ is not _ndarray:
+                                r = a[(*index, ...)]
+                            if hidden:
+                                r = _new_axes(a, r, index)
+                    elif index is None and a.shape:
+                        r, key, Node = a[None], (None,), nodes["unsqueeze"]
                     elif c is Tensor and index._k is INT64_KIND and index._data.ndim and a.ndim:
                         return gather(input, Indices((index._data,), (index,)))
                     elif c is Tensor and index._k is BOOL_KIND and 0 < index._data.ndim <= a.ndim:
@@ -617,7 +642,7 @@ class getitem:
                     t._node = None
                     return t
             except (ValueError, TypeError, IndexError, AttributeError):
-                pass
+                pass  # the general path below says what is wrong, or does it
             try:
                 return _get(F, input, index)
             except AutogradError as error:
@@ -712,7 +737,7 @@ class setitem:
                         version[0] += 1
                     return
             except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
-                pass
+                pass  # the general path below says what is wrong, or does it
             try:
                 _set(F, input, index, value)
             except AutogradError as error:
