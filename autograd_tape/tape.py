@@ -13,7 +13,7 @@ import threading
 import weakref
 from contextvars import ContextVar
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NewType
+from typing import TYPE_CHECKING, Any, NewType, cast
 from collections.abc import Callable, Iterator, Sequence
 
 import attrs
@@ -31,7 +31,7 @@ TapeId = NewType("TapeId", int)
 GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """`grad_fn(grad_output, saved_tensors) -> gradients with respect to each input` (None where there is none)."""
 
-next_id: Callable[[], int] = itertools.count(1).__next__
+next_id = cast("Callable[[], TapeId]", itertools.count(1).__next__)
 
 
 class GradMode(IntEnum):
@@ -59,6 +59,7 @@ class TapeEntry:
     _tag = 0  # 0: an entry, 1: a leaf tensor, 2: one output of an entry
     n_outputs = 1
     takes_undefined = False  # whether it wants to be called where all its outputs' gradients are undefined
+    forbids: str | None = None  # why nothing may be computed from its output any more
     frees = True             # whether it saves tensors, which a backward pass frees; numbers and shapes are kept
     op: Any = None
     # Set on an instance only when used:
@@ -162,10 +163,10 @@ class AccumulateGrad(TapeEntry):
     """A leaf as a graph node: where its gradient arrives. Made when somebody looks; entries hold the leaf itself."""
 
     __slots__ = ("variable",)
-    edges = ()  # type: ignore[misc]
-    saved = ()  # type: ignore[misc]
+    edges = ()
+    saved = ()
     meta = None
-    id = TapeId((1 << 63) - 1)  # type: ignore[misc]
+    id = TapeId((1 << 63) - 1)
 
     def __init__(self, variable: TensorRef) -> None:
         self.variable = variable
@@ -198,15 +199,16 @@ def accumulate_node(leaf: TensorRef) -> AccumulateGrad:
 
 
 class NoGradView(TapeEntry):
-    """The history of a view that was made without recording, of a tensor that requires grad: so does the view, but no gradient goes through."""
+    """The history of a view that was made without recording, of a tensor that requires grad: so does the view, but no gradient goes
+    through."""
 
     __slots__ = ("version",)
-    edges = saved = ()  # type: ignore[misc]
+    edges = saved = ()
     meta = None
     frees = False
 
     def __init__(self, version: int) -> None:
-        self.id, self.version = next_id(), version  # type: ignore[assignment]
+        self.id, self.version = next_id(), version
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Nothing lies behind it."""
@@ -523,7 +525,7 @@ class Tape:
             raise ArgumentError(f"The gradient function of '{op}' cannot be called", expected="a callable", found=type(grad_fn).__name__,
                                 remedy="pass grad_fn(grad_output, saved_tensors)")
         entry = ManualEntry()
-        entry.id = TapeId(next_id())
+        entry.id = next_id()
         entry.op = op
         entry.grad_fn = grad_fn
         entry.edges = tuple(edge_of(x) for x in inputs)

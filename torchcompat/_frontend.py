@@ -152,7 +152,12 @@ class TorchFrontend(Frontend):
 
     def unwatched_view(self, view: TensorRef) -> None:
         """A view made without recording requires grad where its base does, though no gradient goes through it."""
-        view._node = None if view._base._node is None else NoGradView(view._v[0])  # type: ignore[union-attr, index]
+        view._node = None
+        if view._base._node is not None:  # type: ignore[union-attr]
+            view._node = NoGradView(view._v[0])  # type: ignore[index]
+            if grad_mode() is GradMode.DISABLED:
+                watch_view(view._v, view)  # type: ignore[arg-type]
+                views.mark(view, views.NO_GRAD)
 
     def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`, which is resized where it has another shape."""
@@ -172,7 +177,7 @@ class TorchFrontend(Frontend):
                                   f"the required output shape {list(r._data.shape)}. This behavior is deprecated, and in a future PyTorch release "
                                   "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
                                   "resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
-                _resize(o, r._data.shape)  # type: ignore[arg-type]
+                _resize(o, r._data.shape)
             if o._k.device.type != "meta":
                 np.copyto(o._data, r._data, casting="unsafe")
             self.bump(o)

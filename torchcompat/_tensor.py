@@ -26,7 +26,7 @@ from autograd_tape.tensor import LEAF, TensorRef
 from ._frontend import TorchFrontend
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, address_of, owner_of
-from .views import NO_GRAD, creation_of, refusal
+from .views import NO_GRAD, Poisoned, creation_of, refusal
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -67,8 +67,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         return _blank(cls, np.empty(0, default_np()))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # Everything happens in __new__; TensorRef's own constructor takes other arguments.
-        pass
+        pass  # everything happens in __new__; TensorRef's own constructor takes other arguments
 
     # -- metadata -----------------------------------------------------------------------------------------------
 
@@ -236,7 +235,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         return 0 if v is None else v[0]
 
     def _is_view(self) -> bool:
-        return self._base is not None
+        return self._base is not None and not self._k.inference
 
     @property
     def names(self) -> tuple[None, ...]:
@@ -328,13 +327,13 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
         node = self._node
-        return node is None or node is LEAF or node.__class__ is NoGradView and _no_history(self)
+        return node is None or node is LEAF or _history(self) is None
 
     @property
     def grad_fn(self) -> Any:
         """The graph node that made this tensor."""
         node = self._node
-        return None if node.__class__ is NoGradView and _no_history(self) else self.creator
+        return None if node is None or node is LEAF else _history(self)
 
     @property
     def output_nr(self) -> int:
@@ -835,11 +834,19 @@ _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "in
 """What torch calls data types where it names those of C++."""
 
 
-def _no_history(view: Tensor) -> bool:
-    """True for a view made without recording; raises where its memory was changed since, as torch does when it is looked at."""
-    if view._v[0] != view._node.version:
-        raise RuntimeError(refusal(view, creation_of(view) or NO_GRAD, indirect=True))
-    return True
+def _history(t: Tensor) -> Any:
+    """The node of a tensor that has one; None for a view made without recording. Raises for a view whose memory was changed in a way
+    that leaves it no history, as torch does when it is looked at."""
+    node = t._node
+    if node._tag == 2:
+        return node.entry
+    if node.forbids is not None:
+        raise RuntimeError(node.forbids)
+    if node.__class__ is not NoGradView:
+        return node
+    if t._v[0] != node.version:
+        raise RuntimeError(refusal(t, creation_of(t) or NO_GRAD, indirect=True))
+    return None
 
 
 def _type_string(t: Tensor) -> str:
@@ -957,4 +964,4 @@ def _make_conversions() -> None:
 _make_conversions()
 install_methods(Tensor, frontend)
 
-from .autograd.engine import backward_of as _backward  # noqa: E402
+from .autograd.engine import backward_of as _backward

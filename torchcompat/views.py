@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.backward import freed
+from autograd_tape.dtypes import Kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.tape import GradMode, NoGradView, TapeEntry, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF, TensorRef
@@ -43,7 +44,8 @@ class CopySlices(TapeEntry):
         base_shape, base_strides, shape, strides, offset, dtype = self.geometry
         total = empty_strided(base_shape, base_strides, grad.dtype)
         np.copyto(total, grad)
-        region: np.ndarray = np.ndarray(shape, total.dtype, memory_of(total), offset, strides)
+        view_dtype = total.dtype if (total.dtype.kind == "c") == (dtype.kind == "c") else dtype
+        region: np.ndarray = np.ndarray(shape, view_dtype, memory_of(total), offset, strides)
         grads = list(self.fn.raw(region.copy(), F))
         if self.self_nr >= 0:
             own = grads.pop(self.self_nr)
@@ -60,7 +62,7 @@ class CopySlices(TapeEntry):
         if total._data.strides != base_strides:
             total = F.wrap(empty_strided(total._data.shape, base_strides, total._data.dtype), grad._k)
             total.copy_(grad)
-        region = total.as_strided(shape, tuple(s // item for s in strides), offset // item)
+        region = in_kind(F, total, dtype).as_strided(shape, tuple(s // item for s in strides), offset // item)
         grads = list(self.fn.recorded(region.clone(), F))
         own = grads.pop(self.self_nr) if self.self_nr >= 0 else None
         if own is None:
@@ -68,6 +70,15 @@ class CopySlices(TapeEntry):
         else:
             region.copy_(own)
         return [total, *grads]
+
+
+def in_kind(F: Any, base: Any, dtype: np.dtype) -> Any:
+    """`base`, or a view of it as real or complex numbers where `dtype`, that of another view of it, is the other of the two."""
+    if base._k.dtype.is_complex == (dtype.kind == "c"):
+        return base
+    if dtype.kind != "c":
+        return F.view_as_real(base)
+    return F.view_as_complex(F.as_strided(base, (base.numel() // 2, 2), (2, 1)))
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
@@ -141,13 +152,15 @@ def creation_of(view: TensorRef) -> str | None:
     found = info.get("creation") if info else None
     if found is None and view._v is not None and not any([ref() is view for ref in view._v[1:]]):
         return NO_GRAD  # views made while recording are watched
-    return _one_of_several(view._node) if found is None else found
+    return _inherited(view._node) if found is None else found
 
 
-def _one_of_several(edge: Any) -> str | None:
-    """MULTI_VIEW where a view is a view of one of several outputs, however many views lie between."""
+def _inherited(edge: Any) -> str | None:
+    """What a view takes over from the one it is a view of, however many views lie between: MULTI_VIEW or NO_GRAD."""
     while edge is not None and edge is not LEAF and edge._tag != 1:
         entry = edge.entry if edge._tag == 2 else edge
+        if entry.__class__ is NoGradView:
+            return NO_GRAD
         if getattr(entry.op, "family", None) != "view":
             return None
         if edge._tag == 2:
@@ -159,15 +172,16 @@ def _one_of_several(edge: Any) -> str | None:
 def refusal(view: TensorRef, creation: str, indirect: bool = False) -> str:
     """Why a view must not be changed in place; `indirect` where its base was."""
     changed = "its base or another view of its base has been" if indirect else "is being"
-    if creation in (NO_GRAD, INFERENCE):
-        head = (f"A view was created in no_grad mode and {changed} modified inplace with grad mode enabled." if creation is NO_GRAD else
-                f"A view was created in inference mode and {changed} modified inplace in normal mode.")
-        return head + _BOTH.format(block=creation)
     node = view._node
     if node is None or node is LEAF or node.__class__ is NoGradView:
-        return f"A view {changed} modified inplace.{creation}"
-    nr = node.nr if node._tag == 2 else 0
-    return f"Output {nr} of {in_place_name(node.entry if node._tag == 2 else node)} is a view and {changed} modified inplace.{creation}"
+        what = ""
+    else:
+        what = f"Output {node.nr if node._tag == 2 else 0} of {in_place_name(node.entry if node._tag == 2 else node)} is a view"
+    if creation in (NO_GRAD, INFERENCE):
+        mode, now = ("no_grad mode", "with grad mode enabled") if creation is NO_GRAD else ("inference mode", "in normal mode")
+        what = f"{what} of a view which" if what else "A view"
+        return f"{what} was created in {mode} and {changed} modified inplace {now}.{_BOTH.format(block=creation)}"
+    return f"{what + ' and' if what else 'A view'} {changed} modified inplace.{creation}"
 
 
 def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
@@ -186,7 +200,7 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
     if target._node is None and base._node is None and all([t._node is None for t in others]):
         return
     if target._node is not None and target._node.__class__ is Poisoned:
-        raise AutogradError(target._node.message)
+        raise AutogradError(target._node.forbids)
     creation = creation_of(target)
     if creation is not None:
         raise AutogradError(refusal(target, creation))
@@ -197,13 +211,12 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
 class Poisoned(TapeEntry):
     """The history of a view that lost it: its base was changed, and how the view was made forbids to make it anew."""
 
-    __slots__ = ("message",)
-    message: str
+    __slots__ = ("forbids",)
     frees = False
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Raises."""
-        raise AutogradError(self.message)
+        raise AutogradError(self.forbids)
 
     recorded = raw
 
@@ -250,8 +263,8 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
             node.edges = tuple(whole_edges)
     entry.edges = (edge_of(base), *edges)
     entry.saved, entry.meta = (node,), None
-    entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, _offset(target, base), whole.dtype)
-    entry.id = next_id()  # type: ignore[assignment]
+    entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, _offset(target, base), data.dtype)
+    entry.id = next_id()
     move_retained_grad(base, entry)
     base._node = entry
     refresh_views(frontend, base)
@@ -273,15 +286,16 @@ def refresh_views(frontend: Any, base: Any) -> None:
         view = ref()
         if view is None or view._base is not base:
             continue
-        creation = (getattr(view, "_info", None) or {}).get("creation")
+        creation = creation_of(view)
         if creation is not None:
             poisoned = Poisoned()
-            poisoned.message = refusal(view, creation, indirect=True)
-            poisoned.id, poisoned.edges, poisoned.saved, poisoned.meta = next_id(), (edge_of(base),), (), None  # type: ignore[assignment]
-            view._node = poisoned
+            poisoned.forbids = refusal(view, creation, indirect=True)
+            poisoned.id, poisoned.edges, poisoned.saved, poisoned.meta = next_id(), (edge_of(base),), (), None
+            # A kind of its own keeps the view off the quiet path: whatever records an operation on it raises.
+            view._node, view._k = poisoned, Kind(view._k.dtype, view._k.device)
             continue
         item = view._data.itemsize
-        fresh = frontend.as_strided(base, view._data.shape, tuple([s // item for s in view._data.strides]),
+        fresh = frontend.as_strided(in_kind(frontend, base, view._data.dtype), view._data.shape, tuple([s // item for s in view._data.strides]),
                                     view.storage_offset())
         move_retained_grad(view, fresh._node)
         view._node = fresh._node

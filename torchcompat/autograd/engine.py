@@ -13,7 +13,7 @@ from autograd_tape.backward import Engine, engine_depth
 from autograd_tape.dtypes import kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
-from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
+from autograd_tape.tape import GradMode, _mode, edge_of, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
@@ -153,7 +153,7 @@ def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
 
 def _root_edge(output: Any, nr: int) -> Any:
     node = output._node
-    if node is None or node.__class__ is NoGradView:
+    if node is None or node is not LEAF and output.is_leaf:
         raise RuntimeError(f"element {nr} of tensors does not require grad and does not have a grad_fn")
     return output if node is LEAF else node
 

@@ -30,7 +30,7 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHa
         Hooks()  # from now on backward passes look for hooks
         return add(info_of(tensor).setdefault("hooks", {}), hook)
     nr = node.nr if node._tag == 2 else 0
-    return add(tensor.creator._hooks().tensor_pre.setdefault(nr, {}), hook)
+    return add(tensor.grad_fn._hooks().tensor_pre.setdefault(nr, {}), hook)
 
 
 def register_post_accumulate_hook(tensor: Any, hook: Callable[[Any], None]) -> RemovableHandle:
@@ -48,7 +48,7 @@ def retain_grad(tensor: Any) -> None:
     node = tensor._node
     if node is None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if node is LEAF or node.__class__ is NoGradView or tensor.retains_grad:
+    if tensor.is_leaf or tensor.retains_grad:
         return
     info_of(tensor)["retains_grad"] = True
     ref = weakref.ref(tensor)
