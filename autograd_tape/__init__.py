@@ -27,25 +27,25 @@ from .ops import load_families as _load_families
 
 _load_families()
 
-from .frontend import Frontend, install_methods  # noqa: E402
+from .frontend import Frontend, install_methods
 
 F = Frontend(TensorRef, "autograd_tape.F")
 """All operations as functions of TensorRefs: `F.add(x, y)`."""
 install_methods(TensorRef, F)
 
-from .lazy import OpSpec  # noqa: E402
-from .registry import (  # noqa: E402
+from .lazy import OpSpec
+from .registry import (
     Operation, get_grad_fn, has_grad_fn, named_grad_fn, register_grad_fn, unregister_grad_fn, vjp_rule,
 )
-from .grad import GradientInfo, GradManager  # noqa: E402
-from .executors import Executor, available_executors, cpu_executor, get_executor, set_executor  # noqa: E402
-from .executors.base import apply_environment as _apply_environment  # noqa: E402
+from .grad import GradientInfo, GradManager
+from .executors import Executor, available_executors, cpu_executor, get_executor, set_executor
+from .executors.base import apply_environment as _apply_environment
 
 _apply_environment()
-from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp  # noqa: E402
-from .graph import Graph  # noqa: E402
-from .check import check_grad  # noqa: E402
-from .backward import (  # noqa: E402
+from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
+from .graph import Graph
+from .check import check_grad
+from .backward import (
     BackwardContext, BackwardOptions, accumulate_cotangent, backward, grad, reduce_to_shape, topological_order,
 )
 

@@ -173,9 +173,9 @@ class Frontend:
         name = rec.name.removesuffix("_along")  # `max_along` carries out `max(dim)`, and so for others
         cached = _RETURN_TYPES.get(name)
         if cached is None:
-            cached = _RETURN_TYPES[name] = namedtuple(name, names)  # type: ignore[misc]
+            cached = _RETURN_TYPES[name] = namedtuple(name, names)
             cached.__module__ = "autograd_tape.return_types"
-            cached.__repr__ = _return_type_repr  # type: ignore[assignment]
+            cached.__repr__ = _return_type_repr  # type: ignore[method-assign]
         return cached
 
     def list_type(self, rec: Record) -> type:

@@ -49,7 +49,7 @@ def node_for(edge: Any) -> Any:
     if edge is None or edge._tag != 1:
         return edge
     node = LeafAlias()
-    node.id, node.edges, node.saved, node.meta = next_id(), (edge,), (), None  # type: ignore[assignment]
+    node.id, node.edges, node.saved, node.meta = next_id(), (edge,), (), None
     return node
 
 

@@ -114,7 +114,7 @@ class Side:
     def ask(self, **request: Any) -> dict[str, Any]:
         """Send one request and wait for its reply; raises :class:`Failure` with the workload's error."""
         if self.process is None:
-            self.complaints = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the worker
+            self.complaints = tempfile.TemporaryFile()  # lives as long as the worker
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints,
                 cwd=ROOT, env=self.environment,

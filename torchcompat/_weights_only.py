@@ -77,7 +77,7 @@ _KEPT = (
 )  # fmt: skip
 
 
-class WeightsUnpickler(pickle._Unpickler):  # type: ignore[name-defined,misc]
+class WeightsUnpickler(pickle._Unpickler):
     """Reads a pickle stream.
 
     Args:
@@ -95,7 +95,7 @@ class WeightsUnpickler(pickle._Unpickler):  # type: ignore[name-defined,misc]
     stack: list[Any]
     fix_imports: bool
 
-    dispatch = _Operations({op[0]: pickle._Unpickler.dispatch[op[0]] for op in _KEPT})  # type: ignore[attr-defined]
+    dispatch = _Operations({op[0]: pickle._Unpickler.dispatch[op[0]] for op in _KEPT})
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class _Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__, module.__loader__, module.__package__, module.__name__ = self.own  # type: ignore[assignment]
+        module.__spec__, module.__loader__, module.__package__, module.__name__ = self.own
 
 
 class _Finder(importlib.abc.MetaPathFinder):

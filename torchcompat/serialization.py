@@ -246,12 +246,12 @@ def save(
 def _pickler_class(module: types.ModuleType) -> type:
     # The C pickler refuses to write the name of a class that it cannot import; the Python one can be taught to.
     base: Any = module.Pickler
-    if not issubclass(base, pickle._Pickler):  # type: ignore[attr-defined]
+    if not issubclass(base, pickle._Pickler):
         base = getattr(module, "_Pickler", None)
     if base is None:
         raise TypeError(f"pickle_module must have a pickler written in Python, but {module.__name__} has none")
 
-    class Pickler(base):  # type: ignore[misc,valid-type]
+    class Pickler(base):
         def __init__(self, file: IO[bytes], protocol: int) -> None:
             super().__init__(file, protocol=protocol)
             self.storages: dict[str, UntypedStorage] = {}
@@ -299,7 +299,7 @@ def _pickler_class(module: types.ModuleType) -> type:
                 self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
             self.memoize(obj)
 
-        dispatch = {**base.dispatch, types.FunctionType: save_global}  # noqa: RUF012
+        dispatch = {**base.dispatch, types.FunctionType: save_global}
 
     return Pickler
 
@@ -455,7 +455,7 @@ def load(
 
 @functools.cache
 def _unpickler_class(module: types.ModuleType) -> type:
-    class Unpickler(module.Unpickler):  # type: ignore[name-defined,misc]
+    class Unpickler(module.Unpickler):  # type: ignore[name-defined]
         def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any], **arguments: Any) -> None:
             super().__init__(file, **arguments)
             self.load_storage = load_storage

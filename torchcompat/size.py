@@ -7,7 +7,7 @@ from typing import Any
 from collections.abc import Iterable
 
 
-class Size(tuple):  # type: ignore[type-arg]
+class Size(tuple):
     """The sizes of a tensor: a tuple of int.
 
     >>> Size([2, 3]), Size([2, 3]).numel()

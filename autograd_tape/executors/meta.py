@@ -138,8 +138,8 @@ class MetaExecutor(Executor):
                 made = get_executor("numpy").call(rec, rec.field("numpy"), [_ones(v) for v in values])
                 made = made if isinstance(made, (tuple, list)) else (made,)
                 return [np.asarray(r).dtype if r is not None else first for r in made][:count] + [first] * (count - len(made))
-            except Exception:  # noqa: BLE001  (single elements do not suit every operation; then dtypes stay)
-                pass
+            except Exception:
+                pass  # single elements do not suit every operation; then dtypes stay
         found = [np.dtype("i8") if t == "Index" else np.dtype(bool) if t == "Mask" else first for t, _ in rec.returns]
         if rec.result in ("bool", "int64"):
             found[0] = np.dtype(bool if rec.result == "bool" else "i8")

@@ -179,7 +179,7 @@ def max_pool(ms: Any, input: Any, kernel: Any, stride: Any, padding: Any, dilati
     if n > 2 or _has_nan(input):
         raise NotImplementedError("no kernel for three dimensions and NaN")
     shape = input.shape
-    one = lambda v, fill: (fill, *v) if n == 1 else tuple(v)  # noqa: E731
+    one = lambda v, fill: (fill, *v) if n == 1 else tuple(v)
     image = ms.primitive("Reshape")(input, (-1, 1, *((1,) if n == 1 else ()), *shape[-n:]))
     made = ms.primitive("MaxPoolWithArgmaxV2", one(kernel, 1), one(stride, 1), one(padding, 0), one(dilation, 1), ceil_mode, ms.int64)
     return tuple([ms.primitive("Reshape")(r, (*shape[:-n], *r.shape[-n:])) for r in made(image)])

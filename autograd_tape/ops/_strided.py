@@ -37,8 +37,8 @@ def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset:
     if not offset and a.flags.c_contiguous and a.__class__ is _ndarray:
         try:
             return _new(_ndarray, shape, a.dtype, a, 0, strides)
-        except (TypeError, ValueError):  # reaches beyond `a` itself
-            pass
+        except (TypeError, ValueError):
+            pass  # reaches beyond `a` itself
     owner = owner_of(a)
     flat = owner if owner.flags.c_contiguous else owner.T
     if 0 in shape and flat.flags.c_contiguous:

@@ -113,7 +113,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
                         t._node = LEAF
                     return t
             except (TypeError, ValueError, AttributeError, IndexError):
-                pass
+                pass  # the general path below says what is wrong, or does it
             try:
                 if "size" in named and not size:
                     size = (named.pop("size"),)

@@ -28,7 +28,7 @@ def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
             return result  # NumPy keeps any common order of the axes, torch only row-major and channels-last
         return result.copy()
     except ValueError:
-        pass
+        pass  # which torch may take all the same, or say more of
     # A tensor of shape (0,) may stand anywhere, for historical reasons.
     real = [a for a in tensors if a.shape != (0,)]
     if not real:

@@ -64,7 +64,7 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         if index.min() >= 0:  # NumPy itself finds what is too large
             return input[_positions(index, d)]
     except IndexError:
-        pass
+        pass  # found and reported below
     _in_range(index, input.shape[d], d)
     raise ValueError("the index is larger than the input")
 
@@ -788,7 +788,7 @@ class take_along_dim:
             indices = F.where(F.lt(indices, 0), indices + input.shape[d], indices)
         i, j = [s[:d] + (1,) + s[d + 1:] for s in (tuple(input.shape), tuple(indices.shape))]
         common = broadcast_shape(i, j)
-        sized = lambda x: common[:d] + (x.shape[d],) + common[d + 1:]  # noqa: E731
+        sized = lambda x: common[:d] + (x.shape[d],) + common[d + 1:]
         return F.gather(F.expand(input, sized(input)), d, F.expand(indices, sized(indices)), out=out)
 
     def samples(rng):

@@ -115,7 +115,7 @@ def _reshape(input: np.ndarray, shape: Any) -> np.ndarray:
             if result.shape == shape or shape == -1 or min(shape) >= -1:
                 return result
     except (ValueError, TypeError):
-        pass
+        pass  # sizes that NumPy does not take: -1 beside others to infer, or an error that is torch's to word
     size = _infer((shape,) if shape.__class__ is int else shape, input.size)
     strides = view_strides(input.shape, input.strides, size) if input.size else None
     return input.reshape(size) if strides is None else strided(input, size, strides)
@@ -150,7 +150,7 @@ def _view(input: np.ndarray, size: Any) -> np.ndarray:
             if result.shape == size or size == -1 or min(size) >= -1:
                 return result
     except (ValueError, TypeError):
-        pass
+        pass  # sizes that NumPy does not take: -1 beside others to infer, or an error that is torch's to word
     size = _infer((size,) if size.__class__ is int else size, input.size)
     if not input.size:
         return input.reshape(size)
@@ -717,6 +717,6 @@ class cast:
     def vjp(F, grad, input): return F.cast(grad, dtype_of(input)) if hasattr(input, "_k") else grad.astype(input.dtype)
 
 
-def dtype_of(tensor):  # noqa: ANN001, ANN201
+def dtype_of(tensor):
     """The dtype of a tensor."""
     return tensor._k.dtype

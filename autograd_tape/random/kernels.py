@@ -38,8 +38,8 @@ def _build() -> SimpleNamespace:
     from numba.extending import intrinsic
 
     @intrinsic
-    def fma(typing, a, b, c):  # type: ignore[no-untyped-def]
-        def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def fma(typing, a, b, c):
+        def codegen(context, builder, signature, args):
             return builder.fma(*args)
 
         return a(a, b, c), codegen
@@ -55,13 +55,13 @@ def _build() -> SimpleNamespace:
     upper, lower, matrix = u32(0x80000000), u32(0x7FFFFFFF), u32(0x9908B0DF)
 
     @njit(nogil=True, cache=True)
-    def twist(key, first, last, ahead):  # type: ignore[no-untyped-def]
+    def twist(key, first, last, ahead):
         for i in range(first, last):
             y = u32((key[i] & upper) | (key[i + 1] & lower))
             key[i] = u32(key[i + ahead] ^ (y >> u32(1)) ^ u32(u32(-i32(y & u32(1))) & matrix))
 
     @njit(nogil=True, cache=True)
-    def blocks(key, out):  # type: ignore[no-untyped-def]
+    def blocks(key, out):
         """Advance the 624-word `key` block by block and write the tempered words; out.size is a multiple of 624."""
         for start in range(0, out.size, 624):
             twist(key, 0, 227, 397)
@@ -76,7 +76,7 @@ def _build() -> SimpleNamespace:
                 out[start + i] = u32(y ^ (y >> u32(18)))
 
     @njit(nogil=True, cache=True)
-    def box_muller(u1, u2, mean, std):  # type: ignore[no-untyped-def]
+    def box_muller(u1, u2, mean, std):
         # Flat loops over separate arrays, without branches: what the compiler turns into vector code.
         for i in range(u1.size):
             u = one - u1[i]
@@ -115,7 +115,7 @@ def _build() -> SimpleNamespace:
             u2[i] = fma(radius * sine, std, mean)
 
     @njit(nogil=True, cache=True)
-    def normal_f32(words, out, mean, std):  # type: ignore[no-untyped-def]
+    def normal_f32(words, out, mean, std):
         """Blocks of 16 words (both arguments of shape (blocks, 2, 8), the same memory allowed) to blocks of 16 normals."""
         chunk = 64
         u1, u2 = np.empty(8 * chunk, np.float32), np.empty(8 * chunk, np.float32)
@@ -132,7 +132,7 @@ def _build() -> SimpleNamespace:
                     out[b, 1, j] = u2[8 * (b - start) + j]
 
     @njit(nogil=True, cache=True)
-    def box_muller_f64(u, out, mean, std):  # type: ignore[no-untyped-def]
+    def box_muller_f64(u, out, mean, std):
         """Blocks of 16 uniforms in `u` to blocks of 16 normals in `out` (the same sizes, a multiple of 16)."""
         for i in range(0, u.size, 16):
             for j in range(i, i + 8):
@@ -142,7 +142,7 @@ def _build() -> SimpleNamespace:
                 out[j + 8] = fma(radius * math.sin(theta), std, mean)
 
     @njit(nogil=True, cache=True)
-    def box_muller_pairs(u, out):  # type: ignore[no-untyped-def]
+    def box_muller_pairs(u, out):
         for i in range(0, u.size, 2):
             radius = math.sqrt(-2.0 * math.log1p(-u[i + 1]))
             theta = 2.0 * math.pi * u[i]
@@ -150,32 +150,32 @@ def _build() -> SimpleNamespace:
             out[i + 1] = radius * math.sin(theta)
 
     @njit(nogil=True, cache=True)
-    def fma_f64(a, b, c, out):  # type: ignore[no-untyped-def]
+    def fma_f64(a, b, c, out):
         for i in range(a.size):
             out[i] = fma(a[i], b, c)
 
     @njit(nogil=True, cache=True)
-    def log(x, out):  # type: ignore[no-untyped-def]
+    def log(x, out):
         for i in range(x.size):
             out[i] = math.log(x[i])
 
     @njit(nogil=True, cache=True)
-    def log1p(x, out):  # type: ignore[no-untyped-def]
+    def log1p(x, out):
         for i in range(x.size):
             out[i] = math.log1p(x[i])
 
     @njit(nogil=True, cache=True)
-    def exp(x, out):  # type: ignore[no-untyped-def]
+    def exp(x, out):
         for i in range(x.size):
             out[i] = math.exp(x[i])
 
     @njit(nogil=True, cache=True)
-    def tan(x, out):  # type: ignore[no-untyped-def]
+    def tan(x, out):
         for i in range(x.size):
             out[i] = math.tan(x[i])
 
     @njit(nogil=True, cache=True)
-    def shuffle(words, out):  # type: ignore[no-untyped-def]
+    def shuffle(words, out):
         """Fisher-Yates over `out`, one word per step."""
         n = out.size
         for i in range(n - 1):
@@ -185,18 +185,18 @@ def _build() -> SimpleNamespace:
             out[j] = kept
 
     @njit(nogil=True, cache=True)
-    def integers(words, spread, low, out):  # type: ignore[no-untyped-def]
+    def integers(words, spread, low, out):
         for i in range(out.size):
             out[i] = low + np.int64(words[i] % spread)
 
     @njit(nogil=True, cache=True)
-    def uniform_f32(words, out):  # type: ignore[no-untyped-def]
+    def uniform_f32(words, out):
         """24 bits a number; `out` may be the memory of `words`."""
         for i in range(out.size):
             out[i] = f32(i32(words[i] & u32(0xFFFFFF))) * unit32
 
     @njit(nogil=True, cache=True)
-    def uniform_f64(words, out):  # type: ignore[no-untyped-def]
+    def uniform_f64(words, out):
         """53 bits a number, of two words, the high one first; `out` may be the memory of `words`."""
         for i in range(out.size):
             high = np.int64(words[2 * i] & u32(0x1FFFFF))

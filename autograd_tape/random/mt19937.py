@@ -101,7 +101,7 @@ class MT19937:
         self._source.set_state(("MT19937", key, N, 0, 0.0))
 
     def _key(self) -> Words:
-        return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index,union-attr]
+        return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index]
 
     def export(self, seed: int, cached: float | None) -> npt.NDArray[np.uint8]:
         """The whole state as torch's bytes; `cached` is the waiting second sample of the Box-Muller pair."""

@@ -44,7 +44,7 @@ def test_shapes_and_dtypes(name: str) -> None:
         with np.errstate(all="ignore"):
             try:
                 expected = tensors(run(rec, as_tensors(copied(args)), as_tensors(copied(kwargs))))
-            except Exception as error:  # noqa: BLE001  (an operation that is not whole on NumPy is another test's matter)
+            except Exception as error:  # an operation that is not whole on NumPy is another test's matter
                 pytest.fail(f"fails on NumPy: {error!r}")
             try:
                 found = tensors(run(rec, tree_map(to_meta, args), tree_map(to_meta, kwargs)))

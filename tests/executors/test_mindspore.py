@@ -41,7 +41,7 @@ def on(executor: str, function: Any) -> Any:
     set_executor("cpu", executor)
     try:
         return function()
-    except Exception as error:  # noqa: BLE001  (compared between executors)
+    except Exception as error:  # compared between executors
         return error
     finally:
         set_executor("cpu", "numpy")
@@ -158,7 +158,7 @@ def test_errors(name: str) -> None:
     rec = RECORDS[name]
     for args, _, _ in rec.field("errors")(np.random.default_rng(0)):
         positional, kwargs = bind(rec, args if isinstance(args, Sample) else Sample(tuple(args)))
-        call = lambda: run(rec, as_tensors(copied(positional)), as_tensors(copied(kwargs)))  # noqa: E731
+        call = lambda: run(rec, as_tensors(copied(positional)), as_tensors(copied(kwargs)))
         expected, found = on("numpy", call), on("mindspore", call)
         assert type(found) is type(expected)
         assert not isinstance(expected, Exception) or str(found) == str(expected)

@@ -94,7 +94,7 @@ class Replay:
         arguments, keywords = self._arguments(case)
         try:
             result = self.call(*arguments, **keywords)
-        except Exception as error:  # noqa: BLE001  # any exception is a finding
+        except Exception as error:  # any exception is a finding
             yield "call", f"{type(error).__name__}: {error}"
             return
         yield from self._compare(result, case["out"])
@@ -109,7 +109,7 @@ class Replay:
         kind, text = case["error"]
         try:
             self.call(*arguments, **keywords)
-        except Exception as error:  # noqa: BLE001  # the kind of exception is what is compared
+        except Exception as error:  # the kind of exception is what is compared
             if type(error).__name__ != kind:
                 yield "error type", f"{type(error).__name__} for {kind}: {error}"
             elif str(error) != text:
@@ -173,7 +173,7 @@ class Replay:
     def _gradients(self, result: Any, inputs: list[Any], nodes: list[Any]) -> Iterator[tuple[str, str]]:
         try:
             actual = gradients(self.torch, result, inputs)
-        except Exception as error:  # noqa: BLE001  # any exception is a finding
+        except Exception as error:  # any exception is a finding
             yield "gradient", f"{type(error).__name__}: {error}"
             return
         if len(actual) != len(nodes):
@@ -197,7 +197,7 @@ class Replay:
         except Missing:
             yield form, f"no method {case[form]}"
             return
-        except Exception as error:  # noqa: BLE001  # any exception is a finding
+        except Exception as error:  # any exception is a finding
             yield form, f"{type(error).__name__}: {error}"
             return
         if form == "in-place" and result is not arguments[0]:

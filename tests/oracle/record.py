@@ -88,7 +88,7 @@ class Recorder:
         named = reader.value({"dict": keywords})
         try:
             result = call(*arguments, **named)
-        except Exception as error:  # noqa: BLE001  # the database's call may differ from the public one
+        except Exception as error:  # the database's call may differ from the public one
             raise Rejected(f"raises {type(error).__name__}: {str(error).splitlines()[0]:.80}") from None
         if name in METADATA_ONLY:
             with torch.no_grad():
@@ -172,7 +172,7 @@ class Recorder:
         reader = self.reader()
         try:
             resolve(torch, name)(*[reader.value(node) for node in positional], **reader.value({"dict": keywords}))
-        except Exception as error:  # noqa: BLE001  # whatever torch raises is what is recorded
+        except Exception as error:  # whatever torch raises is what is recorded
             return {"in": positional, "kw": keywords, "error": [type(error).__name__, str(error)]}
         raise Rejected("error input without an error")
 

@@ -26,7 +26,7 @@ def undefined_grad(tensor: Any) -> Any:
     watch_entries()
     result = tensor.detach()
     node = UndefinedGradBackward()
-    node.id, node.edges, node.saved, node.meta = next_id(), (edge_of(tensor),), (), None  # type: ignore[assignment]
+    node.id, node.edges, node.saved, node.meta = next_id(), (edge_of(tensor),), (), None
     result._node = node
     return result
 

@@ -62,7 +62,7 @@ class BatchedTensor(Tensor):
         """The example without history."""
         return batched(self._level, self._value.detach(), self._bdim)
 
-    @property
+    @property  # type: ignore[misc]  # an example's memory is not replaced
     def data(self) -> Tensor:
         """The example without history, and with a version counter of its own."""
         return batched(self._level, self._value.data, self._bdim)
@@ -112,7 +112,7 @@ class BatchedTensor(Tensor):
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # checkers drop the names of dunder parameters
         value = "\n".join(["    " + line for line in repr(self._value).splitlines()])
         return f"BatchedTensor(lvl={self._level.number}, bdim={self._bdim}, value=\n{value}\n)"
 

@@ -131,7 +131,7 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
 
 
 def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
-    from . import _rules  # noqa: F401  (registers them)
+    from . import _rules
 
     rec: Record = general.rec
     if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):

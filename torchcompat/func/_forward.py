@@ -304,7 +304,7 @@ def same_layout(a: Any, b: Any) -> bool:
 
 def zeros_laid_out(t: Any, like: Any) -> Any:
     """Zeros in a memory of their own, laid out as `t` is in its; for each example of the vmap levels that `like` takes part in."""
-    levels = []
+    levels: list[Any] = []
     while isinstance(like, BatchedTensor):
         levels.insert(0, like._level)
         like = like._value

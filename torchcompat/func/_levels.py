@@ -206,11 +206,11 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
     return _forward.run(level, general, args, out, inplace)
 
 
-from ..overrides import _state as overrides  # noqa: E402
-from ._batched import BatchedTensor  # noqa: E402
+from ..overrides import _state as overrides
+from ._batched import BatchedTensor
 
 frontend.interceptors.insert(0, transform)
-from . import _custom  # noqa: E402, F401  (Functions too go through the transforms)
+from . import _custom
 
 __all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "copy_tangents", "same_view", "set_tangent", "state", "tangent_of",
            "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]

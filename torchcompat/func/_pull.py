@@ -43,7 +43,7 @@ def begin(x: Any, connected: bool) -> Any:
     """A tensor that stands for `x` and begins at an `Input` entry; `connected` to the history of `x`, or without any."""
     entry = Input()
     entry.edges = (edge_of(x) if connected else None,)
-    entry.id = next_id()  # type: ignore[assignment]
+    entry.id = next_id()
     entry.meta = None
     return shadow(x, entry)
 
@@ -146,7 +146,8 @@ def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: 
     if not state.stack:
         return None
     levels = [level for level in vmap_levels() if any(has_level(t, level) for t in (*outputs, *inputs))]
-    roots, cotangents = [], []
+    roots: list[Any] = []
+    cotangents: list[Any] = []
     for o, c in zip(outputs, given):
         if o._node is None:
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")

@@ -29,7 +29,7 @@ def along_dims(call: Call) -> Any:
         for d in dims:
             shifted(d, 0)
         result = call(**{first: F.unsqueeze(x, 1), key: 1 if call_takes_int(call, key) else (1,)})
-        single = lambda r: F.reshape(r, (call.size,))  # noqa: E731
+        single = lambda r: F.reshape(r, (call.size,))
         return [single(r) for r in result] if isinstance(result, (tuple, list)) else single(result)
     if dim is None or dim == ():
         if call_takes_int(call, key):

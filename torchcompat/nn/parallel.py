@@ -24,7 +24,8 @@ class DataParallel(Module):
         super().__init__()
         if device_ids:
             raise RuntimeError(f"DataParallel cannot use devices {list(device_ids)}: there is no GPU")
-        self.module, self.dim, self.device_ids = module, dim, []
+        self.module, self.dim = module, dim
+        self.device_ids: list[int] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's result."""

@@ -114,7 +114,7 @@ class UninitializedTensorMixin:
         """
         data = Tensor.data.__get__(self)
         self.data = torch.empty(shape, device=device or data.device, dtype=dtype or data.dtype)
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        self.__class__ = self.cls_to_become
 
     @property
     def shape(self) -> Any:

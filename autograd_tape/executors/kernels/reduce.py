@@ -151,6 +151,6 @@ def topk(x: np.ndarray, k: int, axis: int, largest: bool) -> tuple[np.ndarray, n
     rows = rows.reshape(-1, rows.shape[-1])
     values, index = np.empty((len(rows), k), rows.dtype), np.empty((len(rows), k), np.int64)
     run = _compiled.top_rows[rows.dtype.char]
-    pool.parallel_rows(*rows.shape, lambda start, stop: run(rows, values, index, largest, start, stop), 2)
+    pool.parallel_rows(len(rows), rows.shape[1], lambda start, stop: run(rows, values, index, largest, start, stop), 2)
     found = (np.moveaxis(v.reshape(shape), -1, axis) for v in (values, index))
     return contiguous(next(found)), contiguous(next(found))

@@ -286,7 +286,7 @@ class LSTM(RNNBase):
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, tuple[Any, Any]]:
         """Output [L, N, directions * H] and last (h, c) [layers * directions, N, H] for input [L, N, input_size]."""
-        return self._run(input, None if hx is None else tuple(hx))  # type: ignore[return-value]
+        return self._run(input, None if hx is None else tuple(hx))
 
 
 class RNNCellBase(Module):
@@ -366,7 +366,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """[N, input_size], (h, c) each [N, hidden_size] -> new (h, c), or all without N."""
-        return self._step("LSTM", input, None if hx is None else tuple(hx), 2)  # type: ignore[return-value]
+        return self._step("LSTM", input, None if hx is None else tuple(hx), 2)
 
 
 class GRUCell(RNNCellBase):

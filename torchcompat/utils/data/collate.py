@@ -37,7 +37,7 @@ def _like_sequence(sample: Any, values: list[Any]) -> Any:
             for i, value in enumerate(values):
                 clone[i] = value
             return clone
-        return type(sample)(values)  # type: ignore[call-arg]
+        return type(sample)(values)
     except TypeError:
         return values
 
