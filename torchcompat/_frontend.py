@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -63,11 +64,16 @@ class TorchFrontend(Frontend):
         return alias(t)
 
     def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
-        """A saved output as a tensor with its history; of its own class where that is special."""
+        """A saved output as a tensor with its history; of its own class where that is special, with its tangents in forward mode."""
         if len(item) == 4:
-            return super().saved_output(node, nr, item)
-        t = self.bare(item[4])
-        t._node = node if node.n_outputs == 1 else OutputEdge(node, nr)
+            t = super().saved_output(node, nr, item)
+        else:
+            t = self.bare(item[4])
+            t._node = node if node.n_outputs == 1 else OutputEdge(node, nr)
+        if "tangents" in node.__dict__:
+            from .func._forward import restore_tangents
+
+            restore_tangents(node, nr, t)
         return t
 
     def coerce(self, p: Param, value: Any) -> Any:
@@ -153,7 +159,7 @@ class TorchFrontend(Frontend):
     def unwatched_view(self, view: TensorRef) -> None:
         """A view made without recording requires grad where its base does, though no gradient goes through it."""
         view._node = None
-        if view._base._node is not None:  # type: ignore[union-attr]
+        if view._base._node is not None and not view._k.inference:  # type: ignore[union-attr]
             view._node = NoGradView(view._v[0])  # type: ignore[index]
             if grad_mode() is GradMode.DISABLED:
                 watch_view(view._v, view)  # type: ignore[arg-type]
@@ -173,10 +179,11 @@ class TorchFrontend(Frontend):
         for o, r in zip(outs, results):
             if o._data.shape != r._data.shape:
                 if o._data.size:
-                    warnings.warn(f"An output with one or more elements was resized since it had shape {list(o._data.shape)}, which does not match "
-                                  f"the required output shape {list(r._data.shape)}. This behavior is deprecated, and in a future PyTorch release "
-                                  "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
-                                  "resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
+                    warnings.warn(f"An output with one or more elements was resized since it had shape {list(o._data.shape)}, which does "
+                                  f"not match the required output shape {list(r._data.shape)}. This behavior is deprecated, and in a "
+                                  "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                                  "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
+                                  stacklevel=4)
                 _resize(o, r._data.shape)
             if o._k.device.type != "meta":
                 np.copyto(o._data, r._data, casting="unsafe")
