@@ -8,7 +8,8 @@ better with `jvp(F, outputs, arguments, tangents)`, both by parameter name; it r
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,13 +19,13 @@ from autograd_tape.tape import GradMode, _mode, grad_mode
 from .._tensor import Tensor, frontend
 from ..storage import owner_of
 from ._batched import BatchedTensor
-from ._levels import Level, below, same_view, set_tangent, tangent_of, tensors_in, vmap_levels
-from ._pull import has_level, begin, pull
-from ._whole import logical, physical, show
+from ._levels import Level, below, same_view, set_tangent, tangent_of, tensors_in
+from ._pull import begin, pull
+from ._whole import levels_of, logical, physical, show
 
 LINEAR = frozenset((
-    "zero_gradient neg conj_physical deg2rad rad2deg real_part imag_part positive clone cast sum mean cumsum flip roll repeat tril triu diag_embed "
-    "pad_by_index_backward pad_reflect pad_replicate pad_circular basic_index_backward index index_backward gather index_select "
+    "zero_gradient neg conj_physical deg2rad rad2deg real_part imag_part positive clone cast sum mean cumsum flip roll repeat tril triu "
+    "diag_embed pad_by_index_backward pad_reflect pad_replicate pad_circular basic_index_backward index index_backward gather index_select "
     "take masked_select masked_place at_indices from_indices diagonal_backward unfold_backward restride trace im2col col2im "
     "spread_picked picked avg_pool_nd avg_pool_nd_grad adaptive_avg_pool_nd adaptive_avg_pool_nd_grad resample resample_grad "
     "masked_scale max_unpool_nd embedding_backward").split())
@@ -132,7 +133,8 @@ def _is_elementwise(rec: Record) -> bool:
 
 
 def _is_simple(rec: Record) -> bool:
-    return rec.family in ("view", "view?") or rec.name in LINEAR or rec.name in JOINS or rec.name in BILINEAR or rec.name in ("constant_pad_nd", "copy") or \
+    return rec.family in ("view",
+                          "view?") or rec.name in LINEAR or rec.name in JOINS or rec.name in BILINEAR or rec.name in ("constant_pad_nd", "copy") or \
         _is_elementwise(rec)
 
 
@@ -195,7 +197,7 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
 def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents: dict[str, Any], keep: bool) -> tuple[Any, Sequence[Any]]:
     """The result of an operation and the tangents of its outputs, by transposing its vjp twice."""
     rec: Record = general.rec
-    levels = [v for v in vmap_levels() if any(has_level(t, v) for t in tensors_in((list(arguments.values()), list(tangents.values()))))]
+    levels = [v for v in levels_of((list(arguments.values()), list(tangents.values()))) if v.number < level.number]
     primals, pushed = [], []
     replaced = dict(arguments)
     for name, t in tangents.items():
@@ -317,7 +319,7 @@ def zeros_laid_out(t: Any, like: Any) -> Any:
         rows = tuple([s // flat.itemsize for s in flat.strides[:-1]])
         whole = frontend.as_strided(frontend.wrap(flat), (*lead, *t.shape), (*rows, *t.stride()), t.storage_offset())
     else:
-        whole = frontend.wrap(flat.reshape(*lead, *t._data.shape))
+        whole = frontend.wrap(flat.reshape((*lead, *t._data.shape)))
     return logical(whole, levels)
 
 
