@@ -113,8 +113,8 @@ def check_grad(fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5,
         GradCheckFailedError: see `raise_exception`.
 
     >>> report = check_grad(lambda x, y: x * y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])], order=2)
-    >>> report.ok, [(row.order, row.input, row.verdict) for row in report.rows]
-    (True, [(1, 'in0', 'ok'), (1, 'in1', 'ok'), (2, 'in0', 'ok'), (2, 'in1', 'ok'), (2, 'v0', 'ok'), (2, 'in0', 'ok'), (2, 'in1', 'ok'), (2, 'v0', 'ok')])
+    >>> report.ok, len(report.rows), report.rows[-1].order, report.rows[-1].verdict
+    (True, 8, 2, 'ok')
     """
     if order not in (1, 2):
         raise ArgumentError("check_grad() checks derivatives of order 1 or 2", expected="1 or 2", found=repr(order),

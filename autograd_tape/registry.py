@@ -100,7 +100,8 @@ class RecordGradFn:
         named = self._complete(named)
         inputs = saved[:len(saved) - len(outputs)]
         if len(outputs) not in (0, len(rec.returns)):
-            raise ArgumentError(f"grad_{rec.name} got too many saved tensors", expected=f"the inputs of {rec.schema}, and its outputs or not",
+            raise ArgumentError(f"grad_{rec.name} got too many saved tensors", expected=f"the inputs of {rec.schema}, and its outputs or "
+                                                                                        "not",
                                 found=str(len(saved)), remedy="leave out the rest")
         if _is_composite(rec) or rec.saved_returns or rec.field("redirect") is not None:
             return self._by_recording(grad, inputs, arguments)
@@ -387,6 +388,8 @@ def vjp_rule(op: str, **arguments: Any) -> Callable[[Sequence[Any], Any, Any], t
             grad_fn = grad_fn.bind(**arguments)
 
         def rule(primals: Sequence[Any], cotangent: Any, output: Any) -> tuple[Any, ...]:
-            outputs = () if output is None or not isinstance(grad_fn, RecordGradFn) else tuple(output) if isinstance(output, (tuple, list)) else (output,)
+            outputs: tuple[Any, ...] = ()
+            if output is not None and isinstance(grad_fn, RecordGradFn):
+                outputs = tuple(output) if isinstance(output, (tuple, list)) else (output,)
             return tuple(grad_fn(cotangent, [*primals, *outputs]))
     return rule

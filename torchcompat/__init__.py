@@ -21,7 +21,7 @@ from autograd_tape.dtypes import (
     bfloat16, complex64, complex128, float16, float32, float64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz,
     float8_e8m0fnu, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
 )
-from autograd_tape.dtypes import bool_ as bool  # noqa: A004
+from autograd_tape.dtypes import bool_ as bool
 from autograd_tape.executors import set_executor
 
 from ._tensor import Tensor, frontend as _frontend
@@ -40,17 +40,17 @@ from .random import (
 )
 from .size import Size
 from .storage import TypedStorage, UntypedStorage
-from .types import *  # noqa: F403
+from .types import *
 
 if TYPE_CHECKING:
-    from ._ops import *  # noqa: F403
+    from ._ops import *
 
 __version__ = "2.13.0"
 __torchcompat__ = True
 
-float = float32  # noqa: A001
+float = float32
 double, half, cfloat, cdouble, chalf = float64, float16, complex64, complex128, None
-int, long, short = int32, int64, int16  # noqa: A001
+int, long, short = int32, int64, int16
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
@@ -186,7 +186,7 @@ def get_default_device() -> device:
     return _frontend.default_device or device("cpu")
 
 
-from . import _legacy  # noqa: E402, F401  (gives Tensor its oldest methods)
-from .overrides import function_override as _function_override  # noqa: E402
+from . import _legacy
+from .overrides import function_override as _function_override
 
 _frontend.interceptors.append(_function_override)

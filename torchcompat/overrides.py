@@ -90,7 +90,8 @@ def _overriding(rec: Any, args: tuple[Any, ...], out: Any) -> list[Any]:
     for p, value in zip(rec.params, args):
         for x in value if isinstance(value, (tuple, list)) else (value,):
             k = getattr(x, "_k", None)
-            if k is not None and k.special is not None and type(x).__torch_function__ is not disabled_torch_function or k is None and hasattr(type(x), "__torch_function__") and p.is_tensor:
+            if (k is None and p.is_tensor and hasattr(type(x), "__torch_function__")
+                    or k is not None and k.special is not None and type(x).__torch_function__ is not disabled_torch_function):
                 index = next((i for i, y in enumerate(found) if issubclass(type(x), type(y)) and type(x) is not type(y)), len(found))
                 found.insert(index, x)
     return found

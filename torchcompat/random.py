@@ -231,7 +231,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
     if size is not None:
         dtype = dtype or default_dtype()
-        return _draw(tuple(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad, out))
+        return _draw(tuple(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad,
+                                                       out))
     shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
     k = mean._k if isinstance(mean, Tensor) else std._k
     noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k))
@@ -240,7 +241,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
-    return _draw(input._data.shape, lambda _, t: _finish(_stream(generator).multinomial(t._data, num_samples, replacement), int64, None, False, out),
+    return _draw(input._data.shape, lambda _, t: _finish(_stream(generator).multinomial(t._data, num_samples, replacement), int64, None,
+                                                         False, out),
                  input)
 
 

@@ -21,7 +21,8 @@ class NumpyExecutor(Executor):
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel; where it is written for float32 and float64, half precision is computed in float32 and rounded."""
-        return in_single(rec, kernel, values) if (rec.quiet == "float" or rec.field("half")) and rec.family not in ("view", "view?") else kernel(*values)
+        return in_single(rec, kernel, values) if (rec.quiet == "float" or
+                                                  rec.field("half")) and rec.family not in ("view", "view?") else kernel(*values)
 
 
 def in_single(rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:

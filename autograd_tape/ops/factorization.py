@@ -168,7 +168,8 @@ def _slogdet(input: np.ndarray) -> tuple[Any, Any]:
     return tuple(linalg.slogdet(input))
 
 
-@op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", out=False, node="LinalgSlogdetBackward0", complex="explicit")
+@op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", out=False, node="LinalgSlogdetBackward0",
+    complex="explicit")
 class slogdet:
     """The signs of determinants, and the logarithms of their absolute values.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Sequence
+from collections.abc import Sequence
 
 from ..errors import ExecutorUnavailableError, UnknownOperationError
 from ..executors import Executor, get_executor
@@ -24,7 +24,8 @@ def executors() -> dict[str, Executor | str]:
 
 def row(rec: Record, available: dict[str, Executor | str]) -> list[str]:
     """One line of the table."""
-    derived = [word for word, has in (("grad", rec.has_gradient), ("method", rec.method), ("in-place", rec.inplace), ("out", rec.out)) if has]
+    derived = [word for word, has in (("grad", rec.has_gradient), ("method", rec.method), ("in-place", rec.inplace), ("out", rec.out))
+               if has]
     return [rec.name, rec.module.rpartition(".")[2], *["unavailable" if isinstance(e, str) else e.status(rec) for e in available.values()],
             " ".join(derived)]
 

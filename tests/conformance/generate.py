@@ -43,12 +43,12 @@ class Generator:
         for i in range(r.randint(1, 3)):
             shape = list(r.choice(SHAPES))
             name = f"${'abc'[i]}"
-            self.leaves.append({"name": name, "shape": shape, "dtype": r.choice(("float32", "float32", "float64")), "layout": r.choice(LAYOUTS),
-                                "grad": r.random() < 0.7, "seed": r.randint(0, 999)})
+            self.leaves.append({"name": name, "shape": shape, "dtype": r.choice(("float32", "float32", "float64")),
+                                "layout": r.choice(LAYOUTS), "grad": r.random() < 0.7, "seed": r.randint(0, 999)})
             self.shapes[name] = shape
         kinds = [(self.unary, 4), (self.binary, 5), (self.number, 3), (self.reduce, 2), (self.matrix, 1), (self.join, 1), (self.view, 9),
-                 (self.several_views, 3), (self.change, 8), (self.assign, 3), (self.reshape_in_place, 1), (self.leafwise, 4), (self.hook, 4),
-                 (self.backward, 5), (self.gradient, 2), (self.memory, 2), (self.grad_field, 2)]
+                 (self.several_views, 3), (self.change, 8), (self.assign, 3), (self.reshape_in_place, 1), (self.leafwise, 4),
+                 (self.hook, 4), (self.backward, 5), (self.gradient, 2), (self.memory, 2), (self.grad_field, 2)]
         pool = [kind for kind, weight in kinds for _ in range(weight)]
         for _ in range(r.randint(3, 14)):
             if r.random() < 0.12:
@@ -66,7 +66,8 @@ class Generator:
     def pick(self) -> str:
         """A variable, rather a recent one."""
         names = list(self.shapes)
-        return names[-1 - min(int(self.random.expovariate(0.45)), len(names) - 1)] if self.random.random() < 0.7 else self.random.choice(names)
+        return names[-1 - min(int(self.random.expovariate(0.45)),
+                              len(names) - 1)] if self.random.random() < 0.7 else self.random.choice(names)
 
     def step(self, call: str, args: list[Any], shape: Shape | None = None, shapes: list[Shape] | None = None, **kwargs: Any) -> None:
         """Adds a step that returns one tensor of `shape`, or several of `shapes`, or nothing new."""
@@ -125,7 +126,8 @@ class Generator:
             self.step(call, [x, dim], shape)
             return
         keep = r.random() < 0.4
-        left = [1 if i == dim % len(shape) else n for i, n in enumerate(shape)] if keep else [n for i, n in enumerate(shape) if i != dim % len(shape)]
+        left = [1 if i == dim % len(shape) else n for i,
+                n in enumerate(shape)] if keep else [n for i, n in enumerate(shape) if i != dim % len(shape)]
         self.step(call, [x, dim, keep], left)
 
     def matrix(self) -> None:
@@ -151,8 +153,8 @@ class Generator:
         x, r = self.pick(), self.random
         shape = self.shapes[x]
         n = len(shape)
-        kind = r.choice(("view", "reshape", "transpose", "permute", "unsqueeze", "squeeze", "expand", "narrow", "select", "getitem", "getitem",
-                         "diagonal", "detach", "view_as", "flatten", "as_strided", "getitem_list", "movedim", "unfold"))
+        kind = r.choice(("view", "reshape", "transpose", "permute", "unsqueeze", "squeeze", "expand", "narrow", "select", "getitem",
+                         "getitem", "diagonal", "detach", "view_as", "flatten", "as_strided", "getitem_list", "movedim", "unfold"))
         if kind in ("view", "reshape"):
             sizes = r.choice(([math.prod(shape)], [*shape, 1], [1, *shape], shape[::-1], [math.prod(shape), 1]))
             self.step(kind, [x, sizes], sizes)
@@ -200,7 +202,8 @@ class Generator:
             self.step(kind, [x], [*shape[2:], min(shape[0], shape[1])])
         elif kind == "as_strided":
             size = r.randint(1, 3)
-            self.step(kind, [x, [size], [1]] if r.random() < 0.6 else [x, [2, size], [0, 1]] if r.random() < 0.4 else [x, [2, size], [1, 1]], None)
+            self.step(kind, [x, [size], [1]] if r.random() < 0.6 else [x, [2, size], [0, 1]] if r.random() < 0.4
+                      else [x, [2, size], [1, 1]], None)
             call = self.steps[-1]
             self.shapes[f"$s{call['id']}"] = call["args"][1]
         elif kind == "getitem_list":

@@ -23,8 +23,8 @@ class RealTorch:
     """Real torch in a process of its own."""
 
     def __init__(self, python: str) -> None:
-        self.process = subprocess.Popen([python, "-m", "tests.conformance.record", "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, cwd=Path(__file__).parents[2])
+        self.process = subprocess.Popen([python, "-m", "tests.conformance.record", "--serve"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
 
     def __call__(self, program: Program) -> Trace:
         assert self.process.stdin is not None and self.process.stdout is not None

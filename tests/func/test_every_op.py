@@ -59,7 +59,8 @@ def floats(outputs: Any) -> list[Any]:
 
 def differentiable(name: str) -> bool:
     rec = RECORDS[name]
-    return name not in RANDOM_NAMES | {"new_empty", "new_empty_strided", "empty_like"} and (rec.differentiable or rec.field("function") is not None)
+    return name not in RANDOM_NAMES | {"new_empty", "new_empty_strided",
+                                       "empty_like"} and (rec.differentiable or rec.field("function") is not None)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if differentiable(n)])

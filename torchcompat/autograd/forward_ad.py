@@ -72,13 +72,16 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if not (tangent.is_floating_point() or tangent.is_complex()):
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
     if tangent_of(tensor, at) is not None:
-        raise RuntimeError(f"Making a dual Tensor based on a Tensor that already has a forward gradient at the same level {len(_open()) - 1} is "
+        raise RuntimeError(f"Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+                           f"{len(_open()) - 1} is "
                            "not supported.")
     if tangent_of(tangent, at) is not None:
-        raise RuntimeError(f"Setting a forward grad that itself has a forward gradient at the same level{len(_open()) - 1} is not supported.")
+        raise RuntimeError(f"Setting a forward grad that itself has a forward gradient at the same level{len(_open()) - 1} is not "
+                           "supported.")
     if tangent.shape != tensor.shape:
-        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-                           f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}.")
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                           f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+                           f"{list(tangent.shape)}.")
     dual = primal_of(tensor, at)
     give_tangent(dual, at, tangent)
     return dual

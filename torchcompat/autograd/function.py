@@ -75,11 +75,11 @@ class FunctionNode(FunctionCtx, TapeEntry):
     _outputs: tuple[Any, ...] = ()
     _inputs: tuple[Any, ...] = ()
     # Names that entries on explicit tapes use, left free for what users put on their ctx:
-    inputs: Any = ()  # type: ignore[assignment]
-    output: Any = None  # type: ignore[assignment]
+    inputs: Any = ()
+    output: Any = None
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def saved_tensors(self) -> tuple[Any, ...]:
         """What was saved, checked; for `jvp` what was saved for forward mode."""
         if self.saved_for_forward is not None:
             return self.saved_for_forward
@@ -300,7 +300,7 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
         node._outputs = tuple([(o._data.shape, o._k) if isinstance(o, Tensor) else None for o in outputs])
         for _ in outputs[1:]:
             next_id()
-        node.id = next_id()  # type: ignore[assignment]
+        node.id = next_id()
     saved_outputs: dict[int, int] = {}
     differentiable = 0
     for nr, original in enumerate(outputs):
@@ -419,7 +419,7 @@ def _refusing(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     for _ in outputs[1:]:
         next_id()
     leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
-    node.id, node.edges, node.saved, node.meta, node.n_outputs = next_id(), tuple(leaves), (), None, len(outputs)  # type: ignore[assignment]
+    node.id, node.edges, node.saved, node.meta, node.n_outputs = next_id(), tuple(leaves), (), None, len(outputs)
     results = []
     for nr, o in enumerate(outputs):
         if o is not None:

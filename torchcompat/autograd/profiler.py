@@ -139,7 +139,8 @@ class profile:
         numbers = itertools.count(1)
         ordered = sorted(self._raw, key=lambda raw: (raw[2], -raw[3]))
         self.function_events = EventList(
-            FunctionEvent(next(numbers), name, thread, (started - self._began) / 1e3, (ended - self._began) / 1e3, input_shapes=shapes, **more)
+            FunctionEvent(next(numbers), name, thread, (started - self._began) / 1e3, (ended - self._began) / 1e3, input_shapes=shapes,
+                          **more)
             for name, thread, started, ended, shapes, more in ordered)
         self.function_events._populate_cpu_children()
 

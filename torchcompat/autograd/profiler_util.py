@@ -57,7 +57,8 @@ class FunctionEvent(_Times):
 
     count = 1
 
-    def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float, fwd_thread: int | None = None, input_shapes: Any = None,
+    def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float, fwd_thread: int | None = None,
+                 input_shapes: Any = None,
                  stack: Any = None, scope: int = 0, is_async: bool = False, sequence_nr: int = -1, node_id: int = -1) -> None:
         self.id, self.node_id, self.name, self.thread, self.fwd_thread = id, node_id, name, thread, fwd_thread
         self.time_range = Interval(start_us, end_us)

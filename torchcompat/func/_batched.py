@@ -69,13 +69,13 @@ class BatchedTensor(Tensor):
 
     def item(self) -> Any:
         """Raises: there is one value per example."""
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-                           "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
-                           "internals, please file a bug report.")
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+                           "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside "
+                           "PyTorch internals, please file a bug report.")
 
     def __bool__(self) -> bool:
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-                           "yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+                           "that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
 
     def __index__(self) -> int:
         return self.item()
@@ -99,15 +99,15 @@ class BatchedTensor(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
-                           "function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
-                           "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-                           "transformed instead.")
+        raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside "
+                           "of a function being transformed by a functorch transform. This is unsupported, please attempt to use the "
+                           "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
+                           "being transformed instead.")
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Raises, as torch does."""
-        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
-                           "instead or call backward() outside of functorch transforms.")
+        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+                           "functorch.vjp instead or call backward() outside of functorch transforms.")
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)

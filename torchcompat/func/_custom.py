@@ -26,26 +26,26 @@ def apply(cls: Any, args: tuple[Any, ...]) -> Any:
 def _mapped(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
     """By the Function's own vmap rule, or example by example where it asks for that."""
     if cls.setup_context is function.Function.setup_context:
-        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
-                           "setup_context staticmethod. For more details, please see "
+        raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+                           "override the setup_context staticmethod. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")
     name, own = cls.__name__, cls.vmap is not function.Function.vmap
     if cls.generate_vmap_rule:
         if own:
-            raise RuntimeError(f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
-                               "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. For more "
-                               "details, please see https://pytorch.org/docs/main/notes/extending.func.html")
+            raise RuntimeError(f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
+                               "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+                               "ambiguity. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
         return loop(level, cls.apply, args, name)
     if not own:
-        raise RuntimeError(f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap staticmethod "
-                           "or set generate_vmap_rule=True. For more details, please see "
+        raise RuntimeError(f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+                           "staticmethod or set generate_vmap_rule=True. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")
     in_dims = tuple([a._bdim if is_example(a, level) else None for a in args])
     with below(level):
         found = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *[a._value if is_example(a, level) else a for a in args])
     if not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the "
-                           f"output. Got a {len(found) if isinstance(found, tuple) else 1} returns instead.")
+        raise RuntimeError(f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
+                           f"with the output. Got a {len(found) if isinstance(found, tuple) else 1} returns instead.")
     outputs, dims = found
     if isinstance(outputs, tuple):
         places = dims if isinstance(dims, tuple) else (dims,) * len(outputs)
@@ -63,13 +63,15 @@ def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
     with below(level):
         node, result = function.carry_out(cls, args)
         if node.materialize_grads:
-            tangents = [frontend.zeros_like(a.detach()) if t is None and isinstance(a, Tensor) and _is_float(a) else t for a, t in zip(args, tangents)]
+            tangents = [frontend.zeros_like(a.detach()) if t is None and isinstance(a, Tensor) and _is_float(a) else t for a,
+                        t in zip(args, tangents)]
         pushed = cls.jvp(node, *tangents)
         node.saved_for_forward = None
     outputs = list(result) if isinstance(result, tuple) else [result]
     pushed = list(pushed) if isinstance(pushed, tuple) else [pushed]
     if len(pushed) != len(outputs):
-        raise RuntimeError(f"Function {cls.__name__} jvp returned an invalid number of forward gradients (expected {len(outputs)}, got {len(pushed)})")
+        raise RuntimeError(f"Function {cls.__name__} jvp returned an invalid number of forward gradients (expected {len(outputs)}, got "
+                           f"{len(pushed)})")
     dirty = {id(t) for t in node.dirty_tensors}
     plain = {id(t) for t in node.non_differentiable}
     originals = {id(a): t for a, t in zip(args, tangents) if isinstance(a, Tensor)}
@@ -79,11 +81,11 @@ def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
         if not isinstance(t, Tensor):
             raise TypeError(f"Expected forward gradient to be a Tensor or None, got {type(t).__name__}")
         if t.shape != o.shape:
-            raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-                               f"Tensor is of size {list(o.shape)} while the given forward gradient is of size {list(t.shape)}.")
+            raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                               f"supported. Tensor is of size {list(o.shape)} while the given forward gradient is of size {list(t.shape)}.")
         if id(o) in dirty and originals.get(id(o)) is not None and originals[id(o)] is not t:
-            raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace as well. If the forward is modifying "
-                               "an input inplace, then the jvp function must modify the corresponding gradient inplace.")
+            raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace as well. If the forward is "
+                               "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace.")
         if o._base is not None and id(o) not in dirty and t._base is None:
             raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
         set_tangent(o, level, t)

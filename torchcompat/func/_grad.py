@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from autograd_tape.tape import GradMode, _mode, grad_mode
 
@@ -118,8 +119,8 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
         if not isinstance(output, Tensor):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
         if output.dim():
-            raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Maybe "
-                               "you wanted to use the vjp or jacrev APIs instead?")
+            raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} "
+                               "dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
         if output.is_complex():
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
 
@@ -185,7 +186,8 @@ def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has
             if not isinstance(g, Tensor):
                 raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
             if g.shape != o.shape:
-                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {o.shape}.")
+                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                                   f"{o.shape}.")
         result = call.pulled(flat)
         return result[0] if isinstance(argnums, int) else result
 
@@ -218,8 +220,8 @@ def jvp_of(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, 
     flat, spec = tree_flatten(chosen)
     directions, other = tree_flatten(tangents)
     if spec != other:
-        raise RuntimeError(f"{api}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
-                           f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {other}")
+        raise RuntimeError(f"{api}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of "
+                           f"3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {other}")
     for what, leaves in (("primals", flat), ("tangents", directions)):
         if not leaves:
             raise RuntimeError(f"{api}: Expected {what} to contain at least one Tensor.")
@@ -238,7 +240,8 @@ def jvp_of(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, 
             t = tangent_of(o, level)
             if t is None:
                 if strict:
-                    raise RuntimeError(f"{api}, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.")
+                    raise RuntimeError(f"{api}, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                                       "strict=True.")
                 with below(level):
                     t = frontend.zeros_like(o.detach())
             pushed.append(t)
@@ -267,11 +270,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             raise RuntimeError(f"Expected the tangents {spec} to have the same structure as the primals {call.spec}")
         for i, (t, x) in enumerate(zip(flat, made.inputs)):
             if t.shape != x.shape:
-                raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape {x.shape} of the corresponding "
-                                   "primal.")
+                raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape {x.shape} of the "
+                                   "corresponding primal.")
             if t.dtype is not x.dtype:
-                raise RuntimeError(f"tangent:{i} with dtype {t.dtype} in flattened pytree doesn't match the dtype {x.dtype} of the corresponding "
-                                   "primal.")
+                raise RuntimeError(f"tangent:{i} with dtype {t.dtype} in flattened pytree doesn't match the dtype {x.dtype} of the "
+                                   "corresponding primal.")
         given = [physical(t, made.levels) for t in flat]
         pairs = [(g, t) for g, t in zip(pulled, given) if g is not None and g._node is not None]
         record = grad_mode() is GradMode.ENABLED and (connected or any(t._node is not None for t in given))

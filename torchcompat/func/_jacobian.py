@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -68,7 +69,8 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_
     return wrapper
 
 
-def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable[..., Any]:
+def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *,
+           randomness: str = "error") -> Callable[..., Any]:
     """A function that returns the Jacobian of `func`, column by column: forward mode, for fewer inputs than outputs. See `jacrev`.
 
     >>> import torchcompat as torch
@@ -98,7 +100,8 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
             if x._data.size:
                 pushed = vmap(column, randomness=randomness, out_dims=-1)(_basis(x))
             else:
-                pushed = vmap(column, randomness=randomness, out_dims=-1)(frontend.zeros_like(frontend.expand(frontend.unsqueeze(x.detach(), 0),
+                pushed = vmap(column, randomness=randomness,
+                              out_dims=-1)(frontend.zeros_like(frontend.expand(frontend.unsqueeze(x.detach(), 0),
                                                                                                        (1, *x._data.shape))))
             outputs, out_spec = tree_flatten(pushed)
             columns.append([frontend.reshape(o, (*o._data.shape[:-1], *x._data.shape)) if x._data.size else

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Iterator
+from typing import Any
+from collections.abc import Iterator
 
 from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 from autograd_tape.tensor import TensorRef
@@ -169,8 +170,8 @@ def top_level(args: Any) -> Level | None:
         if t.__class__ is BatchedTensor:
             level = t._level
             if not level.alive:
-                raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, so "
-                                   "that vmap gives it back with the mapped dimension")
+                raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, "
+                                   "so that vmap gives it back with the mapped dimension")
             if level.number > number:
                 found, number = level, level.number
         for source in (t,) if t._base is None else (t, t._base):
@@ -206,11 +207,10 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
     return _forward.run(level, general, args, out, inplace)
 
 
-from ..overrides import _state as overrides
-from ._batched import BatchedTensor
+from ..overrides import _state as overrides  # noqa: E402  # these need the functions above
+from ._batched import BatchedTensor  # noqa: E402
 
 frontend.interceptors.insert(0, transform)
-from . import _custom
 
 __all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "copy_tangents", "same_view", "set_tangent", "state", "tangent_of",
            "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]

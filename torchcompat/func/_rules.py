@@ -17,8 +17,8 @@ from ._whole import front
 
 
 @rule("sum mean nansum prod all any count_nonzero var_of std_of amax amin argmax argmin aminmax logsumexp linalg_vector_norm "
-      "cumsum cumprod cummax cummin logcumsumexp sort_along topk kthvalue median_along nanmedian_along mode max_along min_along softmax log_softmax "
-      "flip")
+      "cumsum cumprod cummax cummin logcumsumexp sort_along topk kthvalue median_along nanmedian_along mode max_along min_along softmax "
+      "log_softmax flip")
 def along_dims(call: Call) -> Any:
     """Operations along dimensions, all of them where none are named."""
     names = [p.name for p in call.rec.params]
@@ -125,7 +125,8 @@ def roll(call: Call) -> Any:
     """Named dimensions, or the flattened example."""
     rank = call.ranks["input"]
     if call.dims:
-        return call(dims=tuple([shifted(d, rank) for d in ((call.dims,) if isinstance(call.dims, int) else call.dims)])) if rank else NotImplemented
+        return call(dims=tuple([shifted(d, rank) for d in ((call.dims,) if isinstance(call.dims, int)
+                                                           else call.dims)])) if rank else NotImplemented
     x = call.input
     flat = F.reshape(x, (call.size, math.prod(x._data.shape[1:])))
     return F.reshape(call(input=flat, dims=(1,)), tuple(x._data.shape))
@@ -223,10 +224,10 @@ def as_strided(call: Call) -> Any:
     size, stride = tuple(call.values["size"]), tuple(call.stride)
     reach = [sum([(n - 1) * s for n, s in zip(sizes, steps)]) for sizes, steps in ((size, stride), (x.shape[1:], x.stride()[1:]))]
     if math.prod(size) and (at < start or at + reach[0] > start + reach[1]):
-        raise RuntimeError(f"result = tensor.as_strided({list(size)}, {list(stride)}, {at}) can access memory outside of `tensor`. `result` can "
-                           f"access some memory in range [{at}, {at + reach[0]}], but `tensor` can only access some memory in range [{start}, "
-                           f"{start + reach[1]}]. This is not supported inside of vmap, please try to rewrite the `as_strided` call as a sequence of "
-                           "PyTorch view operations")
+        raise RuntimeError(f"result = tensor.as_strided({list(size)}, {list(stride)}, {at}) can access memory outside of `tensor`. "
+                           f"`result` can access some memory in range [{at}, {at + reach[0]}], but `tensor` can only access some memory in "
+                           f"range [{start}, {start + reach[1]}]. This is not supported inside of vmap, please try to rewrite the "
+                           "`as_strided` call as a sequence of PyTorch view operations")
     return F.as_strided(x, (call.size, *size), (x.stride(0), *stride), at)
 
 
@@ -441,7 +442,8 @@ def product(call: Call) -> Any:
 @rule("outer")
 def outer(call: Call) -> Any:
     """A column times a row."""
-    return F.mul(F.unsqueeze(call.input, -1), F.unsqueeze(call.vec2, -2)) if call.ranks["input"] == call.ranks["vec2"] == 1 else NotImplemented
+    return F.mul(F.unsqueeze(call.input, -1), F.unsqueeze(call.vec2,
+                                                          -2)) if call.ranks["input"] == call.ranks["vec2"] == 1 else NotImplemented
 
 
 @rule("linear")
@@ -533,7 +535,8 @@ def convolution(call: Call) -> Any:
     n = x._data.shape[1]
     x = F.transpose(x, 0, 1)  # (N, B, C, ...)
     x = F.reshape(x, (n, -1, *x._data.shape[3:]))
-    result = call(input=x, weight=_merged(weight), bias=None if bias is None else F.reshape(call.whole("bias"), (-1,)), groups=call.groups * call.size)
+    result = call(input=x, weight=_merged(weight), bias=None if bias is None else F.reshape(call.whole("bias"), (-1,)),
+                  groups=call.groups * call.size)
     shape = result._data.shape
     return F.transpose(F.reshape(result, (n, call.size, shape[1] // call.size, *shape[2:])), 0, 1)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 from .._tensor import Tensor, frontend
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -74,7 +75,8 @@ def mapped(func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: st
     parts = [on([x if d is None else frontend.narrow(x, d, at, n) for x, d in zip(flat, dims)],
                 [x if d is None else frontend.narrow(x, d, at, n) for x, d in zip(named, named_dims)], n) for at, n in bounds]
     places, out_spec = parts[0][1:]
-    return tree_unflatten([column[0] if d is None else frontend.cat(list(column), d) for d, column in zip(places, zip(*[p[0] for p in parts]))],
+    return tree_unflatten([column[0] if d is None else frontend.cat(list(column), d) for d,
+                           column in zip(places, zip(*[p[0] for p in parts]))],
                           out_spec)
 
 
@@ -83,8 +85,8 @@ def _check_out_dims(out_dims: Any, name: str) -> None:
         return
     leaves, _ = tree_flatten(out_dims)
     if not all(isinstance(d, int) or d is None for d in leaves):
-        raise ValueError(f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing where "
-                         "in the outputs the vmapped dimension should appear.")
+        raise ValueError(f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+                         "representing where in the outputs the vmapped dimension should appear.")
 
 
 def _arguments(in_dims: Any, args: tuple[Any, ...], name: str) -> tuple[int, list[int | None], list[Any], TreeSpec]:
@@ -94,13 +96,13 @@ def _arguments(in_dims: Any, args: tuple[Any, ...], name: str) -> tuple[int, lis
         raise ValueError(f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
                          f"{type(in_dims)}.")
     if not args:
-        raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
-                         "inputs. The latter is unsupported.")
+        raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+                         "function with no inputs. The latter is unsupported.")
     flat, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
     if dims is None:
-        raise ValueError(f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but "
-                         f"inputs has structure {spec}.")
+        raise ValueError(f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+                         f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
     sizes: list[int] = []
     for i, (x, d) in enumerate(zip(flat, dims)):
         if d is None:
@@ -108,18 +110,19 @@ def _arguments(in_dims: Any, args: tuple[Any, ...], name: str) -> tuple[int, lis
         if not isinstance(d, int):
             raise ValueError(f"{where}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None.")
         if not isinstance(x, Tensor):
-            raise ValueError(f"{where}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, "
-                             "please use None as the respective in_dim")
+            raise ValueError(f"{where}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor "
+                             "arguments, please use None as the respective in_dim")
         n = x._data.ndim
         if not -n <= d < n:
-            raise ValueError(f"{where}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {n} so expected in_dim to satisfy "
-                             f"-{n} <= in_dim < {n}.")
+            raise ValueError(f"{where}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {n} so expected in_dim "
+                             f"to satisfy -{n} <= in_dim < {n}.")
         dims[i] = d % n
         sizes.append(x._data.shape[d])
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(n != sizes[0] for n in sizes):
-        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
+                         "dimension")
     return sizes[0], dims, flat, spec
 
 
@@ -127,14 +130,14 @@ def _out_places(out_dims: Any, result: Any, outputs: list[Any], spec: TreeSpec, 
     """Where the examples are counted in each output."""
     for o in outputs:
         if not isinstance(o, Tensor) and out_dims is not None:
-            raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(o)}. Did you mean to set out_dims= to None for "
-                             "output?")
+            raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(o)}. Did you mean to set out_dims= to "
+                             "None for output?")
     if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         return list(out_dims)
     places = _broadcast_to_and_flatten(out_dims, spec)
     if places is None:
-        raise ValueError(f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims "
-                         f"has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}.")
+        raise ValueError(f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+                         f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}.")
     return places
 
 

@@ -747,7 +747,8 @@ class OneCycleLR(_WithMomentum):
         if total_steps is None and (epochs is None or steps_per_epoch is None):
             raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
         total = 1
-        given: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
+        given: dict[str, Any] = {"epochs": epochs,
+                                 "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
         for name, n in given.items():
             if not isinstance(n, int) or n <= 0:
                 raise ValueError(f"Expected positive integer {name}, but got {n}")

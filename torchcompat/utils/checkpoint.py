@@ -122,9 +122,9 @@ class _Frame:
             if engine is not None:
                 self.again[engine] = tensors
         if holder.position not in tensors:
-            raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                                  "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with "
-                                  "details on your use case.")
+            raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
+                                  "are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue "
+                                  "with details on your use case.")
         return tensors.pop(holder.position) if engine is not None else tensors[holder.position]
 
     def recompute(self) -> dict[int, Any]:
@@ -143,9 +143,9 @@ class _Frame:
         with contextlib.suppress(_Stop), saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad():
             self.run()
         if count != len(self.kept):
-            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-                                  f"Number of tensors saved during forward: {len(self.kept)}\nNumber of tensors saved during recomputation: "
-                                  f"{count}.\n")
+            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                                  f"recomputation.\nNumber of tensors saved during forward: {len(self.kept)}\nNumber of tensors saved "
+                                  f"during recomputation: {count}.\n")
         if self.check == DEFAULT:
             self._compare(found)
         return found
@@ -158,8 +158,8 @@ class _Frame:
                 saved, again = ({"shape": s, "dtype": d, "device": p} for s, d, p in ((shape, dtype, device), (t.shape, t.dtype, t.device)))
                 different.append(f"tensor at position {position}:\nsaved metadata: {saved}\nrecomputed metadata: {again}\n")
         if different:
-            raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
-                                  f"forward pass.\n{''.join(different)}.\n")
+            raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
+                                  f"the forward pass.\n{''.join(different)}.\n")
 
 
 # -- by a backward inside backward ----------------------------------------------------------------------------------
@@ -184,9 +184,9 @@ class CheckpointFunction(Function):
         """Gradients of the arguments, and into the `.grad` of whatever else the function uses."""
         engine = current_engine()
         if engine is not None and engine.capture is not None:
-            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                               ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
-                               "the `inputs` argument.")
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                               "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                               ".backward() without passing the `inputs` argument.")
         inputs = list(ctx.inputs)
         for i, t in zip(ctx.tensor_indices, ctx.saved_tensors):
             inputs[i] = t
@@ -224,10 +224,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     tensor([41.1936, 41.1936])
     """
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint "
-                      "without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve the current "
-                      "default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the two "
-                      "variants.", stacklevel=2)
+        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+                      "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+                      "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+                      "differences between the two variants.", stacklevel=2)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
@@ -251,10 +251,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """Functions one after the other, in `segments` parts of which all but the last are checkpoints."""
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we will "
-                      "raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the "
-                      "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the "
-                      "two variants.", stacklevel=2)
+        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
+                      "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need "
+                      "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+                      "differences between the two variants.", stacklevel=2)
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:

@@ -9,7 +9,7 @@ import torchcompat as torch
 
 from .. import functional as F
 from .. import init
-from ..init import constant_, xavier_normal_, xavier_uniform_  # noqa: F401  (other packages replace these names here)
+from ..init import constant_, xavier_normal_, xavier_uniform_
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
