@@ -581,8 +581,10 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
     at = 0
     for name in rec.saved_names:
         p = params.get(name)
-        kind = "tensor" if p is not None and p.is_tensor and p.type != "Tensor[]" else "list" if p is not None and p.type == "Tensor[]" else \
-            "plain" if p is not None or name in rec.saved_returns or name.endswith("_shape") and name[:-6] in params else "output"
+        if p is not None:
+            kind = "list" if p.type == "Tensor[]" else "tensor" if p.is_tensor else "plain"
+        else:
+            kind = "plain" if name in rec.saved_returns or name.endswith("_shape") and name[:-6] in params else "output"
         shown = "self" if p is not None and p is rec.params[0] else "self_sym_sizes" if name.endswith("_shape") and p is None else name
         nr = [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0
         found[f"_saved_{shown}"] = property(_saved_getter(at, kind, nr))
@@ -653,7 +655,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
 
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
-    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": Operator(rec, frontend, operator) if operator else General(rec, frontend),
+    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": Operator(rec, frontend, operator)
+             if operator else General(rec, frontend),
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
     if spread:
         cells["function"] = frontend.function(rec.name)
