@@ -54,12 +54,12 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     creator = value.creator if tensor else entry
     if creator is not None:
         nr = value._node.nr if tensor and value._node._tag == 2 else 0
-        name = type(creator).__name__
-        what += f", which is output {nr} of {name},"
+        # Named as torch 2.13 does: MulBackward0 is Mul, TBackward1 is T1.
+        what += f", which is output {nr} of {creator.name().replace('Backward0', '').replace('Backward', '')},"
     return AutogradError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} is at version "
         f"{version}; expected version {expected or 0} instead. Hint: enable anomaly detection to find the operation that failed to "
-        "compute its gradient, with torch.autograd.set_detect_anomaly(True).")
+        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
 
 
 _NOTHING: dict[str, Any] = {}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import weakref
 from types import FunctionType
-from typing import Any, Callable, Sequence
+from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .dtypes import CPU, CPU_KINDS, Device, Kind, kind
+from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .ops import ALIASES, RECORDS, compile_function, get_record
@@ -57,8 +58,8 @@ class Frontend:
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
         self.namespace = base_namespace()
-        self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, ref=weakref.ref, prune_views=prune_views,
-                              unwatched_view=self.unwatched_view)
+        self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, ref=weakref.ref,
+                              prune_views=prune_views, unwatched_view=self.unwatched_view)
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -117,7 +118,14 @@ class Frontend:
                     named.append(f"'{p.name}': {p.name}" if not mark else mark + p.name)
                 else:
                     given.append(f"{mark}{p.name}, ")
-            text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n"
+            refuse = ""
+            if rec.refuses_complex:
+                first, names = list(inspect.signature(inner).parameters)[1], list(inspect.signature(inner).parameters)[1:]
+                cells |= {"_refusal": rec.complex_refusal, "_NAMES": SCALAR_TYPE_NAMES}
+                refuse = (f"        if hasattr({first}, '_k') and {first}._k.dtype.is_complex:\n"
+                          f"            _e = _refusal(_NAMES[{first}._k.dtype.name], dict({', '.join(f'{n}={n}' for n in names)}))\n"
+                          "            if _e is not None: raise _F.error(_e)\n")
+            text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n{refuse}"
                     f"        try: return _inner({', '.join(['_F', *call])})\n"
                     f"        except _Error as _e: return _F.recover(_e, {rec.name}, ({''.join(given)}), {{{', '.join(named)}}})\n"
                     f"    return {rec.name}\n")
@@ -138,7 +146,8 @@ class Frontend:
                 found = self.bind_function(rec, own)
             elif rec.varargs is None:
                 found = function
-            elif rec.field("function") is None and rec.field("make") is None and not name.endswith("_") and rec.params[1].name == rec.varargs:
+            elif (rec.field("function") is None and rec.field("make") is None and not name.endswith("_")
+                  and rec.params[1].name == rec.varargs):
                 found = compile_function(rec, self, spread=True)
             else:
                 found = _spread(function, rec)
@@ -258,6 +267,9 @@ class Frontend:
         view._base = source if source._base is None else source._base
         watch_view(source._v, view)
 
+    multi_view: str | None = None
+    """How views made together are marked, where they are."""
+
     def unwatched_view(self, view: TensorRef) -> None:
         """Called for a view made while nothing is recorded: decides what its history is."""
         view._node = None
@@ -299,8 +311,6 @@ class Frontend:
                                      expected=str(list(target._data.shape)), found=str(list(result.shape)),
                                      remedy="use the out-of-place operation")
         if result_kind.dtype.category > target._k.dtype.category:
-            from .dtypes import SCALAR_TYPE_NAMES
-
             raise AutogradError(f"result type {SCALAR_TYPE_NAMES[result_kind.dtype.name]} can't be cast to the desired output type "
                                 f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}", remedy="convert one operand first")
 
@@ -356,12 +366,14 @@ def kind_dtype(dtype: np.dtype) -> Any:
 
 OPERATORS = {
     "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div", "__neg__": "neg",
-    "__pow__": "pow", "__matmul__": "matmul", "__floordiv__": "floor_divide", "__mod__": "remainder", "__abs__": "abs", "__pos__": "positive",
+    "__pow__": "pow", "__matmul__": "matmul", "__floordiv__": "floor_divide", "__mod__": "remainder", "__abs__": "abs",
+    "__pos__": "positive",
     "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__and__": "bitwise_and",
     "__rand__": "bitwise_and", "__or__": "bitwise_or", "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
     "__invert__": "bitwise_not", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift", "__rsub__": "rsub",
     "__getitem__": "getitem", "__setitem__": "setitem",
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_", "__ifloordiv__": "floor_divide_",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ipow__": "pow_",
+    "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_",
     "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
 }

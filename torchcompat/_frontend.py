@@ -18,6 +18,10 @@ from autograd_tape.tensor import TensorRef
 from . import views
 
 
+_REPEATABLE = frozenset(["fill", "zero", "masked_fill", "index_fill", "put_at", "tril", "triu"])
+"""Operations that may write several times to one place: torch lets them, since they write the same everywhere, or does not look."""
+
+
 class TorchFrontend(Frontend):
     """Operations on torchcompat's Tensor."""
 
@@ -101,16 +105,23 @@ class TorchFrontend(Frontend):
 
     def check_store(self, rec: Record, target: TensorRef, result: np.ndarray, result_kind: Kind) -> None:
         """torch's rules for what fits into a tensor."""
+        if rec.name not in _REPEATABLE:
+            self.check_single(target)
+        super().check_store(rec, target, result, result_kind)
+
+    def check_single(self, target: TensorRef) -> None:
+        """Raises where several elements of `target` are one number in memory."""
         data = target._data
         if 0 in data.strides and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
             raise AutogradError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                                 "Please clone() the tensor before performing the operation.")
-        super().check_store(rec, target, result, result_kind)
 
     def check_overlap(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
+        if rec.name == "fill" and others:
+            self.check_single(target)
         for other in others:
-            if views.overlap(target._data, other._data, whole=rec.name == "put_at"):
+            if other is target and rec.name == "put_at" or views.overlap(target._data, other._data, whole=rec.name == "put_at"):
                 raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                                     "memory location. Please clone() the tensor before performing the operation.")
 
@@ -118,6 +129,7 @@ class TorchFrontend(Frontend):
         """Raises where `target` may not be overwritten."""
         try:
             views.check_inplace(target)
+            self.check_single(target)
         except AutogradError as error:
             raise self.error(error) from None
 
@@ -155,6 +167,8 @@ class TorchFrontend(Frontend):
             self.unwatched_view(view)
         else:
             self.unwatched_view(view)
+
+    multi_view = views.MULTI_VIEW
 
     def unwatched_view(self, view: TensorRef) -> None:
         """A view made without recording requires grad where its base does, though no gradient goes through it."""

@@ -26,7 +26,7 @@ from autograd_tape.tensor import LEAF, TensorRef
 from ._frontend import TorchFrontend
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, address_of, owner_of
-from .views import NO_GRAD, Poisoned, creation_of, refusal
+from .views import NO_GRAD, NotImplementedNode, creation_of, rebase, refusal
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -188,7 +188,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         """Whether the tensor was made in inference mode."""
         return self._k.inference
 
-    is_sparse = is_sparse_csr = is_quantized = is_nested = is_mkldnn = is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
+    is_sparse = is_sparse_csr = is_quantized = is_nested = is_mkldnn = False
+    is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
 
     @property
     def is_cuda(self) -> bool:
@@ -296,7 +297,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     @property
     def requires_grad(self) -> bool:
         """Whether operations on this tensor are recorded."""
-        return self._node is not None
+        node, base = self._node, self._base
+        return node is not None and node.__class__ is not NoGradView or base is not None and base._node is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -339,7 +341,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def output_nr(self) -> int:
         """Which output of its node this tensor is."""
         node = self._node
-        return node.nr if node is not None and node is not LEAF and node._tag == 2 else 0
+        return getattr(node, "nr", 0)
 
     @property
     def grad(self) -> "Tensor | None":
@@ -364,11 +366,11 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._k.dtype is not self._k.dtype:
-                raise RuntimeError(f"attempting to assign a gradient with dtype '{_C_NAMES[value._k.dtype.name]}' to a tensor with grad_dtype "
-                                   f"'{SCALAR_TYPE_NAMES[self._k.dtype.name]}'. The gradient must match the tensor's grad_dtype (defaults to the "
-                                   "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any "
-                                   "dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
-                                   "systems that assume they match.")
+                raise RuntimeError(f"attempting to assign a gradient with dtype '{_C_NAMES[value._k.dtype.name]}' to a tensor with "
+                                   f"grad_dtype '{SCALAR_TYPE_NAMES[self._k.dtype.name]}'. The gradient must match the tensor's grad_dtype "
+                                   "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, "
+                                   "or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+                                   "gradient may break downstream systems that assume they match.")
             if value._k.device != self._k.device:
                 raise RuntimeError("assigned grad has data located on a different device")
             if value._data.shape != self._data.shape:
@@ -577,7 +579,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def _tangent_text(self) -> str | None:
         """The tangent of the innermost forward-mode level, as it is shown."""
         tangents = (getattr(self, "_info", None) or {}).get("tangents")
-        known = [t for _, t in sorted(((level.number, t) for level, t in tangents.items() if t is not None), key=lambda x: x[0])] if tangents else []
+        known = [t for _, t in sorted(((level.number, t) for level, t in tangents.items() if t is not None),
+                                      key=lambda x: x[0])] if tangents else []
         return repr(known[-1]) if known else None
 
     __hash__ = object.__hash__
@@ -628,6 +631,11 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         if source is None:
             self._data = np.empty(0, self._k.np)
         elif isinstance(source, Tensor):
+            if source._k.dtype is not self._k.dtype:
+                raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
+                                   f"{_C_NAMES[self._k.dtype.name]}")
+            if grad_mode() is GradMode.ENABLED and (self._node is not None or source._node is not None):
+                rebase(frontend, self, NotImplementedNode(self, source), 0)
             self._data = source._data if size is None else source.as_strided(size, stride or _row_major(size), storage_offset)._data
         else:
             bytes_ = source.untyped()._bytes
@@ -964,4 +972,4 @@ def _make_conversions() -> None:
 _make_conversions()
 install_methods(Tensor, frontend)
 
-from .autograd.engine import backward_of as _backward
+from .autograd.engine import backward_of as _backward  # noqa: E402  # which needs the class above

@@ -28,6 +28,11 @@ class CopySlices(TapeEntry):
 
     __slots__ = ()
     op = "copy_slices"
+
+    def name(self) -> str:
+        """The node's name, which torch gives in C++."""
+        return "torch::autograd::CopySlices"
+
     # saved holds the operation's own entry, so that freeing it frees what that one saved
     self_nr: int             # which of its edges is the changed tensor, -1 for none
     geometry: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, np.dtype]
@@ -181,7 +186,9 @@ def refusal(view: TensorRef, creation: str, indirect: bool = False) -> str:
         mode, now = ("no_grad mode", "with grad mode enabled") if creation is NO_GRAD else ("inference mode", "in normal mode")
         what = f"{what} of a view which" if what else "A view"
         return f"{what} was created in {mode} and {changed} modified inplace {now}.{_BOTH.format(block=creation)}"
-    return f"{what + ' and' if what else 'A view'} {changed} modified inplace.{creation}"
+    if not what:
+        return f"A view was created in no_grad mode and {changed} modified inplace with grad mode enabled.{creation}"
+    return f"{what} and {changed} modified inplace.{creation}"
 
 
 def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
@@ -208,10 +215,33 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
         raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+class NotImplementedNode(TapeEntry):
+    """The history of a tensor that `set_` gave other memory, which no gradient can come through."""
+
+    __slots__ = ()
+    op = "set_"
+    saved = ()  # type: ignore[misc]
+    meta = None
+    frees = False
+
+    def __init__(self, *inputs: Any) -> None:
+        self.id, self.edges = next_id(), tuple([edge_of(t) for t in inputs])  # type: ignore[assignment]
+
+    def name(self) -> str:
+        """As torch calls it."""
+        return "NotImplemented"
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Raises."""
+        raise NotImplementedError("derivative for set_ is not implemented")
+
+    recorded = raw
+
+
 class Poisoned(TapeEntry):
     """The history of a view that lost it: its base was changed, and how the view was made forbids to make it anew."""
 
-    __slots__ = ("forbids",)
+    __slots__ = ("forbids", "nr")
     frees = False
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
@@ -289,14 +319,15 @@ def refresh_views(frontend: Any, base: Any) -> None:
         creation = creation_of(view)
         if creation is not None:
             poisoned = Poisoned()
+            poisoned.nr = view.output_nr
             poisoned.forbids = refusal(view, creation, indirect=True)
             poisoned.id, poisoned.edges, poisoned.saved, poisoned.meta = next_id(), (edge_of(base),), (), None
             # A kind of its own keeps the view off the quiet path: whatever records an operation on it raises.
             view._node, view._k = poisoned, Kind(view._k.dtype, view._k.device)
             continue
         item = view._data.itemsize
-        fresh = frontend.as_strided(in_kind(frontend, base, view._data.dtype), view._data.shape, tuple([s // item for s in view._data.strides]),
-                                    view.storage_offset())
+        fresh = frontend.as_strided(in_kind(frontend, base, view._data.dtype), view._data.shape,
+                                    tuple([s // item for s in view._data.strides]), view.storage_offset())
         move_retained_grad(view, fresh._node)
         view._node = fresh._node
     version[1:] = [r for r in version[1:] if r() is not None]

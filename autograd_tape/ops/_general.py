@@ -5,11 +5,12 @@ recording. Everything the quiet path leaves out is here, once for all operations
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import CPU, DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
+from ..dtypes import DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..saved import INFERENCE_SAVED
 from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
@@ -157,7 +158,9 @@ class General:
             for p in rec.differentiable_params or rec.tensor_params:
                 for x in values[p.name] if p.type == "Tensor[]" else (values[p.name],):
                     if isinstance(x, TensorRef) and x._k.dtype.is_complex:
-                        raise rec.complex_refusal(SCALAR_TYPE_NAMES[x._k.dtype.name], values)
+                        refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[x._k.dtype.name], values)
+                        if refusal is not None:
+                            raise refusal
         check = rec.field("check")
         if check is not None:
             check(**values)
@@ -302,7 +305,7 @@ class General:
                     output._k = inference_kind(output._k, source._k.inference)
                     frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
         node: Any = None
-        if rec.differentiable and grad_mode() is GradMode.ENABLED:
+        if rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
             node = self._node(values, results, outputs, kinds)
         for tape in active_tapes() if node is not None else ():
             tape.add(node, tuple(tensors), tuple(outputs), values)
@@ -375,7 +378,10 @@ class General:
                 saved.append(values[name])
             elif name.endswith("_shape") and name[:-6] in params:
                 x = values[name[:-6]]
-                saved.append([t._data.shape for t in x] if isinstance(x, (tuple, list)) else x._data.shape if isinstance(x, TensorRef) else None if x is None else ())
+                saved.append([t._data.shape for t in x] if isinstance(x, (tuple, list)) else x._data.shape if isinstance(x, TensorRef)
+                             else None if x is None else ())
+            elif name.endswith("_dtype") and name[:-6] in params:
+                saved.append(values[name[:-6]]._k.dtype)
             elif name in rec.saved_returns:
                 saved.append(results[len(rec.returns) + rec.saved_returns.index(name)])
             else:

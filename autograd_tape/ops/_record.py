@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from functools import cached_property
-from typing import Any, Callable, Iterator
+from typing import Any
+from collections.abc import Callable, Iterator
 
 import attrs
 
@@ -83,7 +84,8 @@ class Record:
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
-    `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on arguments
+    `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on
+                          arguments
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input
@@ -212,17 +214,20 @@ class Record:
     def conjugates(self) -> bool:
         """Whether the gradient formulas depend on values, as analytic functions of them, so that complex gradients are conjugated before
         and after: torch's gradient is grad * conj(f'(z)) = conj(conj(grad) * f'(z)). What sees no values is linear, and needs nothing."""
-        return self.complex == "analytic" and (self.saves_values or any(p.type in ("Scalar", "Operand") for p in self.params if p.name in self.saved_names))
+        return self.complex == "analytic" and (self.saves_values or any(p.type in ("Scalar", "Operand") for p in self.params
+                                                                        if p.name in self.saved_names))
 
     @property
     def refuses_complex(self) -> bool:
         """Whether torch has no kernel for complex tensors."""
         return self.complex not in ("analytic", "explicit", "no gradient") or self.field("complex_kernel") is not None
 
-    def complex_refusal(self, dtype: str, values: dict[str, Any]) -> AutogradError:
-        """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages."""
+    def complex_refusal(self, dtype: str, values: dict[str, Any]) -> AutogradError | None:
+        """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages; None where it takes them."""
         kernel = self.field("complex_kernel")
         refusal = self.complex if kernel is None else kernel(**values)
+        if refusal is None:
+            return None
         kind, _, text = refusal.partition(": ")
         if not text:
             kind, text = "NotImplementedError", f'"{refusal}" not implemented for \'{dtype}\''
@@ -232,7 +237,8 @@ class Record:
     @cached_property
     def saves_values(self) -> bool:
         """Whether the gradient formulas see tensors that gradients flow to, or outputs that they flow from."""
-        values = {p.name for p in self.params if p.differentiable} | {n for t, n in self.returns if t.startswith("Tensor")} | {*self.saved_returns}
+        values = {p.name for p in self.params if p.differentiable} | {n for t,
+                                                                      n in self.returns if t.startswith("Tensor")} | {*self.saved_returns}
         return not values.isdisjoint(self.saved_names) or "result" in self.saved_names
 
     @cached_property

@@ -1,5 +1,6 @@
 """torch.autograd. What a training loop does not need is imported at first use."""
 
+import sys
 from typing import Any
 
 from .engine import backward, grad
@@ -10,7 +11,7 @@ from .grad_mode import (
 
 _LAZY = {
     "GradcheckError": "gradcheck", "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "Variable": "variable",
-    "kineto_available": "profiler", "_profiler_enabled": "profiler", "SavedTensor": "graph",
+    "kineto_available": "profiler", "_profiler_enabled": "profiler",
     "detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode",
 }
 
@@ -24,6 +25,12 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
     from importlib.util import find_spec
 
+    if name == "torch":
+        return sys.modules["torchcompat"]
+    if name == "SavedTensor":
+        from autograd_tape.saved import SavedTensor
+
+        return SavedTensor
     if name in _LAZY:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     elif not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:

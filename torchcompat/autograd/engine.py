@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from autograd_tape.backward import Engine, engine_depth
 from autograd_tape.dtypes import kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
-from autograd_tape.tape import GradMode, _mode, edge_of, grad_mode
+from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
@@ -55,6 +56,8 @@ def obeys_contract(strides: tuple[int, ...], data: np.ndarray) -> bool:
 
 def accumulate(leaf: Any, g: Any, owned: bool) -> None:
     """Adds a gradient buffer to `leaf.grad`: stolen, copied, or added in place."""
+    if leaf._node is None:  # it was told so after its graph was recorded
+        return
     have = getattr(leaf, "_grad", None)
     data = leaf._data
     if have is None:
@@ -94,6 +97,8 @@ def _after_accumulation(leaf: Any, info: dict[str, Any]) -> None:
 
 def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
     """Adds a gradient that has a history of its own to `leaf.grad`, out of place."""
+    if leaf._node is None:
+        return
     have = getattr(leaf, "_grad", None)
     if have is None:
         data = leaf._data
@@ -134,10 +139,13 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient._data.shape != data.shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has a shape of {output.shape}.")
+        raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has a shape of "
+                           f"{output.shape}.")
     if output._k.dtype.is_complex != gradient._k.dtype.is_complex:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                            f"grad_output[0] has a dtype of {gradient._k.dtype} and output[0] has a dtype of {output._k.dtype}.")
+    if gradient._k.dtype is not output._k.dtype:
+        gradient = frontend.cast(gradient, output._k.dtype)
     return gradient if create_graph else gradient._data
 
 
@@ -219,7 +227,8 @@ def _in_new_thread(engine: Engine, roots: Sequence[tuple[Any, Any]], mode: GradM
         raise failure[0]
 
 
-def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+                inputs: Any = None) -> None:
     """`tensor.backward(...)`."""
     if inputs is not None:
         backward([output], [gradient], retain_graph, create_graph, inputs=inputs)
@@ -235,16 +244,19 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
 
 
 def _warn_cycle() -> None:
-    warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
-                  "memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure "
-                  "to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.", UserWarning, stacklevel=4)
+    warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+                  "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+                  "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the "
+                  "leak.", UserWarning, stacklevel=4)
 
 
 def capture_of(ref: Any, nr: int = 0) -> Any:
     """What the engine is asked to capture for an input."""
-    if ref._node is None:
+    if not ref.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     edge = edge_of(ref)
+    if edge is None:  # a view made before its base came to require grad: no gradient gets there
+        return NoGradView(0), 0
     return edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
 
 
@@ -312,9 +324,10 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         rows = batches[0]._data.shape[0]
         for i, (g, t) in enumerate(zip(batches, outputs)):
             if g.shape[1:] != t.shape:
-                raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
-                                   "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
-                                   f"detected: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}. If you only want "
+                raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                                   "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                                   f"output, but a mismatch was detected: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a "
+                                   f"shape of {t.shape}. If you only want "
                                    "some tensors in `grad_output` to be considered batched, consider using vmap.")
         each = [grad(outputs, inputs, tuple(g[i] for g in batches), True if i + 1 < rows else retain_graph, create_graph,
                      allow_unused=allow, materialize_grads=materialize_grads) for i in range(rows)]
@@ -326,14 +339,17 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         engine = run(roots, outputs[0]._k.device, retain_graph=create_graph if retain_graph is None else retain_graph,
                      create_graph=create_graph, capture=keys, accumulate_grad=False)
         captured = [engine.captured.get(key) for key in keys]
-    found = []
+    found: list[Any] = []
     for i, (ref, g) in enumerate(zip(inputs, captured)):
-        if g is None:
+        same = next((n for n in range(i) if inputs[n] is ref), None)
+        if same is not None:
+            g = found[same]
+        elif g is None:
             if materialize_grads:
                 g = frontend.wrap(np.zeros(ref._data.shape, ref._data.dtype), ref._k)
             elif not allow:
-                raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
-                                   "this is the desired behavior.")
+                raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                                   "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, TensorRef):
             array = np.asarray(g, ref._data.dtype)
             g = _wrap_like(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), ref)

@@ -219,7 +219,8 @@ def _forward_products(func: Callable[..., Any], inputs: tuple[Any, ...], outputs
                         raise GradcheckError("Forward AD gradient has dtype mismatch.")
                     row.append(tangent.detach().reshape(-1))
                 rows.append(row)
-        found.append([frontend.stack([r[j] for r in rows], 0) for j in range(len(outputs))])
+        found.append([frontend.stack([r[j] for r in rows], 0) if rows else frontend.new_zeros(o.detach(), (0, o.numel()))
+                      for j, o in enumerate(outputs)])
     return found
 
 
@@ -358,6 +359,8 @@ def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[A
         else:
             compare(func, inputs, func_out, False, (), False)
     if options["check_forward_ad"]:
+        if options["check_undefined_grad"]:
+            _check_undefined_forward(func, inputs)
         at = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()]
         if not at:
             compare(func, inputs, func_out, True, (), False)
@@ -488,6 +491,25 @@ def _check_undefined(func: Callable[..., Any], outputs: tuple[Any, ...], inputs:
             check(n.__eq__)
 
 
+def _check_undefined_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    """An input without a tangent must count as one with a tangent of zeros."""
+    from . import forward_ad
+
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x.detach(), randn_like(x.detach())) if _checked(x) else x for x in inputs]
+        for i, x in enumerate(inputs):
+            if not _checked(x):
+                continue
+            pairs = []
+            for instead in (forward_ad.make_dual(x.detach(), frontend.zeros_like(x.detach())), x.detach()):
+                args = [*duals[:i], instead, *duals[i + 1:]]
+                pairs.append([forward_ad.unpack_dual(o).tangent for o in filter(_has_gradient, _as_tuple(func(*args)))])
+            for nr, (zero, undefined) in enumerate(zip(*pairs)):
+                if zero is not None and undefined is not None and not _close(zero, undefined, 1e-5, 1e-8):
+                    raise GradcheckError("Mismatch in tangent values for output with index: ", nr, " when input: ", x,
+                                         " has an undefined tangent value. ", " Got: ", zero, " but expected: ", undefined)
+
+
 def _warn_undefined() -> None:
     warnings.warn("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
                   "existing callers of this function. If this is true for you, you can call this function with "
@@ -525,7 +547,8 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     assert not (check_batched_forward_grad and
                 not check_forward_ad), "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
     options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "check_grad_dtypes": check_grad_dtypes,
-               "fast_mode": fast_mode, "check_forward_ad": check_forward_ad, "check_backward_ad": check_backward_ad}
+               "fast_mode": fast_mode, "check_forward_ad": check_forward_ad, "check_backward_ad": check_backward_ad,
+               "check_undefined_grad": check_undefined_grad}
     try:
         args = _as_tuple(inputs)
         _check_inputs(args)

@@ -8,7 +8,8 @@ right, and differentiable, if slow.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any
+from collections.abc import Callable, Sequence
 
 from autograd_tape.dtypes import result_dtype
 from autograd_tape.ops import Record
@@ -18,14 +19,14 @@ from .. import random
 from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor, ValuesHiddenError, batched
 from ._levels import Level, below, state, tensors_in
-from ._whole import front, show, tangents_above
+from ._whole import front, levels_of, show, tangents_above
 
 F = frontend
 RANDOM = frozenset(["random_dropout"])
 NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
 DYNAMIC = frozenset("masked_select nonzero argwhere".split())
-_ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or "
-          "perform the randomness operation out of vmap")
+_ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
+          "vmap or perform the randomness operation out of vmap")
 
 
 class Call:
@@ -60,7 +61,7 @@ class Call:
         """(whole batch, True) of an example, (itself, False) of anything else."""
         if is_example(x, self.level):
             return front(x), True
-        if recording and isinstance(x, Tensor) and any(is_example(t, self.level) for _, t in tangents_above(x, self.level)):
+        if recording and isinstance(x, Tensor) and self.level in levels_of([t for _, t in tangents_above(x, self.level)]):
             return show(self.level, x), True  # the tape will ask for the tangent, which is a whole only if the primal is
         return x, False
 
@@ -131,13 +132,12 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
 
 
 def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
-    from . import _rules
 
     rec: Record = general.rec
     if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
         if any(s._k.dtype.name == "bool" and is_example(s, level) for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
-            raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
-                               "a boolean mask.")
+            raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+                               "indexing with a boolean mask.")
         own = RULES["indices"]
         return own(Call(level, general, args))
     call = Call(level, general, args)
@@ -172,7 +172,8 @@ def aligned(call: Call, rank: int | None = None) -> dict[str, Any]:
     if call.rec.promotion != "none" and len(call.ranks) > 1 and 0 in call.ranks.values():
         # A batch of 0-dim tensors has a dimension, and would count for more in promotion than its examples do.
         names = [p.name for p in call.rec.tensor_params if p.differentiable and p.name in call.ranks]
-        numbers = [v for p in call.rec.params if p.type == "Operand" and (v := call.values[p.name]) is not None and not isinstance(v, Tensor)]
+        numbers = [v for p in call.rec.params if p.type == "Operand" and (v := call.values[p.name]) is not None and
+                   not isinstance(v, Tensor)]
         if names:
             dtype = result_dtype([(call.values[n]._k.dtype, call.ranks[n]) for n in names], numbers)
             for n in names:
@@ -252,10 +253,10 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     rec: Record = general.rec
     target = args[0]
     if not is_example(target, level):
-        raise RuntimeError("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
-                           "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in "
-                           "a vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called "
-                           "inside the PyTorch framework, please file a bug report instead.")
+        raise RuntimeError("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+                           "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
+                           "being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said "
+                           "operator is being called inside the PyTorch framework, please file a bug report instead.")
     if is_elementwise(rec) or rec.family == "store":
         with below(level):
             call = Call(level, general, args)
@@ -307,7 +308,8 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
     with below(level):
         if level.randomness == "same":
             if source is not None and is_example(source, level):
-                raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch")
+                raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
+                                   "functorch")
             return drawn_or_not(function, shape, source)
         if source is not None:
             source = front(source) if is_example(source, level) else F.expand(F.unsqueeze(source, 0), (level.size, *source._data.shape))

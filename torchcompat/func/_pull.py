@@ -7,7 +7,8 @@ the tape sees whole batches, so the inputs are expanded to a batch per active vm
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from .._tensor import Tensor, frontend
 from ..autograd import engine
 from ._batched import BatchedTensor
 from ._levels import Level, state, transforming, vmap_levels
-from ._whole import hide, logical, physical, shadow
+from ._whole import hide, levels_of, logical, physical, shadow
 
 
 class Input(TapeEntry):
@@ -145,7 +146,7 @@ def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: 
     """`autograd.grad` of tensors that may be examples of a vmap or have tangents; None where no transform is active."""
     if not state.stack:
         return None
-    levels = [level for level in vmap_levels() if any(has_level(t, level) for t in (*outputs, *inputs))]
+    levels = [level for level in levels_of((list(outputs), list(inputs))) if level.number < state.ceiling]
     roots: list[Any] = []
     cotangents: list[Any] = []
     for o, c in zip(outputs, given):
@@ -156,8 +157,8 @@ def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: 
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             c = frontend.ones_like(o.detach())
         elif c.shape != o.shape:
-            raise RuntimeError(f"Mismatch in shape: grad_output[{len(roots)}] has a shape of {c.shape} and output[{len(roots)}] has a shape of "
-                               f"{o.shape}.")
+            raise RuntimeError(f"Mismatch in shape: grad_output[{len(roots)}] has a shape of {c.shape} and output[{len(roots)}] has a "
+                               f"shape of {o.shape}.")
         roots.append(physical(o, levels))
         cotangents.append(physical(c, levels))
     for x in inputs:
@@ -165,14 +166,6 @@ def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: 
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     found = pull(roots, cotangents, [_innermost(x) for x in inputs], create_graph=create_graph)
     return [None if g is None else _as_example(g, x) for g, x in zip(found, inputs)]
-
-
-def has_level(t: Any, level: Level) -> bool:
-    while isinstance(t, BatchedTensor):
-        if t._level is level:
-            return True
-        t = t._value
-    return False
 
 
 def _innermost(t: Any) -> Any:
@@ -190,4 +183,4 @@ def _as_example(g: Any, like: Any) -> Any:
 
 engine.transforms = grad_under_transforms
 
-__all__ = ["Differentiated", "Input", "begin", "has_level", "grad_under_transforms", "pull", "reaches_outside"]
+__all__ = ["Differentiated", "Input", "begin", "grad_under_transforms", "pull", "reaches_outside"]

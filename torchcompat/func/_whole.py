@@ -6,11 +6,12 @@ hidden, so that what the tape records about whole batches has whole tangents.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
-from ._levels import Level, below, copy_tangents, set_tangent
+from ._levels import Level, below, copy_tangents, set_tangent, tensors_in
 
 
 def front(t: BatchedTensor) -> Any:
@@ -30,7 +31,8 @@ def front(t: BatchedTensor) -> Any:
 def tangents_above(t: Any, level: Level) -> list[tuple[Level, Any]]:
     """(level, tangent) of a tensor at the active forward levels above `level`."""
     info = getattr(t, "_info", None)
-    return [(f, x) for f, x in info["tangents"].items() if f.alive and x is not None and f.number > level.number] if info and "tangents" in info else []
+    return [(f, x) for f, x in info["tangents"].items() if f.alive and x is not None and
+            f.number > level.number] if info and "tangents" in info else []
 
 
 def show(level: Level, t: Any) -> Any:
@@ -60,6 +62,21 @@ def hide(level: Level, t: Any, dim: int) -> BatchedTensor:
     for f, tangent in tangents_above(t, level):
         set_tangent(result, f, hide(level, tangent, dim))
     return result
+
+
+def levels_of(values: Any) -> list[Level]:
+    """The active vmap levels that tensors among `values` take part in, themselves or by a tangent; outermost first."""
+    found: set[Level] = set()
+    stack = list(tensors_in(values))
+    while stack:
+        t = stack.pop()
+        info = getattr(t, "_info", None)
+        if info and "tangents" in info:
+            stack += [x for level, x in info["tangents"].items() if level.alive and x is not None]
+        if isinstance(t, BatchedTensor):
+            found.add(t._level)
+            stack.append(t._value)
+    return sorted((level for level in found if level.alive), key=lambda level: level.number)
 
 
 def physical(t: Any, levels: Sequence[Level]) -> Any:

@@ -41,6 +41,11 @@ class OpOverload:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
+    @property
+    def overloadpacket(self) -> str:
+        """All overloads of the operation, by their common name."""
+        return f"aten.{self.name_}"
+
     def name(self) -> str:
         """The full name, such as `aten::mul.Tensor`."""
         return f"aten::{self.name_}" + ("" if self.overload == "default" else f".{self.overload}")
