@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from collections.abc import Callable
 
 import numpy as np
 
+from ..tape import GradMode, grad_mode
 from ._record import op
 
 
-def _become(name: str) -> Callable[..., Any]:
-    """A `function` field: the tensor becomes the view that operation `name` makes of it, with that view's history."""
+@cache
+def _entry_class(made: type, node: str) -> type:
+    return type(node, (made,), {"__slots__": (), "__module__": made.__module__})
+
+
+def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Callable[..., Any]:
+    """A `function` field: the tensor becomes the view that operation `name` makes of it, and where that is recorded has its history.
+    Entries are numbered as torch's are: `t` makes a TBackward0, `t_` a TBackward1."""
     def function(F: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
         F.check_inplace(input, [])
         view = getattr(F, name)(input, *args, **kwargs)
-        input._data, input._node = view._data, view._node
+        if grad_mode() is GradMode.ENABLED and input._node is not None:
+            node = view._node
+            node.__class__ = _entry_class(type(node), f"{type(node).__name__[:-1]}{nodes(*args, *kwargs.values())}")
+            input._node = node
+        input._data = view._data
         F.bump(input)
         return input
 
@@ -54,7 +66,7 @@ class squeeze_:
     torch.Size([2])
     """
 
-    function = _become("squeeze")
+    function = _become("squeeze", lambda dim=None: 3 if dim is None else 4 if isinstance(dim, int) else 5)
     def samples(rng): yield rng.integers(0, 9, (2, 1)), 1
 
 
