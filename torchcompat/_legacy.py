@@ -41,9 +41,17 @@ def _volatile(self: Tensor) -> bool:
 
 Tensor.new = new  # type: ignore[attr-defined]
 Tensor.volatile = property(_volatile)  # type: ignore[attr-defined]
-Tensor.data = Tensor.data.deleter(_refuse_deletion("Deleting tensor data is not allowed. Delete tensor instead!"))  # type: ignore[attr-defined]
-Tensor.requires_grad = Tensor.requires_grad.deleter(_refuse_deletion("requires_grad must be a bool"))  # type: ignore[attr-defined]
+Tensor.data = Tensor.data.deleter(_refuse_deletion("Deleting tensor data is not allowed. Delete tensor instead!"))  # type: ignore[attr-defined,method-assign]
+Tensor.requires_grad = Tensor.requires_grad.deleter(_refuse_deletion("requires_grad must be a bool"))  # type: ignore[attr-defined,method-assign]
 Tensor._grad_fn = property(lambda self: self.grad_fn, None,  # type: ignore[attr-defined]
                            _refuse_deletion("Deletion of _grad_fn not allowed. Detach tensor instead!"))
-Tensor._backward_hooks = property(lambda self: (getattr(self, "_info", None) or {}).get("hooks") or None, None,  # type: ignore[attr-defined]
+
+
+def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
+    from .autograd.hooks import info_of
+
+    info_of(self)["hooks"] = hooks
+
+
+Tensor._backward_hooks = property(lambda self: (getattr(self, "_info", None) or {}).get("hooks"), _set_backward_hooks,  # type: ignore[attr-defined]
                                   _refuse_deletion("Deletion of _backwards_hooks not allowed!"))

@@ -335,6 +335,12 @@ def _split_at(input: np.ndarray, sizes: Sequence[int], d: int) -> list[np.ndarra
 
 
 def _split_equal(input: np.ndarray, split_size: int, dim: int) -> list[np.ndarray]:
+    shape = input.shape
+    if split_size > 0 and -len(shape) <= dim < len(shape) and (n := shape[dim]):
+        if dim == 0:
+            return [input[i:i + split_size] for i in range(0, n, split_size)]
+        lead = (_ALL,) * (dim % len(shape))
+        return [input[(*lead, slice(i, i + split_size))] for i in range(0, n, split_size)]
     d = _split_dim(input, dim, "split")
     if split_size < 0:
         raise AutogradError(f"split expects split_size be non-negative, but got split_size={split_size}")
@@ -353,6 +359,9 @@ def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[
 def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., Any]]:
     """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
     def make(F: Any) -> Callable[..., Any]:
+        from weakref import ref
+
+        from ..frontend import prune_views
         from ..tape import GradMode, OutputEdge, grad_mode, next_id
         from ..tensor import LEAF
         from ._compile import STUMBLES, execute, node_class
@@ -361,24 +370,36 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES):
+         STUMBLES, ref, prune_views, creation):
     def {name}(input, {given}dim=0):
         try:
             k = input._k
             if k in ns["Q_ALL"]:
                 arrays = kernel(input._data, {given}dim)
                 node, views = input._node, []
-                recording = node is not None and grad_mode() is ENABLED
+                enabled = grad_mode() is ENABLED
+                recording = enabled and node is not None
+                if enabled:
+                    v, base = input._v, input._base
+                    if v is None: input._v = v = [0]
+                    if base is None: base = input
                 if recording:
                     n = new(Node)
                     for _ in arrays: at = next_id()
                     n.id, n.n_outputs, n.meta = at, len(arrays), None
                     n.edges, n.saved = (input if node is LEAF else node,), (input._data.shape, {given}dim)
-                for i, a in enumerate(arrays):
+                i = 0
+                for a in arrays:
                     t = new(Tensor)
                     t._data, t._k, t._node = a, k, OutputEdge(n, i) if recording else None
-                    link_view(t, input, True)
+                    if enabled:
+                        t._v, t._base = v, base
+                        if creation is not None: t._info = {{"creation": creation}}
+                        v.append(ref(t))
+                        if not len(v) & 31: prune_views(v)
+                    else: link_view(t, input, True)
                     views.append(t)
+                    i += 1
                 return several(views)
         except STUMBLES: pass
         return general((input, {given}dim))
@@ -386,7 +407,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
 """
         return execute(text, "make", f"<{name}: {F.name}>", {})(
             General(rec, F), rec.field("numpy"), node_class(rec), F.namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES)
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, F.multi_view)
 
     return make
 
@@ -484,7 +505,7 @@ class chunk:
     """
 
     def function(F, input, chunks, dim=0):
-        shape = input.shape
+        shape = input._data.shape
         if not shape:
             raise AutogradError("chunk expects at least a 1-dimensional tensor")
         if chunks <= 0:
@@ -601,6 +622,8 @@ class dsplit:
 def _unbind(input: np.ndarray, dim: int) -> list[np.ndarray]:
     if not input.ndim:
         raise IndexRangeError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if dim == 0 and input.ndim > 1:
+        return list(input)
     lead = (_ALL,) * wrap_dim(dim, input.ndim)
     return [input[lead + (i, ...)] for i in range(input.shape[len(lead)])]
 
@@ -645,6 +668,18 @@ class unsafe_chunk:
 
     def function(F, input, chunks, dim=0): return _on_their_own(F.chunk(input, chunks, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2
+
+
+@op("unsafe_split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", out=False)
+class unsafe_split_with_sizes:
+    """`split_with_sizes`, whose pieces may be changed in place.
+
+    >>> torch.arange(3.).unsafe_split_with_sizes((1, 2))
+    (tensor([0.]), tensor([1., 2.]))
+    """
+
+    def function(F, input, split_sizes, dim=0): return _on_their_own(F.split_with_sizes(input, list(split_sizes), dim))
+    def samples(rng): yield rng.standard_normal((5, 2)), [2, 3]
 
 
 @op("unsafe_split(Tensor input, int split_size, int dim=0) -> Tensor[]", out=False)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
-from .modules import *  # noqa: F403
-from . import functional, init, modules, utils  # noqa: E402
+from .modules import *
+from . import functional, init, modules, utils
 
 _LATER = ("attention", "parallel")
 
@@ -24,4 +24,8 @@ def __getattr__(name: str) -> Any:
 
         if find_spec(f"{__name__}.{name}") is not None:
             return import_module(f"{__name__}.{name}")
+    if name == "DataParallel":
+        from .parallel import DataParallel
+
+        return DataParallel
     raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
