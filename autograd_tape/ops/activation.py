@@ -11,10 +11,9 @@ from ..dtypes import BOOL
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
-from ..executors.kernels.pool import BIG, ufunc2
 from ..tensor import TensorRef
 from . import _mindspore as kernels
-from ._constants import ZERO
+from ._constants import NUMBERS, SMALL, ZERO
 from ._dims import wrap_dim
 from ._record import op
 from ._samples import category, domain, takes
@@ -43,9 +42,7 @@ class relu:
     """
 
     def numpy(input):
-        if input.size < BIG:
-            return np.maximum(input, ZERO.get(input.dtype.char, 0))
-        return ufunc2(np.maximum, input, np.zeros((), input.dtype))
+        return np.maximum(input, ZERO.get(input.dtype.char, 0)) if input.size < state.cheap else fused.relu(input)
 
     mindspore = kernels.without_nan("ReLU")
     def compose(F, input): return F.maximum(input, 0)
@@ -134,7 +131,11 @@ class leaky_relu:
     tensor([-0.1000,  2.0000])
     """
 
-    def numpy(input, negative_slope): return np.where(input > 0, input, input * negative_slope)
+    def numpy(input, negative_slope):
+        if 0 < negative_slope <= 1:
+            return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
+        return np.where(input > 0, input, input * negative_slope)
+
     def compose(F, input, negative_slope): return F.where(input > 0, input, input * negative_slope)
     check = takes("float", "leaky_relu_cpu")
     def vjp(F, grad, input, negative_slope): return F.where(input > 0, grad, grad * negative_slope)
@@ -218,6 +219,10 @@ class threshold:
 
 
 def _elu(input: Any, alpha: float) -> Any:
+    if alpha == 1 and input.size <= SMALL and input.ndim:
+        zero = ZERO[input.dtype.char]
+        y = np.minimum(input, zero)
+        return np.add(np.expm1(y, y), np.maximum(input, zero), y)
     return np.where(input > 0, input, np.expm1(np.minimum(input, 0)) * alpha)
 
 

@@ -38,8 +38,9 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> Any:
 
 
 def _mse_grad(F: Any, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
-    d = F.sub(input, target) * (grad * (2.0 / max(prod(input.shape), prod(target.shape), 1) if reduction == "mean" else 2.0))
-    return [d, None if not needs[1] else -d]
+    d = input - target
+    d = d * (grad * (2.0 / max(prod(d.shape), 1) if reduction == "mean" else 2.0))
+    return [d if needs[0] else None, -d if needs[1] else None]
 
 
 def _mse_half(input: Any, target: Any, reduction: str) -> Any:
@@ -60,8 +61,7 @@ class mse:
     half = _mse_half
     shape = shapes.reduced_pair
     def compose(F, input, target, reduction): return reduced(F, (input - target) * (input - target), reduction)
-    vjp_input = _mse_grad
-    def vjp_target(F, grad, input, target, reduction): return _mse_grad(F, grad, target, input, reduction)
+    vjp = _mse_grad
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "mean"
@@ -349,7 +349,8 @@ def _classes_and_rows(input: Any) -> tuple[int, int]:
 
 
 @op("multi_margin_loss(Tensor input, Index target, float p=1, float margin=1.0, Tensor? weight=None, bool? size_average=None, "
-    "bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+    "bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False,
+    complex="multi_margin_loss_cpu_kernel")
 class multi_margin_loss:
     """sum over other classes i of max(0, margin - input[target] + input[i])^p / C.
 
@@ -394,7 +395,7 @@ class multi_margin_loss:
 
 
 @op("multilabel_margin_loss(Tensor input, Index target, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor",
-    namespace="nn.functional", method=False, out=False)
+    namespace="nn.functional", method=False, out=False, complex="multilabel_margin_loss_forward_out_frame")
 class multilabel_margin_loss:
     """sum over target classes j and other classes i of max(0, 1 - input[j] + input[i]) / C; targets end at the first -1.
 

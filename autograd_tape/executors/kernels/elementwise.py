@@ -11,6 +11,7 @@ Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "exp",
     "gelu",
     "gelu_backward",
+    "relu",
     "sigmoid",
     "sigmoid_backward",
     "silu",
@@ -42,6 +44,10 @@ _SQRT1_2 = 0.7071067811865476
 _SQRT1_2PI = 0.3989422804014327
 _SQRT2_PI = 0.7978845608028654
 _CUBIC = 0.044715
+# Constants as 0-dim arrays, which NumPy takes faster than numbers.
+_ONE, _HALF, _SQRT1_2_OF = ({c: np.array(value, c) for c in "fd"} for value in (1, 0.5, _SQRT1_2))
+SMALL = 512  # elements up to which what surrounds a formula counts
+FEW = 256  # elements up to which a Python loop over libm's erf is quicker than NumPy's passes
 
 
 def _run1(kernel: Any, x: np.ndarray, *scalars: float) -> np.ndarray:
@@ -82,6 +88,8 @@ def _dense(c: np.ndarray) -> np.ndarray:
 
 def _composed(x: np.ndarray, formula: Callable[[Any], Any]) -> np.ndarray:
     """``formula`` over ``x`` in its compute precision, with overflow to infinity in silence as everywhere in torch."""
+    if x.size <= SMALL and x.ndim and x.dtype.char in "fd":  # errstate would cost more than the formula
+        return formula(x)
     c = compute_array(x)
     with np.errstate(all="ignore"):
         return np.asarray(formula(c), x.dtype)
@@ -122,6 +130,17 @@ def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
     return _composed2(grad, y, lambda g, y: g * (1 - y * y))
 
 
+def relu(x: np.ndarray) -> np.ndarray:
+    """``max(x, 0)``; NaN stays.
+
+    >>> relu(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
+    if x.size >= state.cheap and x.dtype.char in "fd":
+        return _run1(_compiled.relu, x)
+    return np.maximum(x, x.dtype.type(0))
+
+
 def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.ndarray:
     """``grad`` where ``x > threshold`` or ``x`` is NaN, else zero.
 
@@ -159,6 +178,10 @@ def silu(x: np.ndarray) -> np.ndarray:
     """
     if x.size >= state.fused:
         return _run1(_compiled.silu, x)
+    if x.size <= SMALL and x.ndim and x.dtype.char in "fd":
+        y = np.negative(x)
+        np.exp(y, y)
+        return np.divide(x, np.add(y, _ONE[y.dtype.char], y), y)
     return _composed(x, lambda x: x / (1 + np.exp(-x)))
 
 
@@ -207,7 +230,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
     >>> gelu(np.array([0.0, 1.0]))
     array([0.        , 0.84134475])
     """
-    tanh_form = _is_tanh(approximate)
+    tanh_form = approximate != "none" and _is_tanh(approximate)
     if x.size >= state.fused:
         return _run1(_compiled.gelu_tanh if tanh_form else _compiled.gelu, x)
     if tanh_form:
@@ -217,6 +240,12 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
             return T(0.5) * x * (1 + np.tanh(T(_SQRT2_PI) * (x + T(_CUBIC) * x * x * x)))
 
         return _composed(x, formula)
+    if x.size <= SMALL and x.ndim and x.dtype.char in "fd":
+        c = x.dtype.char
+        y = _erf_for_gelu(np.multiply(x, _SQRT1_2_OF[c]))
+        np.add(y, _ONE[c], y)
+        np.multiply(y, x, y)
+        return np.multiply(y, _HALF[c], y)
     return _composed(x, lambda x: x.dtype.type(0.5) * x * (1 + _erf_for_gelu(x * x.dtype.type(_SQRT1_2))))
 
 
@@ -256,6 +285,11 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
     """
     if x.size >= state.fused:
         return _run1(_compiled.softplus, x, float(beta), float(threshold))
+    if beta == 1 and x.size <= SMALL and x.ndim and x.dtype.char in "fd":
+        flat = x.ravel()
+        if float(flat.dot(flat)) < threshold * threshold and threshold < 80:  # then no element is above the threshold
+            y = np.exp(x)
+            return np.log1p(y, y)
 
     def formula(x: Any) -> Any:
         z = x * x.dtype.type(beta)
@@ -373,13 +407,22 @@ def _erf_single(x: np.ndarray) -> np.ndarray:
     return result
 
 
+def _erf_each(x: np.ndarray) -> np.ndarray:
+    """erf of a few numbers one by one, in a fraction of the time of the passes below."""
+    return np.fromiter(map(math.erf, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)
+
+
 def _erf_for_gelu(x: np.ndarray) -> np.ndarray:
     """erf to 5e-7 for float32, where gelu's own rounding is of that size, and to full precision for float64."""
+    if x.size <= FEW and x.flags.c_contiguous:
+        return _erf_each(x)
     return _erf_single(x) if x.dtype == np.float32 else _erf(x)
 
 
 def _erf(x: np.ndarray) -> np.ndarray:
     dtype = x.dtype
+    if x.size <= FEW and x.flags.c_contiguous and x.dtype.kind == "f":
+        return _erf_each(x)
     x, a, near, far = _split(x)
     result = x.copy(order="K")  # NaN passes through
     y = x[near]

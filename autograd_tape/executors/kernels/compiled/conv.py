@@ -165,8 +165,12 @@ def depthwise(x, w, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
                     total[q] += t * xs[q]
         for r in range(oh):
             ts, ys = total[r * sh * wide :], y[p, r]
-            for s in range(ow):
-                ys[s] = ts[s * sw]
+            if sw == 1:
+                for s in range(ys.size):
+                    ys[s] = ts[s]
+            else:
+                for s in range(ys.size):
+                    ys[s] = ts[s * sw]
 
 
 @kernel("r3 r3 w3 i i i i i i i i i")
@@ -183,8 +187,12 @@ def depthwise_dx(grad, w, dx, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
         for q in range(p * multiplier, (p + 1) * multiplier):
             for r in range(oh):
                 gs, line = grad[q, r], spread[r * sh * wide :]
-                for s in range(ow):
-                    line[s * sw] = gs[s]
+                if sw == 1:
+                    for s in range(gs.size):
+                        line[s] = gs[s]
+                else:
+                    for s in range(gs.size):
+                        line[s * sw] = gs[s]
             for i in range(kh):
                 for j in range(kw):
                     t = w[q % filters, i, j]
@@ -217,8 +225,12 @@ def depthwise_dw(grad, x, dw_out, n, multiplier, sh, sw, ph, pw, dh, dw, start, 
                 padded[first : first + width] = x[q // multiplier, r]
             for r in range(oh):
                 gs, line = grad[q, r], spread[r * sh * wide :]
-                for s in range(ow):
-                    line[s * sw] = gs[s]
+                if sw == 1:
+                    for s in range(gs.size):
+                        line[s] = gs[s]
+                else:
+                    for s in range(gs.size):
+                        line[s * sw] = gs[s]
             for i in range(kh):
                 for j in range(kw):
                     first = i * dh * wide + j * dw

@@ -84,6 +84,14 @@ def softplus(x, y, beta, threshold, start, stop):
         ys[i] = v if (z > limit or z != z) else soft
 
 
+@kernel("r1 w1 i i")
+def relu(x, y, start, stop):
+    T = x.dtype.type
+    xs, ys = x[start:stop], y[start:stop]
+    for i in range(ys.size):
+        ys[i] = T(0) if xs[i] < T(0) else xs[i]
+
+
 @kernel("r1 r1 w1 s i i")
 def threshold_backward(grad, x, dx, threshold, start, stop):
     T = x.dtype.type
