@@ -55,7 +55,7 @@ class ne:
             "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
 
 @op("lt(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
-    inplace=True, alias="less", dtypes="float int bool half")
+    inplace=True, alias="less", dtypes="float int bool half", complex="lt_cpu")
 class lt:
     """Whether input is less than other.
 
@@ -66,7 +66,6 @@ class lt:
     overloads = TENSOR_OR_NUMBER
     numpy = np.less
     mindspore = "ops.Less"
-    check = takes("bool int float", "lt_cpu")
     samples = pairs(number=0.5)
 
     def errors(rng):
@@ -75,7 +74,7 @@ class lt:
         yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"lt_cpu\" not implemented for 'ComplexFloat'"
 
 @op("le(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
-    inplace=True, alias="less_equal", dtypes="float int bool half")
+    inplace=True, alias="less_equal", dtypes="float int bool half", complex="le_cpu")
 class le:
     """Whether input is less than or equal to other.
 
@@ -86,7 +85,6 @@ class le:
     overloads = TENSOR_OR_NUMBER
     numpy = np.less_equal
     mindspore = "ops.LessEqual"
-    check = takes("bool int float", "le_cpu")
     samples = pairs(number=0.5)
 
     def errors(rng):
@@ -95,7 +93,7 @@ class le:
         yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"le_cpu\" not implemented for 'ComplexFloat'"
 
 @op("gt(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
-    inplace=True, alias="greater", dtypes="float int bool half")
+    inplace=True, alias="greater", dtypes="float int bool half", complex="gt_cpu")
 class gt:
     """Whether input is greater than other.
 
@@ -106,7 +104,6 @@ class gt:
     overloads = TENSOR_OR_NUMBER
     numpy = np.greater
     mindspore = "ops.Greater"
-    check = takes("bool int float", "gt_cpu")
     samples = pairs(number=0.5)
 
     def errors(rng):
@@ -115,7 +112,7 @@ class gt:
         yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"gt_cpu\" not implemented for 'ComplexFloat'"
 
 @op("ge(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
-    inplace=True, alias="greater_equal", dtypes="float int bool half")
+    inplace=True, alias="greater_equal", dtypes="float int bool half", complex="ge_cpu")
 class ge:
     """Whether input is greater than or equal to other.
 
@@ -126,7 +123,6 @@ class ge:
     overloads = TENSOR_OR_NUMBER
     numpy = np.greater_equal
     mindspore = "ops.GreaterEqual"
-    check = takes("bool int float", "ge_cpu")
     samples = pairs(number=0.5)
 
     def errors(rng):

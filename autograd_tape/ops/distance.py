@@ -235,7 +235,8 @@ def at_least(F: Any, x: Any, low: float) -> Any:
 
 
 @op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", namespace="", method=False, out=False,
-    alias="nn.functional.cosine_similarity")
+    alias="nn.functional.cosine_similarity",
+    complex="RuntimeError: expected common dtype to be floating point, yet common dtype is {dtype}")
 class cosine_similarity:
     """sum(x1 * x2) / (|x1| |x2|) along `dim`; norms count as at least `eps`.
 
@@ -306,7 +307,8 @@ def _distance(F: Any, difference: Any, p: float) -> Any:
     return F.linalg_vector_norm(difference, p, -1) if p else F.sum(F.abs(F.sign(difference)), -1)
 
 
-@op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False)
+@op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False,
+    complex="RuntimeError: cdist only supports floating-point dtypes, X1 got: {dtype}")
 class cdist:
     """The distances of order `p` of all pairs of rows: x1 (..., n, d), x2 (..., m, d), result (..., n, m).
 
@@ -345,7 +347,8 @@ class cdist:
         yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 5"
 
 
-@op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="nn.functional.pdist")
+@op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="nn.functional.pdist",
+    complex="RuntimeError: pdist only supports floating-point dtypes")
 class pdist:
     """The distances of order `p` of all pairs of different rows of a matrix, the upper triangle of `cdist(input, input)`.
 

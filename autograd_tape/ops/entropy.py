@@ -452,7 +452,7 @@ class binary_cross_entropy_with_logits:
 
 @op("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
     "bool log_target=False) -> Tensor",
-    namespace="nn.functional", method=False, out=False)
+    namespace="nn.functional", method=False, out=False, complex="RuntimeError: kl_div: Complex inputs not supported.")
 class kl_div:
     """target * (log(target) - input): the divergence of `target` from the distribution with log-probabilities `input`.
 

@@ -401,7 +401,8 @@ def _check_position(name: str) -> Any:
     return check
 
 
-@op("argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int")
+@op("argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int",
+    complex="RuntimeError: argmax(): does not support complex input")
 class argmax:
     """The position of the largest element, in the flattened tensor or along a dimension.
 
@@ -421,7 +422,8 @@ class argmax:
         yield (np.ones((0, 3)), 0), IndexError, "argmax(): Expected reduction dim 0 to have non-zero size."
 
 
-@op("argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int")
+@op("argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int",
+    complex="RuntimeError: argmin(): does not support complex input")
 class argmin:
     """The position of the smallest element, in the flattened tensor or along a dimension.
 

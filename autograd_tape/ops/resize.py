@@ -47,7 +47,7 @@ def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.nda
 
 
 @op("resample(Tensor input, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False,
-    node="UpsampleBackward0")
+    node="UpsampleBackward0", complex="compute_indices_weights_linear")
 class resample:
     """Along `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
 
@@ -126,7 +126,8 @@ def _lanczos(t: np.ndarray) -> np.ndarray:
     return np.where(np.abs(t) < 3, np.sinc(t) * np.sinc(t / 3), 0)
 
 
-_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {"bilinear": (_triangle, 1), "bicubic": (_antialiased_cubic, 2), "lanczos": (_lanczos, 3)}
+_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {"bilinear": (_triangle, 1), "bicubic": (_antialiased_cubic, 2),
+                                                                       "lanczos": (_lanczos, 3)}
 
 
 @lru_cache(maxsize=256)
@@ -355,7 +356,7 @@ def _cubic_weights(F: Any, t: Any) -> list[Any]:
 
 
 @op("grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
-    namespace="nn.functional", method=False, out=False)
+    namespace="nn.functional", method=False, out=False, complex="grid_sampler_2d_cpu_kernel_impl")
 class grid_sample:
     """Images (N, C, H, W) or (N, C, D, H, W) read at the places `grid` (N, ..., 2 or 3), x first, in [-1, 1].
 

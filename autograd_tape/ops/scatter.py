@@ -324,7 +324,7 @@ def _check_reduce(reduce: str) -> None:
 
 
 @op("scatter_reduce(Tensor input, int dim, Index index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", quiet="all",
-    inplace=True)
+    inplace=True, complex="no gradient")
 class scatter_reduce:
     """`input` with the elements of `src` at `index` along a dimension reduced into it: sum, prod, mean, amax or amin.
 
@@ -332,6 +332,8 @@ class scatter_reduce:
     tensor([3., 1.])
     """
 
+    def complex_kernel(reduce, **_):
+        return f"scatter_gather_tensor_cpu_reduce_{reduce}" if reduce in ("amax", "amin") else None
     numpy = _scatter_reduce
     compose = on_host(_scatter_reduce)
     def shape(input, dim, index, src, reduce, include_self): return input
@@ -662,7 +664,7 @@ def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.nda
 
 
 @op("index_reduce(Tensor input, int dim, Index index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", quiet="all",
-    inplace=True)
+    inplace=True, complex="no gradient")
 class index_reduce:
     """`input` with the parts of `source` at positions of a dimension reduced into it: prod, mean, amax or amin.
 
@@ -670,6 +672,7 @@ class index_reduce:
     tensor([3., 1.])
     """
 
+    def complex_kernel(reduce, **_): return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
     numpy = _index_reduce
     compose = on_host(_index_reduce)
     def shape(input, dim, index, source, reduce, include_self): return input

@@ -460,7 +460,8 @@ class quantile:
         yield (np.ones(3, np.int64), 0.5), RuntimeError, "quantile() input tensor must be either float or double dtype"
 
 
-@op("nanquantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
+@op("nanquantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+    complex="RuntimeError: quantile() input tensor must be either float or double dtype")
 class nanquantile:
     """The q-th quantiles of the elements that are not NaN.
 
@@ -618,7 +619,7 @@ class histc:
 
 @op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
     "-> Tensor",
-    method=False, dtypes="float int")
+    method=False, dtypes="float int", complex="searchsorted_out_cpu")
 class searchsorted:
     """Where each value would go into the sorted last dimension, before equal elements, or behind where `right`.
 
@@ -672,7 +673,8 @@ class searchsorted:
             "tensor must match, but we got boundaries tensor [3, 4] and input value tensor [4]")
 
 
-@op("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, dtypes="float int")
+@op("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, dtypes="float int",
+    complex="searchsorted_out_cpu")
 class bucketize:
     """The bucket each value falls into; bucket i ends with boundary i, or begins behind it where `right`.
 

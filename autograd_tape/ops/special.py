@@ -536,7 +536,8 @@ class entr:
         with np.errstate(all="ignore"):
             return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), np.where(input == 0, 0, -np.inf)))
 
-    def compose(F, input): return F.where(input > 0, -input * F.log(input), F.where(F.isnan(input), input, F.where(input == 0, 0, -math.inf)))
+    def compose(F, input): return F.where(input > 0, -input * F.log(input), F.where(F.isnan(input), input,
+                                                                                    F.where(input == 0, 0, -math.inf)))
     def vjp(F, grad, input): return grad * (-F.log(input) - 1)
     samples = domain(0.2, 2)
 
@@ -601,7 +602,7 @@ class copysign:
 
 @op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
     inplace=True, node="NotImplemented",
-    dtypes="float int half")
+    dtypes="float int half", complex="RuntimeError: heaviside is not yet implemented for complex tensors.")
 class heaviside:
     """0 below zero, 1 above, `values` at zero.
 
