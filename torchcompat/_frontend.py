@@ -181,7 +181,7 @@ class TorchFrontend(Frontend):
 
     def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`, which is resized where it has another shape."""
-        from ._tensor import _resize
+        from ._conversion import resize
 
         outs = out if isinstance(out, (tuple, list)) else (out,)
         for o, r in zip(outs, results):
@@ -198,7 +198,7 @@ class TorchFrontend(Frontend):
                                   "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                                   "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
                                   stacklevel=4)
-                _resize(o, r._data.shape)
+                resize(o, r._data.shape)
             if o._k.device.type != "meta":
                 np.copyto(o._data, r._data, casting="unsafe")
             self.bump(o)

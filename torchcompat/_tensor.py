@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, complex64, complex128, float16, float32, float64,
-    int8, int16, int32, int64, kind, uint8,
+    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
@@ -63,7 +62,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
         if args or kwargs:
-            return _legacy_tensor(cls, *args, **kwargs)
+            return legacy_tensor(cls, *args, **kwargs)
         return _blank(cls, np.empty(0, default_np()))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -589,8 +588,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def to(self, *args: Any, **kwargs: Any) -> "Tensor":
         """Converted to a dtype, a device, or both of another tensor; itself where nothing changes and `copy` is false."""
-        dtype, device, copy, memory_format = _parse_to(*args, **kwargs)
-        return _convert(self, dtype, device, copy, memory_format)
+        dtype, device, copy, memory_format = parse_to(*args, **kwargs)
+        return convert(self, dtype, device, copy, memory_format)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The type's name, or the tensor converted to a type."""
@@ -604,23 +603,23 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             dtype = DType.by_name[found]
         elif not isinstance(dtype, DType):
             dtype = getattr(dtype, "dtype", dtype)
-        return _convert(self, dtype, None, False, None)
+        return convert(self, dtype, None, False, None)
 
     def type_as(self, other: "Tensor") -> "Tensor":
         """Converted to the dtype and device of `other`."""
-        return _convert(self, other._k.dtype, other._k.device, False, None)
+        return convert(self, other._k.dtype, other._k.device, False, None)
 
     def cpu(self, memory_format: Any = None) -> "Tensor":
         """On the CPU."""
-        return _convert(self, None, CPU, False, memory_format)
+        return convert(self, None, CPU, False, memory_format)
 
     def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> "Tensor":
         """On a CUDA device."""
-        return _convert(self, None, Device("cuda") if device is None else Device(device), False, memory_format)
+        return convert(self, None, Device("cuda") if device is None else Device(device), False, memory_format)
 
     def npu(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
         """On an NPU."""
-        return _convert(self, None, Device("npu") if device is None else Device(device), False, None)
+        return convert(self, None, Device("npu") if device is None else Device(device), False, None)
 
     def set_(self, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> "Tensor":
         """Makes this tensor look at other memory."""
@@ -657,7 +656,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._node is not None:
             raise RuntimeError("cannot resize variables that require grad")
-        _resize(self, size)
+        resize(self, size)
         return self
 
     def resize_as_(self, other: "Tensor", memory_format: Any = None) -> "Tensor":
@@ -688,7 +687,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment")
         # Tensor goes by None: it calls itself torch.Tensor, which pickle could not import without the alias.
         cls = None if type(self) is Tensor else type(self)
-        return (_rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
+        return (rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
                            str(self._k.device), self._node is not None, dict(self.__dict__)))
 
     def __setstate__(self, state: Any) -> None:
@@ -862,114 +861,8 @@ def _type_string(t: Tensor) -> str:
     return f"torch.{device}{SCALAR_TYPE_NAMES[t._k.dtype.name]}Tensor"
 
 
-def _resize(t: Tensor, size: tuple[int, ...]) -> None:
-    n = math.prod(size)
-    data = t._data
-    if data.shape == tuple(size):
-        return
-    owner = owner_of(data)
-    offset = t.storage_offset()
-    if owner.flags.c_contiguous and offset + n <= owner.nbytes // data.itemsize:
-        flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
-        t._data = flat[offset: offset + n].reshape(size)
-    else:
-        fresh = np.empty(size, data.dtype)
-        old = data.ravel()[:n]
-        fresh.reshape(-1)[: old.size] = old
-        t._data = fresh
-
-
-def _parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
-              memory_format: Any = None, other: Any = None) -> tuple[DType | None, Device | None, bool, Any]:
-    rest = list(args)
-    if rest and isinstance(rest[0], Tensor):
-        other = rest.pop(0)
-    if other is not None:
-        dtype, device = other._k.dtype, other._k.device
-    elif rest and isinstance(rest[0], DType):
-        dtype = rest.pop(0)
-    elif rest and (isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool) or rest[0] is None):
-        device = rest.pop(0)
-        if rest and (isinstance(rest[0], DType) or rest[0] is None):
-            dtype = rest.pop(0) or dtype
-    elif rest and not isinstance(rest[0], bool):
-        raise TypeError(f"to() received an invalid combination of arguments - got ({type(rest[0]).__name__}), but expected one of:\n"
-                        " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
-                        "torch.memory_format memory_format = None)\n * (torch.dtype dtype, bool non_blocking = False, bool copy = False, "
-                        "*, torch.memory_format memory_format = None)\n * (Tensor tensor, bool non_blocking = False, bool copy = False, *, "
-                        "torch.memory_format memory_format = None)\n")
-    if rest:
-        rest.pop(0)  # non_blocking
-    if rest:
-        copy = rest.pop(0)
-    return dtype, None if device is None else Device(device), copy, memory_format
-
-
-def _convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, memory_format: Any) -> Tensor:
-    if dtype is not None and not isinstance(dtype, DType):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    k = t._k
-    if device is not None and device != k.device:
-        if device.type not in ("cpu", "meta"):
-            from autograd_tape.executors import executor_for
-
-            executor_for(device)  # says what is missing where the device cannot be used
-        t = frontend.to_device(t, device)
-        copy = False
-    if dtype is not None and dtype is not k.dtype:
-        # Numbers without a gradient have no history either.
-        t, copy = frontend.cast(t if dtype.is_floating_point or dtype.is_complex or t._node is None else t.detach(), dtype), False
-    if memory_format is not None and memory_format.name != "preserve_format":
-        return t.clone(memory_format=memory_format) if copy else t.contiguous(memory_format=memory_format)
-    return t.clone() if copy else t
-
-
-def _rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool,
-             state: dict[str, Any]) -> Tensor:
-    d = DType.by_name[dtype]
-    t = _blank(cls or Tensor, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
-    t._node = LEAF if requires_grad else None
-    t.__dict__.update(state)
-    return t
-
-
-def _legacy_tensor(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, and what subclasses pass."""
-    kwargs.pop("device", None)
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        source = args[0]
-        t = _new(cls)
-        t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
-        return t
-    if len(args) == 1 and isinstance(args[0], UntypedStorage):
-        return _blank(cls, np.empty(0, default_np())).set_(args[0])
-    if args and all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
-        return _blank(cls, np.empty(args, default_np()))
-    if len(args) == 1 and isinstance(args[0], Size):
-        return _blank(cls, np.empty(args[0], default_np()))
-    if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
-        from .creation import to_array
-
-        return _blank(cls, to_array(args[0], None).astype(default_np()))
-    raise TypeError(f"new(): invalid data type '{type(args[0]).__name__ if args else 'nothing'}'")
-
-
-def _make_conversions() -> None:
-    """float(), half(), long(), ...: one method per dtype."""
-    def conversion(name: str, dtype: DType) -> Callable[..., Tensor]:
-        def method(self: Tensor, memory_format: Any = None) -> Tensor:
-            return self if self._k.dtype is dtype and memory_format is None else _convert(self, dtype, None, False, memory_format)
-
-        method.__name__ = method.__qualname__ = name
-        method.__doc__ = f"Converted to {dtype.name}."
-        return method
-
-    for name, dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "int": int32, "long": int64,
-                        "short": int16, "char": int8, "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128}.items():
-        setattr(Tensor, name, conversion(name, dtype))
-
-
-_make_conversions()
 install_methods(Tensor, frontend)
 
-from .autograd.engine import backward_of as _backward  # noqa: E402  # which needs the class above
+# These need the class above.
+from ._conversion import convert, legacy_tensor, parse_to, rebuild, resize  # noqa: E402
+from .autograd.engine import backward_of as _backward  # noqa: E402

@@ -10,7 +10,8 @@ from autograd_tape.dtypes import CPU, CPU_KINDS, DType, Device, default_dtype, d
 from autograd_tape.tape import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
-from ._tensor import Tensor, _convert, frontend
+from ._conversion import convert
+from ._tensor import Tensor, frontend
 
 _new = object.__new__
 
@@ -160,7 +161,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     t._node = t._v = t._base = None
     device = frontend.default_device if device is None else Device(device)
     if device is not None and device != CPU:
-        t = _convert(t, None, device, False, None)
+        t = convert(t, None, device, False, None)
     if requires_grad:
         if not (t._k.dtype.is_floating_point or t._k.dtype.is_complex):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -202,9 +203,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without copying where possible."""
     if isinstance(data, Tensor):
-        return _convert(data, dtype, None if device is None else Device(device), False, None)
+        return convert(data, dtype, None if device is None else Device(device), False, None)
     if isinstance(data, np.ndarray) and data.dtype.isnative:
-        return _convert(from_numpy(data), dtype, None if device is None else Device(device), False, None)
+        return convert(from_numpy(data), dtype, None if device is None else Device(device), False, None)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -226,7 +227,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
-    target = _convert(result, dtype, None if device is None else Device(device), False, None)
+    target = convert(result, dtype, None if device is None else Device(device), False, None)
     if copy and target._data is result._data:
         target = target.clone()
     elif copy is False and target._data is not result._data:

@@ -9,7 +9,8 @@ import numpy as np
 
 from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 
-from ._tensor import Tensor, _legacy_tensor
+from ._conversion import legacy_tensor
+from ._tensor import Tensor
 
 
 class finfo:
@@ -75,7 +76,7 @@ class _TypedMeta(type):
             from .creation import tensor
 
             return tensor(args[0], dtype=cls.dtype)
-        made = _legacy_tensor(Tensor, *args, **kwargs)
+        made = legacy_tensor(Tensor, *args, **kwargs)
         return made.to(cls.dtype)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import torchcompat as torch
 from torchcompat import __future__
-from torchcompat._tensor import Tensor, _parse_to
+from torchcompat._conversion import parse_to
+from torchcompat._tensor import Tensor
 from torchcompat.utils.hooks import RemovableHandle
 
 from ..parameter import Buffer, Parameter
@@ -447,7 +448,7 @@ class Module(StateDict):
     def to(self, *args: Any, **kwargs: Any) -> "Module":
         """Moves or casts parameters and buffers in place: `to(device, dtype, non_blocking)`, `to(dtype)`, `to(tensor)`,
         `to(memory_format=...)`. Only floating point tensors are cast."""
-        dtype, device, _, memory_format = _parse_to(*args, **kwargs)
+        dtype, device, _, memory_format = parse_to(*args, **kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")

@@ -1,0 +1,132 @@
+"""Tensors made of other tensors and of what is no tensor: other data types, devices and sizes; old constructors; pickles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.dtypes import (
+    DType, Device, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
+)
+from autograd_tape.tensor import LEAF
+
+from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
+from .size import Size
+from .storage import UntypedStorage, owner_of
+
+
+def resize(t: Tensor, size: tuple[int, ...]) -> None:
+    """Gives `t` another size, in its memory where that suffices."""
+    n = math.prod(size)
+    data = t._data
+    if data.shape == tuple(size):
+        return
+    owner = owner_of(data)
+    offset = t.storage_offset()
+    if owner.flags.c_contiguous and offset + n <= owner.nbytes // data.itemsize:
+        flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
+        t._data = flat[offset: offset + n].reshape(size)
+    else:
+        fresh = np.empty(size, data.dtype)
+        old = data.ravel()[:n]
+        fresh.reshape(-1)[: old.size] = old
+        t._data = fresh
+
+
+def parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
+             memory_format: Any = None, other: Any = None) -> tuple[DType | None, Device | None, bool, Any]:
+    """(dtype, device, copy, memory format) of the arguments of `to`."""
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    if other is not None:
+        dtype, device = other._k.dtype, other._k.device
+    elif rest and isinstance(rest[0], DType):
+        dtype = rest.pop(0)
+    elif rest and (isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool) or rest[0] is None):
+        device = rest.pop(0)
+        if rest and (isinstance(rest[0], DType) or rest[0] is None):
+            dtype = rest.pop(0) or dtype
+    elif rest and not isinstance(rest[0], bool):
+        raise TypeError(f"to() received an invalid combination of arguments - got ({type(rest[0]).__name__}), but expected one of:\n"
+                        " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+                        "torch.memory_format memory_format = None)\n * (torch.dtype dtype, bool non_blocking = False, bool copy = False, "
+                        "*, torch.memory_format memory_format = None)\n * (Tensor tensor, bool non_blocking = False, bool copy = False, *, "
+                        "torch.memory_format memory_format = None)\n")
+    if rest:
+        rest.pop(0)  # non_blocking
+    if rest:
+        copy = rest.pop(0)
+    return dtype, None if device is None else Device(device), copy, memory_format
+
+
+def convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, memory_format: Any) -> Tensor:
+    """`t.to(...)`."""
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    k = t._k
+    if device is not None and device != k.device:
+        if device.type not in ("cpu", "meta"):
+            from autograd_tape.executors import executor_for
+
+            executor_for(device)  # says what is missing where the device cannot be used
+        t = frontend.to_device(t, device)
+        copy = False
+    if dtype is not None and dtype is not k.dtype:
+        # Numbers without a gradient have no history either.
+        t, copy = frontend.cast(t if dtype.is_floating_point or dtype.is_complex or t._node is None else t.detach(), dtype), False
+    if memory_format is not None and memory_format.name != "preserve_format":
+        return t.clone(memory_format=memory_format) if copy else t.contiguous(memory_format=memory_format)
+    return t.clone() if copy else t
+
+
+def rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool,
+            state: dict[str, Any]) -> Tensor:
+    """The tensor that was pickled."""
+    d = DType.by_name[dtype]
+    t = _blank(cls or Tensor, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
+    t._node = LEAF if requires_grad else None
+    t.__dict__.update(state)
+    return t
+
+
+def legacy_tensor(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, and what subclasses pass."""
+    kwargs.pop("device", None)
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        source = args[0]
+        t: Any = object.__new__(cls)
+        t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
+        return t
+    if len(args) == 1 and isinstance(args[0], UntypedStorage):
+        return _blank(cls, np.empty(0, default_np())).set_(args[0])
+    if args and all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
+        return _blank(cls, np.empty(args, default_np()))
+    if len(args) == 1 and isinstance(args[0], Size):
+        return _blank(cls, np.empty(args[0], default_np()))
+    if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
+        from .creation import to_array
+
+        return _blank(cls, to_array(args[0], None).astype(default_np()))
+    raise TypeError(f"new(): invalid data type '{type(args[0]).__name__ if args else 'nothing'}'")
+
+
+def _make_conversions() -> None:
+    """float(), half(), long(), ...: one method per dtype."""
+    def conversion(name: str, dtype: DType) -> Callable[..., Tensor]:
+        def method(self: Tensor, memory_format: Any = None) -> Tensor:
+            return self if self._k.dtype is dtype and memory_format is None else convert(self, dtype, None, False, memory_format)
+
+        method.__name__ = method.__qualname__ = name
+        method.__doc__ = f"Converted to {dtype.name}."
+        return method
+
+    for name, dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "int": int32, "long": int64,
+                        "short": int16, "char": int8, "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128}.items():
+        setattr(Tensor, name, conversion(name, dtype))
+
+
+_make_conversions()
