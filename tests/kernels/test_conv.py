@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import blas, conv
+from autograd_tape.executors.kernels import _compile, blas, conv
 
 # input, weight, stride, padding, dilation, groups
 CASES = {
@@ -118,6 +118,43 @@ def test_transposed(case, extra, kernels, dtype, rng, close):
     )
     assert dw.shape == w.shape
     np.testing.assert_allclose(db, g.sum((0, *range(2, g.ndim))), rtol=1e-4)
+
+
+# Sizes at which products are cut into pieces by rows, by columns, not at all; several chunks of samples; rows that end early.
+@pytest.mark.parametrize(
+    ("x_shape", "w_shape", "stride", "padding", "groups"),
+    [
+        ((10, 16, 34, 34), (16, 16, 3, 3), (1, 1), (1, 1), 1),
+        ((9, 32, 18, 17), (32, 16, 3, 3), (2, 2), (1, 0), 2),
+        ((3, 8, 40, 40), (2, 8, 5, 5), (1, 1), (0, 2), 1),
+        ((17, 1, 14, 14), (6, 1, 5, 5), (1, 1), (0, 0), 1),
+        ((2, 5, 9, 30), (7, 5, 4, 2), (3, 2), (2, 1), 1),
+        ((2, 24, 12, 12), (131, 24, 3, 3), (1, 1), (1, 1), 1),
+    ],
+)
+def test_wide_columns_match_the_composition(x_shape, w_shape, stride, padding, groups, rng):
+    if not _compile.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to compare")
+    x, w, b = (rng.standard_normal(s).astype(np.float32) for s in (x_shape, w_shape, w_shape[:1]))
+    geometry = stride, padding, (1, 1), groups
+    y, expected = conv.conv2d(x, w, b, *geometry), conv.convnd(*(v.astype(float) for v in (x, w, b)), *geometry)
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-4)
+    g = rng.standard_normal(y.shape).astype(np.float32)
+    exact = conv.convnd_backward(*(v.astype(float) for v in (g, x, w)), *geometry)
+    for actual, wanted in zip(conv.conv2d_backward(g, x, w, *geometry), exact, strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-3, atol=2e-3)
+
+
+def test_infinity_and_nan_stay_where_windows_are(rng):
+    x, w, g = (rng.standard_normal(s) for s in ((4, 3, 12, 12), (5, 3, 3, 3), (4, 5, 12, 12)))
+    geometry = (1, 1), (1, 1), (1, 1), 1
+    x[1, 2, 4, 0] = np.nan  # a pixel of the first column: no window has it as the right tap
+    dw = conv.conv2d_backward(g, x, w, *geometry)[1]
+    np.testing.assert_array_equal(np.isnan(dw), np.isnan(conv.convnd_backward(g, x, w, *geometry)[1]))
+    assert not np.isnan(dw[:, 2, :, 2]).any()
+    w[0, 0, 0, 0] = np.inf
+    dx = conv.conv2d_backward(g, x, w, *geometry)[0]
+    np.testing.assert_array_equal(np.isfinite(dx), np.isfinite(conv.convnd_backward(g, x, w, *geometry)[0]))
 
 
 def test_strides_empty_half(kernels, dtype, rng, close):

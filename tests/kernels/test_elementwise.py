@@ -162,3 +162,17 @@ def test_input_is_not_written(kernels, dtype, rng):
             getattr(elementwise, name + "_backward")(g, x)
     np.testing.assert_array_equal(x, before[0])
     np.testing.assert_array_equal(g, before[1])
+
+
+@pytest.mark.parametrize("size", [20, 40000])
+def test_rectifier_and_its_mask(size, kernels, dtype, rng):
+    x = rng.standard_normal(size).astype(dtype)
+    x[:4] = np.nan, np.inf, -np.inf, 0
+    y = elementwise.relu(x)
+    np.testing.assert_array_equal(y, np.maximum(x, 0))
+    g = rng.standard_normal(size).astype(dtype)
+    g[4] = np.nan
+    for threshold in (0, 0.25):
+        dx = elementwise.threshold_backward(g, x, threshold)
+        np.testing.assert_array_equal(dx, np.where(x <= threshold, 0, g))
+        assert y.dtype == dx.dtype == dtype

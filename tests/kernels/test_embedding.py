@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import dropout, embedding, reduce
+from autograd_tape.executors.kernels import _compile, dropout, embedding, reduce
 
 
 @pytest.mark.parametrize("shape", [(0,), (5,), (40, 3)])
@@ -125,3 +125,29 @@ def test_extrema_of_either_sign(shift, kernels, dtype, rng):
     flipped = np.where(np.isnan(x), np.copysign(x, -1), x)  # NaNs have a sign bit too
     np.testing.assert_array_equal(reduce.amax(flipped, 1), x.max(1))
     np.testing.assert_array_equal(reduce.amin(flipped, 1), x.min(1))
+
+
+@pytest.mark.parametrize("shape", [(40, 9, 130), (40000,), (300, 400)])
+def test_running_sums(shape, kernels, dtype, rng):
+    x = rng.standard_normal(shape).astype(dtype)
+    for axis in range(-1, len(shape)):
+        y = reduce.cumsum(x, axis)
+        np.testing.assert_allclose(y, np.cumsum(x.astype(float), axis), rtol=1e-4, atol=1e-3)
+        assert y.dtype == dtype
+        assert y.flags.c_contiguous
+    np.testing.assert_allclose(reduce.cumsum(x.T, 0), np.cumsum(x.T.astype(float), 0), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(("shape", "axis", "k"), [((40, 300), -1, 7), ((300, 40), 0, 32), ((9000,), 0, 1), ((2, 5, 900), 1, 5)])
+def test_topk(shape, axis, k, largest, dtype, rng):
+    if not _compile.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    x = np.round(3 * rng.standard_normal(shape)).astype(dtype)  # many equal ones, of which the first count
+    x.reshape(-1)[::97] = np.nan
+    assert reduce.fits_topk(x, k)
+    values, index = reduce.topk(x, k, axis, largest)
+    key = np.where(np.isnan(x), np.inf, x)
+    order = np.argsort(-key if largest else key, axis, kind="stable").take(range(k), axis)
+    np.testing.assert_array_equal(index, order)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, order, axis))

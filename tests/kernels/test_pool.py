@@ -126,17 +126,24 @@ def test_child_of_a_fork_has_its_own_workers():
 
 
 def test_ufuncs_match_numpy(rng):
-    a, b = rng.random((2, 300, 500))
-    for x, y in ((a, b), (a, np.array(2.0)), (a.T, b.T), (a[0], b[0]), (a.astype(np.float32), b)):
-        result, expected = pool.ufunc2(np.add, x, y), np.add(x, y)
-        np.testing.assert_array_equal(result, expected)
-        assert result.dtype == expected.dtype
+    a, b = rng.random((2, 600, 500))
+    row, block = a[0], a.reshape(3, 200, 500)
+    pairs = [(a, b), (a, np.array(2.0)), (a.T, b.T), (a[0], b[0]), (a.astype(np.float32), b), (a, np.array(2, np.float32))]
+    pairs += [(a, row), (block, row), (block, a[:200]), (a, a[:1]), (a, a[:, :1]), (a, a[0, :1]), (a.reshape(1, -1), b.reshape(-1))]
+    for x, y in pairs:
+        for first, second in ((x, y), (y, x)):
+            result, expected = pool.ufunc2(np.subtract, first, second), np.subtract(first, second)
+            np.testing.assert_array_equal(result, expected)
+            assert (result.dtype, result.shape, result.strides) == (expected.dtype, expected.shape, expected.strides)
+    with pytest.raises(ValueError, match="broadcast"):
+        pool.ufunc2(np.add, a, a[0, :3])
     compare = pool.ufunc2(np.less, a, b)
     assert compare.dtype == bool
     out = np.empty_like(a)
     assert pool.ufunc1(np.exp, a, out) is out
     np.testing.assert_array_equal(out, np.exp(a))
-    assert pool.ufunc1(np.sqrt, np.arange(200_000)).dtype == np.float64
+    assert pool.ufunc1(np.sqrt, np.arange(600_000)).dtype == np.float64
+    assert not pool.zeros((700, 900), np.dtype(np.float32)).any()
 
 
 def test_thread_count_is_checked():
