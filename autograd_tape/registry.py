@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import CPU, FLOATING
+from .dtypes import CPU, CPU_KINDS, FLOATING
 from .errors import ArgumentError, NoGradFnError
 from .executors import executor_for
 from .ops import ALIASES, RECORDS
@@ -142,6 +142,9 @@ class RecordGradFn:
                 x = named[name[:-6]]
                 return [np.shape(t) if not isinstance(t, TensorRef) else t.shape for t in x] if isinstance(x, (list, tuple)) else \
                     None if x is None else x.shape if hasattr(x, "shape") else ()
+            if name.endswith("_dtype") and name[:-6] in named:
+                x = named[name[:-6]]
+                return x._k.dtype if isinstance(x, TensorRef) else CPU_KINDS[np.asarray(x).dtype].dtype
             if not made:
                 made.extend(_run(F, rec, named))
             return made[0 if name == "result" else [n for _, n in rec.returns].index(name)]

@@ -841,7 +841,7 @@ _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "in
 """What torch calls data types where it names those of C++."""
 
 
-def _history(t: Tensor) -> Any:
+def _history(t: Any) -> Any:
     """The node of a tensor that has one; None for a view made without recording. Raises for a view whose memory was changed in a way
     that leaves it no history, as torch does when it is looked at."""
     node = t._node

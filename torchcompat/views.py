@@ -220,12 +220,12 @@ class NotImplementedNode(TapeEntry):
 
     __slots__ = ()
     op = "set_"
-    saved = ()  # type: ignore[misc]
+    saved = ()
     meta = None
     frees = False
 
     def __init__(self, *inputs: Any) -> None:
-        self.id, self.edges = next_id(), tuple([edge_of(t) for t in inputs])  # type: ignore[assignment]
+        self.id, self.edges = next_id(), tuple([edge_of(t) for t in inputs])
 
     def name(self) -> str:
         """As torch calls it."""
@@ -233,7 +233,7 @@ class NotImplementedNode(TapeEntry):
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Raises."""
-        raise NotImplementedError("derivative for set_ is not implemented")
+        raise AutogradError("derivative for set_ is not implemented")
 
     recorded = raw
 
@@ -242,6 +242,8 @@ class Poisoned(TapeEntry):
     """The history of a view that lost it: its base was changed, and how the view was made forbids to make it anew."""
 
     __slots__ = ("forbids", "nr")
+    forbids: str
+    nr: int
     frees = False
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:

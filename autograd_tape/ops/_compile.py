@@ -139,6 +139,8 @@ def _saved(rec: Record, scalar: str | None = None) -> list[str]:
             elif q.type.endswith("?"):
                 shape = f"(None if {q.name} is None else {shape})"
             items.append(shape)
+        elif name.endswith("_dtype") and name[:-6] in params:
+            items.append(f"{name[:-6]}._k.dtype")
         elif name in rec.saved_returns:
             items.append(f"_r{len(rec.returns) + rec.saved_returns.index(name)}")
         else:
@@ -480,7 +482,7 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
                 check.append(f"{name} = {name}._data")
             guard = f"if {name} is not None" + (f" and {name}.__class__ not in NUMBERS:" if p.type == "Operand" else ":")
             after += [guard] + ["    " + c for c in check]
-        elif p is not None or (name.endswith("_shape") and name[:-6] in params):
+        elif p is not None or name.endswith(("_shape", "_dtype")) and name[:-6] in params:
             targets.append(name)
         elif name in rec.saved_returns:
             targets.append(name)
@@ -584,7 +586,7 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
         if p is not None:
             kind = "list" if p.type == "Tensor[]" else "tensor" if p.is_tensor else "plain"
         else:
-            kind = "plain" if name in rec.saved_returns or name.endswith("_shape") and name[:-6] in params else "output"
+            kind = "plain" if name in rec.saved_returns or name.endswith(("_shape", "_dtype")) and name[:-6] in params else "output"
         shown = "self" if p is not None and p is rec.params[0] else "self_sym_sizes" if name.endswith("_shape") and p is None else name
         nr = [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0
         found[f"_saved_{shown}"] = property(_saved_getter(at, kind, nr))

@@ -508,14 +508,17 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
         value = value.item()
     if not isinstance(value, TensorRef):
         value = _number_fits(F, self, value)
-    trivial = all([item is not None and item.__class__ is not int and item == _ALL for item in basic])
+    trivial = _takes_all(basic, self.shape)
     view = self if index is ... or trivial and basic and index.__class__ is not slice else _view_at(F, self, basic)
     if indices is None:
         if not isinstance(value, TensorRef):
-            F.fill_(view, value)
-        else:
+            value = F.wrap(np.asarray(value).astype(self._k.np), self._k)
+        if value.ndim or not view.ndim:
             F.copy_(view, _fitted(F, value, view.shape))
+        else:
+            F.fill_(view, value)
         return
+    F.check_inplace(view, [value] if isinstance(value, TensorRef) else [])
     if not isinstance(value, TensorRef):
         value = F.wrap(np.asarray(value).astype(self._k.np), self._k)
     elif value._k.dtype is not self._k.dtype:
@@ -523,20 +526,28 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
 
         raise AutogradError("Index put requires the source and destination dtypes match, got "
                             f"{names[self._k.dtype.name]} for the destination and {names[value._k.dtype.name]} for the source.")
-    F.put_at_(view, indices, _without_lead(F, value, _picked(view._data, indices.key).ndim if value.ndim > 1 else 0))
+    F.put_at_(view, indices, _without_lead(F, value))
 
 
-def _without_lead(F: Any, value: Any, ndim: int) -> Any:
-    """`value` without leading dimensions of size one that the target does not have."""
+def _takes_all(basic: tuple[Any, ...], shape: Sequence[int]) -> bool:
+    """Whether a basic index leaves everything as it is."""
+    return all([item is not None and item.__class__ is not int and (item == _ALL or item.indices(n) == (0, n, 1))
+                for item, n in zip(basic, shape)]) and len(basic) <= len(shape)
+
+
+def _without_lead(F: Any, value: Any) -> Any:
+    """`value` without leading dimensions of size one."""
     shape = value.shape
     lead = 0
     while lead < len(shape) and shape[lead] == 1:
         lead += 1
-    return F.view(value, shape[lead:]) if lead and len(shape) > ndim else value
+    return F.view(value, shape[lead:]) if lead else value
 
 
 def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
-    value = _without_lead(F, value, len(shape))
+    if tuple(value.shape) == tuple(shape):
+        return value
+    value = F.view(value, _without_lead(F, value).shape)
     return value if tuple(value.shape) == tuple(shape) else F.expand(value, shape)
 
 

@@ -13,7 +13,7 @@ from ._record import op
 
 
 @cache
-def _entry_class(made: type, node: str) -> type:
+def _entry_class(made: Any, node: str) -> type:
     return type(node, (made,), {"__slots__": (), "__module__": made.__module__})
 
 
@@ -25,7 +25,8 @@ def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Callable[
         view = getattr(F, name)(input, *args, **kwargs)
         if grad_mode() is GradMode.ENABLED and input._node is not None:
             node = view._node
-            node.__class__ = _entry_class(type(node), f"{type(node).__name__[:-1]}{nodes(*args, *kwargs.values())}")
+            made: Any = type(node)
+            node.__class__ = _entry_class(made, f"{type(node).__name__[:-1]}{nodes(*args, *kwargs.values())}")
             input._node = node
         input._data = view._data
         F.bump(input)

@@ -714,7 +714,7 @@ class cast:
     shape = shapes.like_first
     def samples(rng): yield rng.integers(0, 9, 3), DType.by_name["float64"]
     compose = on_host(numpy)
-    def vjp(F, grad, input): return F.cast(grad, dtype_of(input)) if hasattr(input, "_k") else grad.astype(input.dtype)
+    def vjp(F, grad, input_dtype): return F.cast(grad, input_dtype) if hasattr(grad, "_k") else grad.astype(input_dtype.np)
 
 
 def dtype_of(tensor):

@@ -26,6 +26,7 @@ class Generator:
 
     UNARY = ("sin", "cos", "tanh", "sigmoid", "exp", "neg", "relu", "square", "clone", "contiguous", "abs", "double", "float", "positive")
     BINARY = ("add", "sub", "mul", "mul", "div", "maximum")
+    COPYING = (*UNARY, *BINARY, "where", "sum", "mean", "cat", "stack", "mm", "matmul", "grad", "cumsum", "logsumexp", "amax", "pow")
     INPLACE_UNARY = ("sin_", "exp_", "tanh_", "sigmoid_", "neg_", "relu_", "square_", "zero_", "abs_", "cos_", "sqrt_", "reciprocal_")
     INPLACE_BINARY = ("add_", "mul_", "sub_", "div_", "copy_")
 
@@ -34,6 +35,8 @@ class Generator:
         self.shapes: dict[str, Shape] = {}
         self.leaves: list[dict[str, Any]] = []
         self.steps: list[dict[str, Any]] = []
+        self.memories: dict[str, int] = {}  # variables that share memory have the same number
+        self.split: set[int] = set()        # memories that have several views made at once
         self.hooks: list[int] = []
         self.no_grad = False
 
@@ -72,11 +75,18 @@ class Generator:
     def step(self, call: str, args: list[Any], shape: Shape | None = None, shapes: list[Shape] | None = None, **kwargs: Any) -> None:
         """Adds a step that returns one tensor of `shape`, or several of `shapes`, or nothing new."""
         step: dict[str, Any] = {"id": len(self.steps), "call": call, "args": args}
+        name = f"$s{step['id']}"
+        memory = self.memories.setdefault(args[0], len(self.memories)) if isinstance(args[0], str) else -1
+        for each in (name, *[f"{name}.{i}" for i in range(len(shapes or ()))]):
+            self.memories[each] = memory if call not in self.COPYING else len(self.steps) + 1000
+        if call in ("split", "unbind", "chunk"):
+            self.split.add(memory)
         if kwargs:
             step["kwargs"] = kwargs
-        if self.no_grad:
+        # Views made at once lose their history where their memory is changed without recording; torch sees that when they are used,
+        # torchcompat only when they are looked at.
+        if self.no_grad and not (memory in self.split and (call.endswith("_") or call in ("setitem", "zero_grad"))):
             step["no_grad"] = True
-        name = f"$s{step['id']}"
         self.steps.append(step)
         if shape is not None:
             self.shapes[name] = shape
@@ -197,7 +207,7 @@ class Generator:
         elif kind == "unfold":
             dim = n - 1
             if shape[dim] >= 2:
-                self.step(kind, [x, dim, 2, 1], [*shape[:dim], shape[dim] - 1, 2])
+                self.step(kind, [x, dim, 2, 2], [*shape[:dim], shape[dim] // 2, 2])
         elif kind == "diagonal" and n >= 2:
             self.step(kind, [x], [*shape[2:], min(shape[0], shape[1])])
         elif kind == "as_strided":

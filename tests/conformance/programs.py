@@ -46,6 +46,10 @@ IGNORED = {
     "edge of a number": "torch's pow and fill have overloads for numbers, whose nodes have one edge; one record has both, the second "
                         "(None, 0)",
     "reshape that copies": "UnsafeViewBackward of CloneBackward in torch, one node here",
+    "views after an update under no_grad": "torch makes their histories anew with AsStridedBackward, though nothing changed for them; from "
+                                           "then on the nodes of views are left out",
+    "edges of CopySlices": "the same number's edge, where a view is filled with it",
+    "requires_grad of what hooks see": "without create_graph, torch's gradients may be views of a given one that requires grad",
     "nodes made while computing gradients": "formulas differ from torch's; what is behind them is compared by values",
 }
 
@@ -229,6 +233,10 @@ def do_remove_hook(run: "Run", step: int) -> None:
         handle.remove()
 
 
+VIEWS = frozenset(["AsStrided", "View", "UnsafeView", "Transpose", "T", "Permute", "Unsqueeze", "Squeeze", "Expand", "Slice", "Select", "Diagonal",
+                   "Alias", "Split", "SplitWithSizes", "Unbind", "Unfold", "Movedim", "BasicIndex", "ReshapeAlias"])
+
+
 class Run:
     """One program on one module; `trace` says what happened."""
 
@@ -240,6 +248,7 @@ class Run:
         self.grads: list[tuple[Any, int]] = []  # every `.grad` seen with its version then, so that identity can be told
         self.computed: set[str] = set()  # variables that hold computed gradients
         self.seen: dict[str, Any] = {}
+        self.loose = False  # whether something was changed without recording
         self.higher = False  # whether gradients with a history have been computed
         self.step: dict[str, Any] = {}
         self.trace: Trace = []
@@ -250,7 +259,7 @@ class Run:
 
     def event(self, kind: str, step: int, *gradients: Any) -> None:
         """Notes that a hook ran."""
-        self.events.append([kind, step, *[None if g is None else self.brief(g) for g in gradients]])
+        self.events.append([kind, step, *[None if g is None else {k: v for k, v in self.brief(g).items() if k != "requires_grad"} for g in gradients]])
 
     def tensor_hook(self, kind: str) -> Callable[[Any], Any]:
         """A hook for `Tensor.register_hook`."""
@@ -309,6 +318,8 @@ class Run:
         except KeyError:
             entry["result"] = "passed over"
             return
+        changes = step["call"].endswith("_") or step["call"] in ("setitem", "zero_grad")
+        self.loose = self.loose or changes and step.get("no_grad", False)
         self.higher = self.higher or bool(kwargs.get("create_graph"))
         try:
             with self.torch.no_grad() if step.get("no_grad") else self.torch.enable_grad():
@@ -322,6 +333,8 @@ class Run:
             entry["error"] = [type(error).__name__, normalized(str(error))]
         else:
             entry["result"] = self.keep(f"$s{step['id']}", result)
+            if changes and not args[0].requires_grad:
+                self.loose = True
         if self.events:
             entry["events"] = self.events
 
@@ -426,14 +439,18 @@ class Run:
             return "a node"
         name = normalized(node.name()).rpartition("::")[2]
         if name == "AccumulateGrad":
+            if self.loose and node.variable._base is not None:
+                return None
             return f"AccumulateGrad({self.name_of(node.variable)})"
         if not depth:
             return name
         nodes = node.next_functions
         if name == "UnsafeViewBackward":
             name, nodes = "ViewBackward", nodes[0][0].next_functions
+        if self.loose and name.removesuffix("Backward") in VIEWS:
+            return self.graph_of(nodes[0][0], depth)
         edges = [[self.graph_of(n, depth - 1), nr] for n, nr in nodes]
-        return [name, *(e for e in edges if name not in ("PowBackward", "FillBackward") or e[0] is not None)]
+        return [name, *[e for i, e in enumerate(edges) if e[0] is not None or i == 0 or name not in ("PowBackward", "FillBackward", "CopySlices")]]
 
 
 def numbers(t: Any) -> list[Any]:

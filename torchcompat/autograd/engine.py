@@ -128,6 +128,8 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
     """The cotangent of a root, a buffer; a tensor with `create_graph`, or where a class carries out operations itself."""
     data = output._data
     if gradient is None:
+        if output._node is None:  # the root has no edge, which is told after the gradients of all roots were looked at
+            return None
         if data.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if not output._k.dtype.is_floating_point:
@@ -152,11 +154,8 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
 def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
     """(edge, cotangent) of each root."""
     tensors = create_graph or carries_out(*outputs, *[g for g in given if isinstance(g, Tensor)])
-    roots = []
-    for i, (output, g) in enumerate(zip(outputs, given)):
-        edge = _root_edge(output, i)
-        roots.append((edge, _root_gradient(output, g, tensors)))
-    return roots
+    gradients = [_root_gradient(output, g, tensors) for output, g in zip(outputs, given)]
+    return [(_root_edge(output, i), g) for i, (output, g) in enumerate(zip(outputs, gradients))]
 
 
 def _root_edge(output: Any, nr: int) -> Any:
@@ -236,8 +235,8 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
     if output._k.special is not None or isinstance(gradient, Tensor) and gradient._k.special is not None:
         backward([output], [gradient], retain_graph, create_graph)
         return
-    edge = _root_edge(output, 0)
     root = _root_gradient(output, gradient, create_graph)
+    edge = _root_edge(output, 0)
     if create_graph:
         _warn_cycle()
     run([(edge, root)], output._k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)

@@ -46,7 +46,7 @@ def register_post_accumulate_hook(tensor: Any, hook: Callable[[Any], None]) -> R
 def retain_grad(tensor: Any) -> None:
     """`Tensor.retain_grad`."""
     node = tensor._node
-    if node is None:
+    if not tensor.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if tensor.is_leaf or tensor.retains_grad:
         return

@@ -18,10 +18,10 @@ from autograd_tape.tape import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..storage import owner_of
-from ._batched import BatchedTensor
-from ._levels import Level, below, same_view, set_tangent, tangent_of, tensors_in
+from ._levels import Level, below, tensors_in
 from ._pull import begin, pull
-from ._whole import levels_of, logical, physical, show
+from ._batched import BatchedTensor
+from ._whole import innermost, logical, same_view, set_tangent, tangent_of
 
 LINEAR = frozenset((
     "zero_gradient neg conj_physical deg2rad rad2deg real_part imag_part positive clone cast sum mean cumsum flip roll repeat tril triu "
@@ -66,34 +66,17 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
 
 def _is_shared(t: Any, tangents: dict[str, Any]) -> bool:
     """Whether a result's tangent looks at the memory of an argument's, which an in-place operation on the result must not change."""
-    while isinstance(t, BatchedTensor):
-        t = t._value
-    if t._base is not None:
-        return True
-    for x in tensors_in(list(tangents.values())):
-        while isinstance(x, BatchedTensor):
-            x = x._value
-        if x is t:
-            return True
-    return False
+    t = innermost(t)
+    return t._base is not None or any(innermost(x) is t for x in tensors_in(list(tangents.values())))
 
 
 def attach(output: Any, level: Level, tangent: Any, nr: int = 0) -> None:
-    """Gives an operation's output its tangent; also the batch it is an example of, and the entry that saved it, where the tape may ask."""
+    """Gives an operation's output its tangent; also the entry that may have saved it."""
     if tangent._k.np is not output._k.np:
         tangent = frontend.cast(tangent, output._k.dtype)
     set_tangent(output, level, tangent)
     node = output.creator
-    if node is None:
-        return
-    if isinstance(output, BatchedTensor):
-        whole = show(output._level, tangent)
-        if output._bdim:
-            dims = list(range(1, whole._data.ndim))
-            dims.insert(output._bdim, 0)
-            whole = frontend.permute(whole, tuple(dims))
-        attach(output._value, level, whole, nr)
-    else:
+    if node is not None:
         node.__dict__.setdefault("tangents", {}).setdefault(nr, {})[level] = tangent
 
 
@@ -184,6 +167,8 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
             elif n.endswith("_shape"):
                 x = arguments[n[:-6]]
                 values.append(x._data.shape if isinstance(x, Tensor) else ())
+            elif n.endswith("_dtype"):
+                values.append(arguments[n[:-6]]._k.dtype)
             else:
                 values.append(output)
         part = formula(frontend, frontend.conj_physical(t) if is_complex else t, *values)
@@ -197,40 +182,31 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
 def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents: dict[str, Any], keep: bool) -> tuple[Any, Sequence[Any]]:
     """The result of an operation and the tangents of its outputs, by transposing its vjp twice."""
     rec: Record = general.rec
-    levels = [v for v in levels_of((list(arguments.values()), list(tangents.values()))) if v.number < level.number]
-    primals, pushed = [], []
+    primals, directions = [], []
     replaced = dict(arguments)
     for name, t in tangents.items():
-        each = t if isinstance(t, list) else [t]
         values = arguments[name] if isinstance(t, list) else [arguments[name]]
         new = list(values)
-        for i, (x, tangent) in enumerate(zip(values, each)):
+        for i, (x, tangent) in enumerate(zip(values, t if isinstance(t, list) else [t])):
             if tangent is not None:
-                whole = begin(physical(x, levels), keep and x._node is not None)
-                primals.append(whole)
-                pushed.append(physical(tangent, levels))
-                new[i] = logical(whole, levels)
+                new[i] = begin(x, keep and x._node is not None)
+                primals.append(new[i])
+                directions.append(tangent)
         replaced[name] = new if isinstance(t, list) else new[0]
     before = grad_mode()
     _mode.set(GradMode.ENABLED)
     try:
         result = general(tuple(replaced.values()))
         outputs = _outputs(result)
-        wholes = [physical(o, levels) if o._node is not None else None for o in outputs]
         # Ones, since a formula may be linear without being differentiable at 0.
-        dummies = [begin(frontend.ones_like(w.detach()), False) if w is not None else None for w in wholes]
-        pairs = [(w, v) for w, v in zip(wholes, dummies) if w is not None]
-        cotangents = pull([w for w, _ in pairs], [v for _, v in pairs], primals, create_graph=True) if pairs else []
+        dummies = [begin(frontend.ones_like(o.detach()), False) if o._node is not None else None for o in outputs]
+        cotangents = pull(outputs, dummies, primals, create_graph=True)
     finally:
         _mode.set(before)
-    linear = [(g, t) for g, t in zip(cotangents, pushed) if g is not None and g._node is not None]
-    wanted = [v for v in dummies if v is not None]
+    linear = [(g, t) for g, t in zip(cotangents, directions) if g is not None and g._node is not None]
     record = keep or before is GradMode.ENABLED and any(t._node is not None for _, t in linear)
-    found = iter(pull([g for g, _ in linear], [_like(t, g) for g, t in linear], wanted, create_graph=record))
-    derivatives = []
-    for v in dummies:
-        d = None if v is None else next(found)
-        derivatives.append(None if d is None else logical(d, levels))
+    found = iter(pull([g for g, _ in linear], [_like(t, g) for g, t in linear], [v for v in dummies if v is not None], create_graph=record))
+    derivatives = [None if v is None else next(found) for v in dummies]
     if not keep:
         for o in outputs:
             o._node = None
