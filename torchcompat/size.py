@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from collections.abc import Iterable
 
 
 class Size(tuple):
@@ -15,9 +14,6 @@ class Size(tuple):
     """
 
     __slots__ = ()
-
-    def __new__(cls, sizes: Iterable[int] = ()) -> "Size":
-        return tuple.__new__(cls, sizes)
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"

@@ -13,7 +13,7 @@ from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
 from ..tensor import TensorRef
 from . import _mindspore as kernels
-from ._constants import NUMBERS, SMALL, ZERO
+from ._constants import NUMBERS, ONE, SMALL, ZERO
 from ._dims import wrap_dim
 from ._record import op
 from ._samples import category, domain, takes
@@ -304,6 +304,18 @@ def _gelu_parts(F: Any, x: Any) -> tuple[Any, Any, Any]:
     return F.tanh((x + x * x * x * _C) * _K), (x * x * (3 * _C) + 1) * _K, x * (6 * _C * _K)
 
 
+_SQRT1_2 = math.sqrt(0.5)
+
+
+def _gelu(input: Any, approximate: str) -> Any:
+    if input.size > SMALL or input.size >= state.fused or approximate != "none" or not input.ndim or (c := input.dtype.char) not in "fd":
+        return fused.gelu(input, approximate)
+    y = fused.erf_for_gelu(np.multiply(input, NUMBERS[c, _SQRT1_2]))
+    np.add(y, ONE[c], y)
+    np.multiply(y, input, y)
+    return np.multiply(y, NUMBERS[c, 0.5], y)
+
+
 @op("gelu(Tensor input, *, str approximate='none') -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
     dtypes="float half")
 class gelu:
@@ -313,7 +325,7 @@ class gelu:
     tensor([-0.1587,  0.0000,  0.8413])
     """
 
-    numpy = fused.gelu
+    numpy = _gelu
     check = _check_gelu
 
     def compose(F, input, approximate):
@@ -359,6 +371,14 @@ class gelu_backward:
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "tanh"
 
 
+def _silu(input: Any) -> Any:
+    if input.size > SMALL or input.size >= state.fused or not input.ndim or (c := input.dtype.char) not in "fd":
+        return fused.silu(input) if input.dtype.kind != "c" else input / (1 + np.exp(-input))
+    y = np.negative(input)
+    np.exp(y, y)
+    return np.divide(input, np.add(y, ONE[c], y), y)
+
+
 @op("silu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
     inplace=True, method=False, namespace="nn.functional",
     dtypes="float half", complex="no gradient")
@@ -369,7 +389,7 @@ class silu:
     tensor([-0.2689,  0.7311])
     """
 
-    def numpy(input): return fused.silu(input) if input.dtype.kind != "c" else input / (1 + np.exp(-input))
+    numpy = _silu
     def compose(F, input): return input * F.sigmoid(input)
     check = takes("float complex", "silu_cpu")
     def vjp(F, grad, input): return F.silu_backward(grad, input)
@@ -408,7 +428,14 @@ class softplus:
     tensor([ 0.6931, 30.0000])
     """
 
-    numpy = fused.softplus
+    def numpy(input, beta, threshold):
+        if beta == 1 and input.size <= SMALL and input.size < state.fused and input.ndim and input.dtype.char in "fd":
+            flat = input.ravel()
+            if float(flat.dot(flat)) < threshold * threshold and 0 < threshold < 80:  # then no element is above the threshold
+                y = np.exp(input)
+                return np.log1p(y, y)
+        return fused.softplus(input, beta, threshold)
+
     def compose(F, input, beta, threshold): return F.where(input * beta > threshold, input, F.log1p(F.exp(input * beta)) / beta)
     check = takes("float", "softplus_cpu")
     def vjp(F, grad, input, beta, threshold): return F.softplus_backward(grad, input, beta, threshold)

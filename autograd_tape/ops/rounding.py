@@ -10,10 +10,14 @@ from ..dtypes import COMPLEX, scalar_dtype
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
+from ._constants import NUMBERS
 from ._overloads import TENSOR_OR_NUMBER
 from ._record import op
 from ._samples import category, domain, pairs, scalar_like, takes
 from .pointwise import broadcast_shapes
+
+_core: Any = getattr(np, "core" if np.__version__.startswith("1.") else "_core")
+_clip = _core.umath.clip  # the ufunc behind np.clip
 
 # -- rounding -------------------------------------------------------------------------------------------------------
 
@@ -191,6 +195,8 @@ class clamp:
     def numpy(input, min, max):
         if min is None and max is None:
             raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        if min is not None and max is not None and input.dtype.char in "fd":
+            return _clip(input, NUMBERS[input.dtype.char, min], NUMBERS[input.dtype.char, max])
         return _clamp(input, min, max)
 
     def compose(F, input, min, max):

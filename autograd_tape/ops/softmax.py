@@ -36,13 +36,13 @@ _MODERATE = 2000.0
 
 
 def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size >= state.fused or not input.size or not input.ndim:
+        return fused.softmax(input, wrap_dim(dim, input.ndim))
     if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
         y = input.ravel()
         if float(y.dot(y)) < _MODERATE:  # false for NaN
             y = _exp(input)
             return _divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y)
-    if input.size >= state.fused or not input.size or not input.ndim:
-        return fused.softmax(input, wrap_dim(dim, input.ndim))
     y = input - _max(input, dim, None, None, True)
     _exp(y, y)
     if y.ndim == 2 and (dim == 1 or dim == -1):
@@ -53,13 +53,13 @@ def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _log_softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size >= state.fused or not input.size or not input.ndim:
+        return fused.log_softmax(input, wrap_dim(dim, input.ndim))
     if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
         y = input.ravel()
         if float(y.dot(y)) < _MODERATE:
             y = _exp(input)
             return _log(_divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y), y)
-    if input.size >= state.fused or not input.size or not input.ndim:
-        return fused.log_softmax(input, wrap_dim(dim, input.ndim))
     y = input - _max(input, dim, None, None, True)
     if y.ndim == 2 and (dim == 1 or dim == -1):
         y -= _log(_exp(y).dot(ones_column(y.shape[1], y.dtype.char)))

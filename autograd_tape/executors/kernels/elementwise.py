@@ -44,9 +44,6 @@ _SQRT1_2 = 0.7071067811865476
 _SQRT1_2PI = 0.3989422804014327
 _SQRT2_PI = 0.7978845608028654
 _CUBIC = 0.044715
-# Constants as 0-dim arrays, which NumPy takes faster than numbers.
-_ONE, _HALF, _SQRT1_2_OF = ({c: np.array(value, c) for c in "fd"} for value in (1, 0.5, _SQRT1_2))
-SMALL = 512  # elements up to which what surrounds a formula counts
 FEW = 256  # elements up to which a Python loop over libm's erf is quicker than NumPy's passes
 
 
@@ -88,8 +85,6 @@ def _dense(c: np.ndarray) -> np.ndarray:
 
 def _composed(x: np.ndarray, formula: Callable[[Any], Any]) -> np.ndarray:
     """``formula`` over ``x`` in its compute precision, with overflow to infinity in silence as everywhere in torch."""
-    if x.size <= SMALL and x.ndim and x.dtype.char in "fd":  # errstate would cost more than the formula
-        return formula(x)
     c = compute_array(x)
     with np.errstate(all="ignore"):
         return np.asarray(formula(c), x.dtype)
@@ -178,10 +173,6 @@ def silu(x: np.ndarray) -> np.ndarray:
     """
     if x.size >= state.fused:
         return _run1(_compiled.silu, x)
-    if x.size <= SMALL and x.ndim and x.dtype.char in "fd":
-        y = np.negative(x)
-        np.exp(y, y)
-        return np.divide(x, np.add(y, _ONE[y.dtype.char], y), y)
     return _composed(x, lambda x: x / (1 + np.exp(-x)))
 
 
@@ -240,13 +231,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
             return T(0.5) * x * (1 + np.tanh(T(_SQRT2_PI) * (x + T(_CUBIC) * x * x * x)))
 
         return _composed(x, formula)
-    if x.size <= SMALL and x.ndim and x.dtype.char in "fd":
-        c = x.dtype.char
-        y = _erf_for_gelu(np.multiply(x, _SQRT1_2_OF[c]))
-        np.add(y, _ONE[c], y)
-        np.multiply(y, x, y)
-        return np.multiply(y, _HALF[c], y)
-    return _composed(x, lambda x: x.dtype.type(0.5) * x * (1 + _erf_for_gelu(x * x.dtype.type(_SQRT1_2))))
+    return _composed(x, lambda x: x.dtype.type(0.5) * x * (1 + erf_for_gelu(x * x.dtype.type(_SQRT1_2))))
 
 
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
@@ -257,7 +242,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
 
     def exact(g: Any, x: Any) -> Any:
         T = x.dtype.type
-        cdf = T(0.5) * (1 + _erf_for_gelu(x * T(_SQRT1_2)))
+        cdf = T(0.5) * (1 + erf_for_gelu(x * T(_SQRT1_2)))
         return g * (cdf + x * (T(_SQRT1_2PI) * np.exp(T(-0.5) * x * x)))
 
     def approximation(g: Any, x: Any) -> Any:
@@ -285,11 +270,6 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
     """
     if x.size >= state.fused:
         return _run1(_compiled.softplus, x, float(beta), float(threshold))
-    if beta == 1 and x.size <= SMALL and x.ndim and x.dtype.char in "fd":
-        flat = x.ravel()
-        if float(flat.dot(flat)) < threshold * threshold and threshold < 80:  # then no element is above the threshold
-            y = np.exp(x)
-            return np.log1p(y, y)
 
     def formula(x: Any) -> Any:
         z = x * x.dtype.type(beta)
@@ -412,7 +392,7 @@ def _erf_each(x: np.ndarray) -> np.ndarray:
     return np.fromiter(map(math.erf, x.ravel().tolist()), x.dtype, x.size).reshape(x.shape)
 
 
-def _erf_for_gelu(x: np.ndarray) -> np.ndarray:
+def erf_for_gelu(x: np.ndarray) -> np.ndarray:
     """erf to 5e-7 for float32, where gelu's own rounding is of that size, and to full precision for float64."""
     if x.size <= FEW and x.flags.c_contiguous:
         return _erf_each(x)
