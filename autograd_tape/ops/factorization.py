@@ -483,6 +483,11 @@ def _off_diagonal(F: Any, x: Any) -> Any:
     return x * constant(F, x, (1 - np.eye(n)).astype(buffer(x).dtype))
 
 
+def _like(F: Any, x: Any, vectors: Any) -> Any:
+    """A real matrix `x`, complex where `vectors` are, for a product with them."""
+    return x * (1 + 0j) if is_complex(vectors) else x
+
+
 def _check_phase(name: str, what: str, phase: Any) -> None:
     """Refuses gradients of complex vectors by a function of their phases, which are arbitrary."""
     if phase is not None and not np.allclose(buffer(phase), 0, 1e-2, 1e-2):
@@ -515,7 +520,7 @@ class linalg_svd:
             U, Vh = F.slice(U, -1, 0, k), F.slice(Vh, -2, 0, k)
             gU = None if gU is None else F.slice(gU, -1, 0, k)
             gVh = None if gVh is None else F.slice(gVh, -2, 0, k)
-        inner = None if gS is None else _diagonal_matrix(F, gS)
+        inner = None if gS is None else _like(F, _diagonal_matrix(F, gS), U)
         squares = _differences(F, S * S)
         row, column = F.unsqueeze(S, -2), F.unsqueeze(S, -1)
         phase = None
@@ -571,7 +576,7 @@ class linalg_eigh:
             raise AutogradError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     def vjp_A(F, grad, eigenvalues, eigenvectors):
         g_values, V = grad[0], eigenvectors
-        inner = None if g_values is None else _diagonal_matrix(F, g_values)
+        inner = None if g_values is None else _like(F, _diagonal_matrix(F, g_values), V)
         if grad[1] is not None:
             J = F.matmul(_mH(F, V), grad[1])
             if is_complex(V):
