@@ -16,8 +16,8 @@ from autograd_tape.tape import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..func._forward import give_tangent
-from ..func._levels import FORWARD, Level, below, set_tangent, state, tangent_of
-from ..func._whole import shadow
+from ..func._levels import FORWARD, Level, below, state
+from ..func._whole import set_tangent, shadow, tangent_of
 
 
 class UnpackedDualTensor(NamedTuple):

@@ -13,18 +13,17 @@ from collections.abc import Callable, Sequence
 
 from autograd_tape.dtypes import result_dtype
 from autograd_tape.ops import Record
-from autograd_tape.tape import GradMode, grad_mode
 
 from .. import random
 from .._tensor import Tensor, frontend
-from ._batched import BatchedTensor, ValuesHiddenError, batched
+from ._batched import BatchedTensor, ValuesHiddenError
 from ._levels import Level, below, state, tensors_in
-from ._whole import front, levels_of, show, tangents_above
+from ._whole import front, hide, levels_of, show
 
 F = frontend
 RANDOM = frozenset(["random_dropout"])
 NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
-DYNAMIC = frozenset("masked_select nonzero argwhere".split())
+DYNAMIC = {"masked_select": "masked_select", "nonzero": "nonzero", "argwhere": "nonzero"}
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
           "vmap or perform the randomness operation out of vmap")
 
@@ -46,23 +45,22 @@ class Call:
         self.is_batched: dict[str, bool] = {}
         self.ranks: dict[str, int] = {}
         self.marks: dict[str, list[bool]] = {}
-        recording = grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors_in(args))
         for p, a in zip(self.rec.params, args):
             if p.is_tensor and isinstance(a, (tuple, list)):
-                wholes = [self._opened(x, recording) for x in a]
+                wholes = [self._opened(x) for x in a]
                 self.values[p.name], self.marks[p.name] = [w for w, _ in wholes], [m for _, m in wholes]
                 self.is_batched[p.name] = any(self.marks[p.name])
             else:
-                self.values[p.name], self.is_batched[p.name] = self._opened(a, recording)
+                self.values[p.name], self.is_batched[p.name] = self._opened(a)
                 if isinstance(a, Tensor):
                     self.ranks[p.name] = a._data.ndim
 
-    def _opened(self, x: Any, recording: bool) -> tuple[Any, bool]:
-        """(whole batch, True) of an example, (itself, False) of anything else."""
+    def _opened(self, x: Any) -> tuple[Any, bool]:
+        """(whole batch, True) of a tensor that is an example, or has a tangent that is; (itself, False) of anything else."""
         if is_example(x, self.level):
             return front(x), True
-        if recording and isinstance(x, Tensor) and self.level in levels_of([t for _, t in tangents_above(x, self.level)]):
-            return show(self.level, x), True  # the tape will ask for the tangent, which is a whole only if the primal is
+        if isinstance(x, Tensor) and self.level in levels_of(x):
+            return show(self.level, x), True
         return x, False
 
     def __getattr__(self, name: str) -> Any:
@@ -116,7 +114,7 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     rec: Record = general.rec
     if rec.name in DYNAMIC:
         raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                           f"aten::{rec.name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
+                           f"aten::{DYNAMIC[rec.name]}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
     if inplace:
         return _update(level, general, args)
     if out is not None:
@@ -124,15 +122,13 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
         for o, r in zip(out if isinstance(out, (tuple, list)) else (out,), result if isinstance(result, (tuple, list)) else (result,)):
             o.copy_(r)
         return out
-    with below(level):
-        found = _batched_result(level, general, args)
-        if found is not NotImplemented:
-            return _examples(level, rec, found)
+    found = _batched_result(level, general, args)
+    if found is not NotImplemented:
+        return _examples(level, rec, found)
     return loop(level, lambda *a: general(tuple(a)), args, rec.name)
 
 
 def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
-
     rec: Record = general.rec
     if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
         if any(s._k.dtype.name == "bool" and is_example(s, level) for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
@@ -186,30 +182,52 @@ def aligned(call: Call, rank: int | None = None) -> dict[str, Any]:
 def _examples(level: Level, rec: Record, result: Any) -> Any:
     """Results on whole batches as examples, in the shape the operation returns."""
     if isinstance(result, (tuple, list)):
-        parts = [batched(level, r, 0) for r in result]
+        parts = [hide(level, r, 0) for r in result]
         if rec.returns_list:
             return F.list_type(rec)(parts)
         return F.return_type(rec)(*parts)
-    return batched(level, result, 0)
+    return hide(level, result, 0)
 
 
 # -- one example after the other ------------------------------------------------------------------------------------------------
 
 
+def _opened(x: Any, level: Level) -> Any:
+    """An argument with whole batches in the place of examples, each marked."""
+    if isinstance(x, Tensor):
+        return _Batch(show(level, x)) if level in levels_of(x) else x
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*[_opened(v, level) for v in x])
+    if isinstance(x, (tuple, list)):
+        return type(x)([_opened(v, level) for v in x])
+    if isinstance(x, dict):
+        return {k: _opened(v, level) for k, v in x.items()}
+    if x.__class__.__name__ == "Indices":
+        return _Batch(x)
+    return x
+
+
+class _Batch:
+    """A whole batch among the arguments of a loop."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 def _taken(x: Any, level: Level, i: int) -> Any:
-    """An argument with examples of `level` replaced by the i-th."""
-    if is_example(x, level):
-        return F.select(x._value, x._bdim, i)
+    """An opened argument with the i-th example in the place of each batch."""
+    if x.__class__ is _Batch:
+        x = x.value
+        if isinstance(x, Tensor):
+            return F.select(x, 0, i)
+        sources = {id(t._data): F.select(front(t), 0, i) if is_example(t, level) else t for t, _ in x.sources}
+        return type(x)([sources[id(k)]._data if id(k) in sources else k for k in x.key], list(sources.values()))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*[_taken(v, level, i) for v in x])
     if isinstance(x, (tuple, list)):
         return type(x)([_taken(v, level, i) for v in x])
     if isinstance(x, dict):
         return {k: _taken(v, level, i) for k, v in x.items()}
-    if x.__class__.__name__ == "Indices":
-        sources = {id(t._data): _taken(t, level, i) for t, _ in x.sources}
-        key = [sources[id(k)]._data if id(k) in sources else k for k in x.key]
-        return type(x)(key, [_taken(t, level, i) for t, _ in x.sources])
     return x
 
 
@@ -217,9 +235,8 @@ def loop(level: Level, function: Callable[..., Any], args: Sequence[Any], name: 
     """`function` for each example, the results stacked."""
     if not level.size:
         raise RuntimeError(f"Batching rule not implemented for aten::{name}; the fallback path doesn't work on vmap over dims of size 0.")
-    with below(level):
-        results = [function(*[_taken(a, level, i) for a in args]) for i in range(level.size)]
-        return _stacked(level, results)
+    opened = [_opened(a, level) for a in args]
+    return _stacked(level, [function(*[_taken(a, level, i) for a in opened]) for i in range(level.size)])
 
 
 def _stacked(level: Level, results: Sequence[Any]) -> Any:
@@ -227,7 +244,7 @@ def _stacked(level: Level, results: Sequence[Any]) -> Any:
     if isinstance(first, Tensor):
         if any(r._data.shape != first._data.shape for r in results):
             raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape.")
-        return batched(level, F.stack(list(results)), 0)
+        return hide(level, F.stack(list(results)), 0)
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return type(first)(*[_stacked(level, [r[i] for r in results]) for i in range(len(first))])
     if isinstance(first, (tuple, list)):
@@ -258,18 +275,15 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
                            "being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said "
                            "operator is being called inside the PyTorch framework, please file a bug report instead.")
     if is_elementwise(rec) or rec.family == "store":
-        with below(level):
-            call = Call(level, general, args)
-            rank = call.ranks[rec.params[0].name]
-            wider = next((n for n, r in call.ranks.items() if r > rank), None)
-            if wider is None:
-                general(tuple({**call.values, **aligned(call, rank)}.values()), None, True)
-                return target
+        call = Call(level, general, args)
+        rank = call.ranks[rec.params[0].name]
+        if all(r <= rank for r in call.ranks.values()):
+            general(tuple({**call.values, **aligned(call, rank)}.values()), None, True)
+            return target
     result = run(level, general, args, None, False)
-    with below(level):
-        if result._data.shape != target._data.shape:
-            raise RuntimeError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result._data.shape)}")
-        F.copy_(front(target), front(result))
+    if result._data.shape != target._data.shape:
+        raise RuntimeError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result._data.shape)}")
+    F.copy_(front(target), front(result))
     return target
 
 
@@ -280,16 +294,15 @@ def draw(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     """A random operation inside vmap, as its `randomness` says."""
     if level.randomness == "error":
         raise RuntimeError(_ERROR)
+    call = Call(level, general, args)
+    name = call.rec.params[0].name
+    x, is_batched = call.values[name], call.is_batched[name]
+    if level.randomness == "different":
+        x = call.expanded(x, is_batched)
+    like = x.detach() if level.randomness == "different" or not is_batched else F.select(x.detach(), 0, 0)
     with below(level):
-        call = Call(level, general, args)
-        name = call.rec.params[0].name
-        if level.randomness == "different":
-            return _examples(level, call.rec, call(**{name: call.whole(name)}))
-        x = call.values[name]
-        if not call.is_batched[name]:
-            return call()
-        noise = call(**{name: F.ones_like(F.select(x.detach(), 0, 0))})
-        return batched(level, x * noise, 0)
+        noise = call(**{name: F.ones_like(like)})
+    return hide(level, x * noise, 0) if is_batched or level.randomness == "different" else x * noise
 
 
 def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None) -> Any:
@@ -313,7 +326,7 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
             return drawn_or_not(function, shape, source)
         if source is not None:
             source = front(source) if is_example(source, level) else F.expand(F.unsqueeze(source, 0), (level.size, *source._data.shape))
-        return batched(level, drawn_or_not(function, (level.size, *shape), source), 0)
+        return hide(level, drawn_or_not(function, (level.size, *shape), source), 0)
 
 
 def drawn_or_not(function: Callable[..., Any], shape: Sequence[int], source: Any) -> Any:
@@ -323,3 +336,5 @@ def drawn_or_not(function: Callable[..., Any], shape: Sequence[int], source: Any
 
 
 random.mapped = drawn
+
+from . import _rules  # noqa: E402, F401  (registers the rules)

@@ -9,8 +9,8 @@ from .._tensor import Tensor, frontend
 from ..autograd import function
 from ._batched import batched
 from ._batching import is_example, loop
-from ._levels import VMAP, Level, below, set_tangent, state, tangent_of, top_level
-from ._whole import hide, show
+from ._levels import VMAP, Level, below, state, top_level
+from ._whole import set_tangent, tangent_of
 
 VmapInfo = namedtuple("VmapInfo", ["batch_size", "randomness"])
 
@@ -41,8 +41,7 @@ def _mapped(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
                            "staticmethod or set generate_vmap_rule=True. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")
     in_dims = tuple([a._bdim if is_example(a, level) else None for a in args])
-    with below(level):
-        found = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *[a._value if is_example(a, level) else a for a in args])
+    found = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *[a._value if is_example(a, level) else a for a in args])
     if not (isinstance(found, tuple) and len(found) == 2):
         raise RuntimeError(f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
                            f"with the output. Got a {len(found) if isinstance(found, tuple) else 1} returns instead.")
@@ -56,10 +55,6 @@ def _mapped(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
 def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
     """By the Function's jvp."""
     tangents = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
-    with below(level):
-        mapped = top_level(args)
-    if mapped is not None and mapped.kind is VMAP:
-        return _pushed_examples(mapped, cls, args)
     with below(level):
         node, result = function.carry_out(cls, args)
         if node.materialize_grads:
@@ -90,17 +85,6 @@ def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
             raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
         set_tangent(o, level, t)
     return result
-
-
-def _pushed_examples(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
-    """Examples that have tangents, one by one."""
-    if not cls.generate_vmap_rule:
-        return _mapped(level, cls, args)  # torch's errors
-    wholes = [show(level, a) if isinstance(a, Tensor) else a for a in args]
-    results = [cls.apply(*[frontend.select(w, 0, i) if isinstance(w, Tensor) else w for w in wholes]) for i in range(level.size)]
-    if isinstance(results[0], tuple):
-        return tuple([hide(level, frontend.stack(list(column)), 0) for column in zip(*results)])
-    return hide(level, frontend.stack(results), 0)
 
 
 def _is_float(t: Any) -> bool:

@@ -10,10 +10,10 @@ from autograd_tape.tape import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..autograd import forward_ad
-from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_map_only, tree_unflatten
-from ._levels import FORWARD, REVERSE, Level, below, tangent_of
+from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_map_only, tree_unflatten, treespec_pprint as pprint
+from ._levels import FORWARD, REVERSE, Level, below
 from ._pull import Differentiated, begin, pull
-from ._whole import logical, physical
+from ._whole import logical, physical, tangent_of
 
 
 class _recording:
@@ -181,7 +181,7 @@ def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has
         flat, spec = tree_flatten(cotangents)
         if spec != call.out_spec:
             raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {spec}, primal output: {call.out_spec}")
+                               f"cotangents: {pprint(spec)}, primal output: {pprint(call.out_spec)}")
         for i, (g, o) in enumerate(zip(flat, call.outputs)):
             if not isinstance(g, Tensor):
                 raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
@@ -240,7 +240,7 @@ def jvp_of(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, 
             t = tangent_of(o, level)
             if t is None:
                 if strict:
-                    raise RuntimeError(f"{api}, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                    raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
                                        "strict=True.")
                 with below(level):
                     t = frontend.zeros_like(o.detach())

@@ -9,7 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from .._tensor import Tensor, frontend
-from ..utils._pytree import tree_flatten, tree_unflatten
+from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+from ._batched import BatchedTensor
+from ._levels import vmap_levels
 from ._grad import check_argnums, jvp_of, require_tensors, vjp_of
 from ._vmap import vmap
 
@@ -94,7 +96,8 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
                 tangents = tree_unflatten([v if i == nr else z for i, z in enumerate(others)], spec)
                 result = jvp_of(called, args, tangents, numbers, False, has_aux)
                 if has_aux:
-                    kept.append(result[2])
+                    level = vmap_levels()[-1]  # the one over the basis
+                    kept.append(tree_map_only(BatchedTensor, lambda y: frontend.select(y._value, y._bdim, 0) if y._level is level else y, result[2]))
                 return result[1]
 
             if x._data.size:

@@ -1,10 +1,11 @@
 """The stack of active transforms, and the interceptor that sends operations through them.
 
 Each `vmap`, `jvp` or `forward_ad.dual_level` that is being carried out is a `Level`; those entered later lie higher. A tensor takes
-part in a vmap level by being a `BatchedTensor` of it, in a forward level by having a tangent there. An operation is handled by the
-highest level any of its arguments takes part in, which carries it out as other operations on what lies below; tangents of levels
-at or above the one at work are not looked at meanwhile (`ceiling`). Reverse mode needs no tensors of its own: `grad` marks where its
-inputs begin on the tape, see `_pull`.
+part in a vmap level by being a `BatchedTensor` of it, in a forward level by having a tangent there. An operation on examples is
+carried out on whole batches first, level by level, whatever else there is: tangents are examples like their primals, so that those of
+a batch are whole batches too, and a BatchedTensor has no tangents but those of its batch. An operation on tensors with tangents is
+carried out without them, and then on them, the innermost level first; meanwhile tangents of that level and those above are not
+looked at (`ceiling`). Reverse mode needs no tensors of its own: `grad` marks where its inputs begin on the tape, see `_pull`.
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ state = _State()
 
 
 class below:
-    """A block in which tangents of `level`, and of those above it, are not looked at."""
+    """A block in which tangents of `level`, and of those above it, are not looked at; of none where it is None."""
 
     __slots__ = ("number", "before")
 
-    def __init__(self, level: Level) -> None:
-        self.number = level.number
+    def __init__(self, level: Level | None) -> None:
+        self.number = 0 if level is None else level.number
 
     def __enter__(self) -> None:
         self.before, state.ceiling = state.ceiling, min(self.number, state.ceiling)
@@ -101,52 +102,6 @@ def vmap_levels() -> list[Level]:
     return [level for level in state.stack if level.kind is VMAP and level.number < state.ceiling]
 
 
-# -- tangents ---------------------------------------------------------------------------------------------------------------
-
-
-def tangent_of(t: TensorRef, level: Level) -> Any:
-    """The tangent of a tensor at a level, or None. A view of a base that got one later has the same view of it."""
-    info = getattr(t, "_info", None)
-    table = info.get("tangents") if info else None
-    if table and level in table:
-        return table[level]
-    base = t._base
-    if base is None:
-        return None
-    info = getattr(base, "_info", None)
-    if not info or info.get("tangents", {}).get(level) is None or not level.alive or base._k.dtype is not t._k.dtype:
-        return None
-    with below(level):
-        tangent = same_view(t, base, info["tangents"][level])
-    set_tangent(t, level, tangent)
-    return tangent
-
-
-def same_view(view: Any, base: Any, tangent: Any) -> Any:
-    """The view of `tangent` that `view` is of `base`, whose layout the tangent has."""
-    return frontend.as_strided(tangent, tuple(view.shape), tuple(view.stride()), view.storage_offset() - base.storage_offset()
-                               + tangent.storage_offset())
-
-
-def set_tangent(t: Any, level: Level, tangent: Any) -> None:
-    """Gives a tensor a tangent; None says that it has none, whatever its base has."""
-    info = getattr(t, "_info", None)
-    if info is None:
-        t._info = info = {}
-    table = info.setdefault("tangents", {})
-    if level not in table:
-        level.duals.append(weakref.ref(t))
-    table[level] = tangent
-
-
-def copy_tangents(source: Any, target: Any) -> None:
-    """Gives `target` the tangents of another tensor over the same values."""
-    info = getattr(source, "_info", None)
-    for level, tangent in dict(info["tangents"]).items() if info and "tangents" in info else ():
-        if level.alive and tangent is not None:
-            set_tangent(target, level, tangent)
-
-
 # -- finding the level at work ------------------------------------------------------------------------------------------------
 
 
@@ -163,24 +118,24 @@ def tensors_in(value: Any) -> Iterator[Any]:
 
 
 def top_level(args: Any) -> Level | None:
-    """The highest level that tensors among `args` take part in."""
+    """The level that carries out an operation: the highest vmap level with an example among `args`, else the highest forward level
+    with a tangent."""
     found: Level | None = None
-    number, ceiling = 0, state.ceiling
+    forward: Level | None = None
+    ceiling = state.ceiling
     for t in tensors_in(args):
         if t.__class__ is BatchedTensor:
             level = t._level
             if not level.alive:
-                raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, "
-                                   "so that vmap gives it back with the mapped dimension")
-            if level.number > number:
-                found, number = level, level.number
-        for source in (t,) if t._base is None else (t, t._base):
-            info = getattr(source, "_info", None)
-            if info and "tangents" in info:
-                for level, tangent in info["tangents"].items():
-                    if number < level.number < ceiling and level.alive and tangent is not None and tangent_of(t, level) is not None:
-                        found, number = level, level.number
-    return found
+                raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, so "
+                                   "that vmap gives it back with the mapped dimension")
+            if found is None or level.number > found.number:
+                found = level
+        elif found is None:
+            for level in tangents_of(t):
+                if level.number < ceiling and (forward is None or level.number > forward.number):
+                    forward = level
+    return found or forward
 
 
 def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
@@ -209,8 +164,8 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
 
 from ..overrides import _state as overrides  # noqa: E402  # these need the functions above
 from ._batched import BatchedTensor  # noqa: E402
+from ._whole import tangents_of  # noqa: E402
 
 frontend.interceptors.insert(0, transform)
 
-__all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "copy_tangents", "same_view", "set_tangent", "state", "tangent_of",
-           "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]
+__all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "state", "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]

@@ -22,7 +22,7 @@ from .._tensor import Tensor, frontend
 from ..autograd import engine
 from ._batched import BatchedTensor
 from ._levels import Level, state, transforming, vmap_levels
-from ._whole import hide, levels_of, logical, physical, shadow
+from ._whole import hide, innermost, levels_of, logical, physical, shadow
 
 
 class Input(TapeEntry):
@@ -146,7 +146,8 @@ def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: 
     """`autograd.grad` of tensors that may be examples of a vmap or have tangents; None where no transform is active."""
     if not state.stack:
         return None
-    levels = [level for level in levels_of((list(outputs), list(inputs))) if level.number < state.ceiling]
+    found_levels = levels_of((list(outputs), list(inputs)))
+    levels = [level for level in state.stack if level in found_levels]
     roots: list[Any] = []
     cotangents: list[Any] = []
     for o, c in zip(outputs, given):
@@ -164,14 +165,8 @@ def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: 
     for x in inputs:
         if x._node is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    found = pull(roots, cotangents, [_innermost(x) for x in inputs], create_graph=create_graph)
+    found = pull(roots, cotangents, [innermost(x) for x in inputs], create_graph=create_graph)
     return [None if g is None else _as_example(g, x) for g, x in zip(found, inputs)]
-
-
-def _innermost(t: Any) -> Any:
-    while isinstance(t, BatchedTensor):
-        t = t._value
-    return t
 
 
 def _as_example(g: Any, like: Any) -> Any:

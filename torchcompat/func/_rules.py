@@ -582,6 +582,16 @@ def class_losses(call: Call) -> Any:
     return F.div(total, F.sum(counted, dims) if dims else counted)
 
 
+@rule("mse")
+def mse(call: Call) -> Any:
+    """Element by element, reduced afterwards."""
+    each = call(**aligned(call), reduction="none")
+    dims = tuple(range(1, each._data.ndim))
+    if call.reduction == "none" or not dims:
+        return each
+    return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)
+
+
 @rule("attention")
 def attention(call: Call) -> Any:
     """Every tensor with a batch dimension."""

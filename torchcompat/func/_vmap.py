@@ -52,32 +52,23 @@ def mapped(func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: st
     name = name_of(func)
     _check_out_dims(out_dims, name)
     size, dims, flat, spec = _arguments(in_dims, args, name)
-    named, named_spec = tree_flatten(kwargs)
-    named_dims = [0 if isinstance(x, Tensor) else None for x in named]
-    for x in named:
-        if isinstance(x, Tensor) and (not x._data.ndim or x._data.shape[0] != size):
-            raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-                             f"{[size, x._data.shape[0] if x._data.ndim else 0]} for the mapped dimension")
 
-    def on(part: list[Any], named_part: list[Any], n: int) -> tuple[list[Any], list[Any], TreeSpec]:
+    def on(part: list[Any], n: int) -> tuple[list[Any], list[Any], TreeSpec]:
         with Level(VMAP, n, randomness) as level:
             examples = [x if d is None else batched(level, x, d) for x, d in zip(part, dims)]
-            more = [x if d is None else batched(level, x, d) for x, d in zip(named_part, named_dims)]
-            result = func(*tree_unflatten(examples, spec), **tree_unflatten(more, named_spec))
+            result = func(*tree_unflatten(examples, spec), **kwargs)
             outputs, out_spec = tree_flatten(result)
             places = _out_places(out_dims, result, outputs, out_spec, name)
             return [_whole(level, o, d, name) for o, d in zip(outputs, places)], places, out_spec
 
     if chunk_size is None or chunk_size >= size:
-        outputs, _, out_spec = on(flat, named, size)
+        outputs, _, out_spec = on(flat, size)
         return tree_unflatten(outputs, out_spec)
     bounds = [(at, min(chunk_size, size - at)) for at in range(0, size, chunk_size)]
-    parts = [on([x if d is None else frontend.narrow(x, d, at, n) for x, d in zip(flat, dims)],
-                [x if d is None else frontend.narrow(x, d, at, n) for x, d in zip(named, named_dims)], n) for at, n in bounds]
+    parts = [on([x if d is None else frontend.narrow(x, d, at, n) for x, d in zip(flat, dims)], n) for at, n in bounds]
     places, out_spec = parts[0][1:]
-    return tree_unflatten([column[0] if d is None else frontend.cat(list(column), d) for d,
-                           column in zip(places, zip(*[p[0] for p in parts]))],
-                          out_spec)
+    joined = [column[0] if d is None else frontend.cat(list(column), d) for d, column in zip(places, zip(*[p[0] for p in parts]))]
+    return tree_unflatten(joined, out_spec)
 
 
 def _check_out_dims(out_dims: Any, name: str) -> None:

@@ -1,52 +1,96 @@
-"""Between examples and whole batches: tensors with and without the dimensions that vmap levels hide.
-
-A tangent of a forward level above a vmap level is an example like its primal; it follows when the primal's dimensions are shown or
-hidden, so that what the tape records about whole batches has whole tangents.
-"""
+"""Tangents, and the way between examples and whole batches: tensors with and without the dimensions that vmap levels hide."""
 
 from __future__ import annotations
 
-from typing import Any
-from collections.abc import Sequence
+import weakref
+from typing import Any, Sequence
 
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
-from ._levels import Level, below, copy_tangents, set_tangent, tensors_in
+from ._levels import Level, below, tensors_in
+
+# -- tangents ---------------------------------------------------------------------------------------------------------------
+
+
+def _table(t: Any) -> dict[Level, Any]:
+    info = getattr(t, "_info", None)
+    return info.get("tangents") or {} if info else {}
+
+
+def tangents_of(t: Any) -> dict[Level, Any]:
+    """The tangents of a tensor that is no example, by active forward level. A view of a base that got one later has the same view
+    of it."""
+    own, base = _table(t), t._base
+    if not own and base is None:
+        return own
+    if base is not None:
+        for level, tangent in _table(base).items():
+            if level not in own and level.alive and tangent is not None and base._k.dtype is t._k.dtype:
+                with below(level):
+                    set_tangent(t, level, same_view(t, base, tangent))
+        own = _table(t)
+    return {level: x for level, x in own.items() if x is not None and level.alive}
+
+
+def tangent_of(t: Any, level: Level) -> Any:
+    """The tangent of a tensor at a level, or None; that of an example is the example of the batch's."""
+    if isinstance(t, BatchedTensor):
+        whole = tangent_of(t._value, level)
+        return None if whole is None else hide(t._level, whole, t._bdim)
+    return tangents_of(t).get(level)
+
+
+def set_tangent(t: Any, level: Level, tangent: Any) -> None:
+    """Gives a tensor a tangent; None says that it has none, whatever its base has."""
+    if isinstance(t, BatchedTensor):
+        if tangent is not None:
+            tangent = show(t._level, tangent)
+            if t._bdim:
+                dims = list(range(1, tangent._data.ndim))
+                dims.insert(t._bdim, 0)
+                tangent = frontend.permute(tangent, tuple(dims))
+        set_tangent(t._value, level, tangent)
+        return
+    info = getattr(t, "_info", None)
+    if info is None:
+        t._info = info = {}
+    table = info.setdefault("tangents", {})
+    if level not in table:
+        level.duals.append(weakref.ref(t))
+    table[level] = tangent
+
+
+def same_view(view: Any, base: Any, tangent: Any) -> Any:
+    """The view of `tangent` that `view` is of `base`, whose layout the tangent has."""
+    return frontend.as_strided(tangent, tuple(view.shape), tuple(view.stride()), view.storage_offset() - base.storage_offset()
+                               + tangent.storage_offset())
+
+
+# -- whole batches ------------------------------------------------------------------------------------------------------------
 
 
 def front(t: BatchedTensor) -> Any:
-    """The whole of a BatchedTensor, with the examples along dimension 0."""
+    """The batch that an example is of, with the examples along dimension 0."""
     value, bdim = t._value, t._bdim
     if not bdim:
         return value
     dims = list(range(value._data.ndim))
     dims.insert(0, dims.pop(bdim))
-    result = frontend.permute(value, tuple(dims))
-    for level, tangent in tangents_above(value, t._level):
-        with below(t._level):
-            set_tangent(result, level, frontend.permute(tangent, tuple(dims)))
-    return result
-
-
-def tangents_above(t: Any, level: Level) -> list[tuple[Level, Any]]:
-    """(level, tangent) of a tensor at the active forward levels above `level`."""
-    info = getattr(t, "_info", None)
-    return [(f, x) for f, x in info["tangents"].items() if f.alive and x is not None and
-            f.number > level.number] if info and "tangents" in info else []
+    return frontend.permute(value, tuple(dims))
 
 
 def show(level: Level, t: Any) -> Any:
-    """A tensor with the examples of a vmap level along dimension 0: what it hides there, or itself expanded."""
-    above = tangents_above(t, level)
-    with below(level):
-        if isinstance(t, BatchedTensor) and t._level is level:
-            result = front(t)
-        elif isinstance(t, BatchedTensor) and t._level.number > level.number:
-            result = batched(t._level, show(level, t._value), t._bdim + 1)
-        else:
-            shape = t._data.shape
-            result = frontend.expand(frontend.unsqueeze(t, 0), (level.size, *shape))
-    for f, tangent in above:
+    """A tensor with the examples of a vmap level along dimension 0: the batch it is an example of, or itself expanded."""
+    if isinstance(t, BatchedTensor):
+        if t._level is level:
+            return front(t)
+        if t._level.number > level.number:
+            return batched(t._level, show(level, t._value), t._bdim + 1)
+    tangents = {f: tangent_of(t, f) for f in tangents_of(innermost(t))}
+    shape = t._data.shape
+    with below(None):
+        result = frontend.expand(frontend.unsqueeze(t, 0), (level.size, *shape))
+    for f, tangent in tangents.items():
         set_tangent(result, f, show(level, tangent))
     return result
 
@@ -54,29 +98,31 @@ def show(level: Level, t: Any) -> Any:
 def hide(level: Level, t: Any, dim: int) -> BatchedTensor:
     """The example of a vmap level along dimension `dim` of `t`, which may itself be an example at levels above."""
     if not isinstance(t, BatchedTensor) or t._level.number < level.number:
-        result = batched(level, t, dim)
-    else:
-        b = t._bdim
-        at = dim if dim < b else dim + 1
-        result = batched(t._level, hide(level, t._value, at), b - 1 if at < b else b)
-    for f, tangent in tangents_above(t, level):
-        set_tangent(result, f, hide(level, tangent, dim))
-    return result
+        return batched(level, t, dim)
+    b = t._bdim
+    at = dim if dim < b else dim + 1
+    return batched(t._level, hide(level, t._value, at), b - 1 if at < b else b)
 
 
-def levels_of(values: Any) -> list[Level]:
-    """The active vmap levels that tensors among `values` take part in, themselves or by a tangent; outermost first."""
+def innermost(t: Any) -> Any:
+    """The batch of batches that an example is of."""
+    while isinstance(t, BatchedTensor):
+        t = t._value
+    return t
+
+
+def levels_of(values: Any) -> set[Level]:
+    """The active vmap levels that tensors among `values` take part in, themselves or by a tangent."""
     found: set[Level] = set()
     stack = list(tensors_in(values))
     while stack:
         t = stack.pop()
-        info = getattr(t, "_info", None)
-        if info and "tangents" in info:
-            stack += [x for level, x in info["tangents"].items() if level.alive and x is not None]
         if isinstance(t, BatchedTensor):
             found.add(t._level)
             stack.append(t._value)
-    return sorted((level for level in found if level.alive), key=lambda level: level.number)
+        else:
+            stack += tangents_of(t).values()
+    return found
 
 
 def physical(t: Any, levels: Sequence[Level]) -> Any:
@@ -96,11 +142,11 @@ def logical(t: Any, levels: Sequence[Level]) -> Any:
 def shadow(t: Any, node: Any = None) -> Any:
     """Another tensor over the same memory, with the same tangents and version counter but another history."""
     if isinstance(t, BatchedTensor):
-        s: Any = batched(t._level, shadow(t._value, node), t._bdim)
-    else:
-        if t._v is None:
-            t._v = [0]
-        s = frontend.wrap(t._data, t._k, node)
-        s._v = t._v
-    copy_tangents(t, s)
+        return batched(t._level, shadow(t._value, node), t._bdim)
+    if t._v is None:
+        t._v = [0]
+    s = frontend.wrap(t._data, t._k, node)
+    s._v = t._v
+    for level, tangent in tangents_of(t).items():
+        set_tangent(s, level, tangent)
     return s

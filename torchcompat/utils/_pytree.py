@@ -366,6 +366,20 @@ def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
     return TreeSpec(dict, list(children), list(children.values()))
 
 
+class _Asterisk:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """A structure as the tree written with asterisks for leaves.
+
+    >>> treespec_pprint(tree_structure((1, [2])))
+    '(*, [*])'
+    """
+    return repr(_checked(treespec).unflatten([_Asterisk()] * treespec.num_leaves))
+
+
 # -- what is done with trees ------------------------------------------------------------------------------------------------
 
 

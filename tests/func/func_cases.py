@@ -1,0 +1,297 @@
+"""Calls of function transforms, to be carried out with torch itself (`record.py`) and with this package (`test_recorded.py`).
+
+Each case is a function of the module that plays torch; it returns tensors in nested containers, or raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+CASES: dict[str, Callable[[Any], Any]] = {}
+
+
+def case(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    CASES[function.__name__] = function
+    return function
+
+
+def cases(**functions: Callable[[Any], Any]) -> None:
+    CASES.update(functions)
+
+
+def x3(t: Any) -> Any:
+    return t.tensor([0.5, -1.25, 2.0])
+
+
+def m(t: Any, *shape: int) -> Any:
+    """Fixed numbers of a shape."""
+    n = 1
+    for s in shape:
+        n *= s
+    return (t.arange(n, dtype=t.float64) * 0.7 + 0.3).sin().reshape(shape)
+
+
+def mlp(t: Any, w1: Any, w2: Any, x: Any) -> Any:
+    return t.tanh(x @ w1) @ w2
+
+
+# -- grad, vjp, jvp ---------------------------------------------------------------------------------------------------
+
+cases(
+    grad_plain=lambda t: t.func.grad(lambda x: x.sin().sum())(x3(t)),
+    grad_of_grad=lambda t: t.func.grad(lambda x: t.func.grad(lambda y: (y ** 3 * x).sum())(x).sum())(x3(t)),
+    grad_three_times=lambda t: t.func.grad(t.func.grad(t.func.grad(lambda x: x ** 5)))(t.tensor(1.5)),
+    grad_perturbation_confusion=lambda t: t.func.grad(lambda x: x * t.func.grad(lambda y: x + y)(t.tensor(1.0)))(t.tensor(3.0)),
+    grad_perturbation_confusion_2=lambda t: t.func.grad(lambda x: x * t.func.grad(lambda y: x * y)(t.tensor(2.0)))(t.tensor(3.0)),
+    grad_argnums=lambda t: t.func.grad(lambda a, b: (a * b ** 2).sum(), argnums=(0, 1))(x3(t), x3(t)),
+    grad_argnum_1=lambda t: t.func.grad(lambda a, b: (a * b ** 2).sum(), argnums=1)(x3(t), x3(t)),
+    grad_argnum_negative=lambda t: t.func.grad(lambda a, b: (a * b ** 2).sum(), argnums=-1)(x3(t), x3(t)),
+    grad_aux=lambda t: t.func.grad(lambda x: (x.sin().sum(), {"y": x * 2}), has_aux=True)(x3(t)),
+    grad_and_value=lambda t: t.func.grad_and_value(lambda x: x.sin().sum())(x3(t)),
+    grad_and_value_aux=lambda t: t.func.grad_and_value(lambda x: (x.sin().sum(), x), has_aux=True)(x3(t)),
+    grad_dict=lambda t: t.func.grad(lambda p: (p["w"] * p["b"][0]).sum())({"w": x3(t), "b": [x3(t).exp()]}),
+    grad_unused=lambda t: t.func.grad(lambda a, b: a.sum(), argnums=(0, 1))(x3(t), m(t, 2)),
+    grad_constant=lambda t: t.func.grad(lambda x: t.ones(()))(x3(t)),
+    grad_no_grad_inside=lambda t: t.func.grad(lambda x: (x * x.detach()).sum())(x3(t)),
+    grad_requires_grad=lambda t: t.func.grad(lambda x: x.sin().sum())(x3(t).requires_grad_()).requires_grad,
+    grad_leaves_plain=lambda t: t.func.grad(lambda x: x.sin().sum())(x3(t)).requires_grad,
+    vjp_plain=lambda t: t.func.vjp(lambda x: x.sin(), x3(t))[1](t.ones(3)),
+    vjp_two=lambda t: t.func.vjp(lambda a, b: (a * b, a.sum()), x3(t), x3(t))[1]((t.ones(3), t.tensor(2.0))),
+    vjp_aux=lambda t: t.func.vjp(lambda x: (x.sin(), x), x3(t), has_aux=True)[2],
+    vjp_twice=lambda t: (lambda f: (f(t.ones(3)), f(x3(t))))(t.func.vjp(lambda x: x ** 2, x3(t))[1]),
+    jvp_plain=lambda t: t.func.jvp(lambda x: x.sin(), (x3(t),), (t.ones(3),)),
+    jvp_two=lambda t: t.func.jvp(lambda a, b: (a * b, {"s": a.sum()}), (x3(t), x3(t).exp()), (x3(t), t.ones(3))),
+    jvp_aux=lambda t: t.func.jvp(lambda x: (x.sin(), x * 2), (x3(t),), (t.ones(3),), has_aux=True),
+    jvp_constant=lambda t: t.func.jvp(lambda x: t.ones(2), (x3(t),), (t.ones(3),)),
+    jvp_nested=lambda t: t.func.jvp(lambda x: t.func.jvp(lambda y: y ** 3 * x, (x,), (t.ones(3),))[1], (x3(t),), (t.ones(3),)),
+    jvp_confusion=lambda t: t.func.jvp(lambda x: x * t.func.jvp(lambda y: x + y, (t.tensor(1.0),), (t.tensor(1.0),))[1], (t.tensor(3.0),),
+                                       (t.tensor(1.0),)),
+    jvp_of_grad=lambda t: t.func.jvp(t.func.grad(lambda x: (x.sigmoid() * x).sum()), (x3(t),), (t.ones(3),)),
+    jvp_of_vjp=lambda t: t.func.jvp(lambda x: t.func.vjp(t.tanh, x)[1](t.ones(3))[0], (x3(t),), (t.ones(3),)),
+    grad_of_jvp=lambda t: t.func.grad(lambda x: t.func.jvp(t.tanh, (x,), (x,))[1].sum())(x3(t)),
+    linearize=lambda t: t.func.linearize(lambda x: x.sin() * x, x3(t))[1](t.ones(3)),
+    softmax_hessian=lambda t: t.func.hessian(lambda x: (x.softmax(0) * x).sum())(m(t, 4)),
+    layer_norm_hessian=lambda t: t.func.hessian(lambda x: (t.nn.functional.layer_norm(x, (4,)) ** 3).sum())(m(t, 4)),
+    jvp_layer_norm=lambda t: t.func.jvp(lambda x, w: t.nn.functional.layer_norm(x, (4,), w), (m(t, 2, 4), m(t, 4)), (m(t, 2, 4).exp(), m(t, 4))),
+    jvp_cross_entropy=lambda t: t.func.jvp(lambda x: t.nn.functional.cross_entropy(x, t.tensor([0, 2])), (m(t, 2, 4),), (m(t, 2, 4).exp(),)),
+    jvp_conv=lambda t: t.func.jvp(lambda x, w: t.nn.functional.conv2d(x, w, padding=1), (m(t, 1, 2, 4, 4), m(t, 3, 2, 3, 3)),
+                                  (m(t, 1, 2, 4, 4).exp(), m(t, 3, 2, 3, 3).exp())),
+    jvp_inplace=lambda t: t.func.jvp(lambda x: x.clone().mul_(2).add_(x ** 2), (x3(t),), (t.ones(3),)),
+    jvp_setitem=lambda t: t.func.jvp(lambda x: t.stack([x[0] * x[1], x[2]]).index_put((t.tensor([0]),), x[:1]), (x3(t),), (t.ones(3),)),
+)
+
+
+@case
+def grad_inplace_on_input(t: Any) -> Any:
+    def f(x: Any) -> Any:
+        x = x.clone()
+        x[0] = x[1] * 2
+        x.mul_(3)
+        x += x.sin()
+        return x.sum()
+
+    return t.func.grad(f)(x3(t)), t.func.hessian(f)(x3(t))
+
+
+@case
+def jvp_writes_into_zeros(t: Any) -> Any:
+    def f(x: Any) -> Any:
+        out = t.zeros(3, 2)
+        out[:, 0] = x
+        out[:, 1] = x ** 2
+        return out * 2
+
+    return t.func.jvp(f, (x3(t),), (t.ones(3),)), t.func.jacrev(f)(x3(t)), t.func.jacfwd(f)(x3(t))
+
+
+@case
+def grad_reaches_outside(t: Any) -> Any:
+    w = x3(t).requires_grad_()
+    g = t.func.grad(lambda x: (x ** 2 * w).sum())(x3(t))
+    return g, t.autograd.grad(g.sum(), w)
+
+
+# -- Jacobians ----------------------------------------------------------------------------------------------------------
+
+cases(
+    jacrev=lambda t: t.func.jacrev(lambda x: x.sin())(x3(t)),
+    jacfwd=lambda t: t.func.jacfwd(lambda x: x.sin())(x3(t)),
+    jacrev_chunks=lambda t: t.func.jacrev(lambda x: mlp(t, m(t, 3, 4), m(t, 4, 5), x), chunk_size=2)(m(t, 3)),
+    jacrev_structure=lambda t: t.func.jacrev(lambda a, b: {"p": a * b, "q": [a.sum()]}, argnums=(0, 1))(m(t, 2), m(t, 2)),
+    jacfwd_structure=lambda t: t.func.jacfwd(lambda a, b: {"p": a * b, "q": [a.sum()]}, argnums=(0, 1))(m(t, 2), m(t, 2)),
+    jacrev_tuple_argnums=lambda t: t.func.jacrev(lambda x: x ** 2, argnums=(0,))(x3(t)),
+    jacfwd_tuple_argnums=lambda t: t.func.jacfwd(lambda x: x ** 2, argnums=(0,))(x3(t)),
+    jacrev_aux=lambda t: t.func.jacrev(lambda x: (x ** 2, x), has_aux=True)(x3(t)),
+    jacfwd_aux=lambda t: t.func.jacfwd(lambda x: (x ** 2, x), has_aux=True)(x3(t)),
+    jacrev_dict=lambda t: t.func.jacrev(lambda p: p["a"] * 2 + p["b"])({"a": m(t, 2), "b": m(t, 2)}),
+    jacfwd_of_jacrev=lambda t: t.func.jacfwd(t.func.jacrev(lambda x: x ** 3))(x3(t)),
+    jacrev_of_jacfwd=lambda t: t.func.jacrev(t.func.jacfwd(lambda x: x ** 3))(x3(t)),
+    jacrev_of_jacrev=lambda t: t.func.jacrev(t.func.jacrev(lambda x: (x ** 3).cumsum(0)))(x3(t)),
+    jacfwd_of_jacfwd=lambda t: t.func.jacfwd(t.func.jacfwd(lambda x: (x ** 3).cumsum(0)))(x3(t)),
+    hessian=lambda t: t.func.hessian(lambda x: (x ** 3).sum() + x[0] * x[1])(x3(t)),
+    hessian_mlp=lambda t: t.func.hessian(lambda x: mlp(t, m(t, 3, 4), m(t, 4, 1), x).sum())(m(t, 3)),
+    hessian_argnums=lambda t: t.func.hessian(lambda a, b: (a * b ** 2).sum(), argnums=(0, 1))(m(t, 2), m(t, 2)),
+    third_derivative=lambda t: t.func.jacfwd(t.func.hessian(lambda x: (x ** 4).sum() * x[0]))(m(t, 2)),
+    matrix_jacobian=lambda t: t.func.jacrev(lambda a: a @ a)(m(t, 2, 2)),
+    inverse_jacobian=lambda t: t.func.jacfwd(t.linalg.inv)(m(t, 2, 2) + t.eye(2)),
+    det_hessian=lambda t: t.func.hessian(t.linalg.det)(m(t, 2, 2) + t.eye(2)),
+    logsumexp_hessian=lambda t: t.func.hessian(lambda x: x.logsumexp(0))(m(t, 3)),
+    gelu_hessian=lambda t: t.func.hessian(lambda x: t.nn.functional.gelu(x).sum())(m(t, 3)),
+    pow_hessian=lambda t: t.func.hessian(lambda x: (x.abs() + 1).pow(x).sum())(m(t, 3)),
+)
+
+# -- vmap -----------------------------------------------------------------------------------------------------------------
+
+cases(
+    vmap_dot=lambda t: t.vmap(t.dot)(m(t, 2, 3), m(t, 2, 3)),
+    vmap_in_dims=lambda t: t.vmap(lambda a, b: a * b, in_dims=(1, None))(m(t, 2, 3), m(t, 2)),
+    vmap_negative_dims=lambda t: t.vmap(lambda a: a.sum(), in_dims=-1)(m(t, 2, 3)),
+    vmap_out_dims=lambda t: t.vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(m(t, 2, 3)),
+    vmap_out_dims_nested=lambda t: t.vmap(lambda a: {"a": a, "b": (a, a.sum())}, out_dims={"a": 1, "b": (-1, 0)})(m(t, 2, 3)),
+    vmap_out_none=lambda t: t.vmap(lambda a: (a, t.ones(2)), out_dims=(0, None))(m(t, 2, 3)),
+    vmap_unbatched_output=lambda t: t.vmap(lambda a: t.ones(2))(m(t, 3, 2)),
+    vmap_dict_in=lambda t: t.vmap(lambda p: p["a"] + p["b"], in_dims=({"a": 0, "b": None},))({"a": m(t, 2, 3), "b": m(t, 3)}),
+    vmap_kwargs=lambda t: t.vmap(lambda a, *, b: a + b)(m(t, 2, 3), b=m(t, 2, 3)),
+    vmap_number=lambda t: t.vmap(lambda a, b: a + b, (0, None))(m(t, 2, 3), 2.0),
+    vmap_chunks=lambda t: t.vmap(lambda a, b: a @ b, in_dims=(0, None), chunk_size=2)(m(t, 5, 2, 3), m(t, 3, 2)),
+    vmap_nested=lambda t: t.vmap(t.vmap(lambda a, b: a * b, (0, None)), (None, 0))(m(t, 3), m(t, 2)),
+    vmap_thrice=lambda t: t.vmap(t.vmap(t.vmap(lambda a, b: a @ b, (0, None)), (1, 0)))(m(t, 2, 3, 4, 5), m(t, 2, 4, 5)),
+    vmap_matmul_shapes=lambda t: [t.vmap(t.matmul, d)(a, b) for d, a, b in (
+        ((0, None), m(t, 2, 3), m(t, 3)), ((None, 0), m(t, 4, 3), m(t, 2, 3)), ((0, 0), m(t, 2, 3), m(t, 2, 3, 4)),
+        ((0, None), m(t, 2, 5, 4, 3), m(t, 3)), ((None, 0), m(t, 3), m(t, 2, 5, 3, 4)), ((0, 0), m(t, 2, 4, 3), m(t, 2, 5, 3, 4)))],
+    vmap_linear=lambda t: [t.vmap(t.nn.functional.linear, d)(a, w, b) for d, a, w, b in (
+        ((0, None, None), m(t, 2, 3), m(t, 4, 3), m(t, 4)), ((None, 0, None), m(t, 5, 3), m(t, 2, 4, 3), m(t, 4)),
+        ((0, 0, 0), m(t, 2, 5, 3), m(t, 2, 4, 3), m(t, 2, 4)), ((None, None, 0), m(t, 5, 3), m(t, 4, 3), m(t, 2, 4)))],
+    vmap_conv=lambda t: [t.vmap(lambda x, w: t.nn.functional.conv2d(x, w, padding=1), d)(a, w) for d, a, w in (
+        ((0, None), m(t, 2, 1, 2, 4, 4), m(t, 3, 2, 3, 3)), ((None, 0), m(t, 2, 2, 4, 4), m(t, 2, 3, 2, 3, 3)),
+        ((0, 0), m(t, 2, 3, 2, 4, 4), m(t, 2, 3, 2, 3, 3)))],
+    vmap_norms=lambda t: t.vmap(lambda x, w: t.nn.functional.layer_norm(x, (3,), w))(m(t, 2, 4, 3), m(t, 2, 3)),
+    vmap_reductions=lambda t: t.vmap(lambda a: (a.sum(), a.mean(0), a.amax(-1, keepdim=True), a.std(), a.prod(), a.argmax(), a.max(1), a.norm(),
+                                                a.logsumexp(0), a.cumsum(1), a.sort(descending=True), a.topk(2, 0)))(m(t, 2, 3, 4)),
+    vmap_scalars=lambda t: t.vmap(lambda a: (a.sum(), a.mean(0), a.softmax(0), a.cumsum(-1), a.unsqueeze(0), a.reshape(1, 1), a.expand(2)))(m(t, 3)),
+    vmap_views=lambda t: t.vmap(lambda a: (a.T, a[0], a[:, 1:], a[..., None], a.flatten(), a.view(-1, 2), a.permute(1, 0), a.diagonal(), a.unbind(1),
+                                           a.chunk(2, 1), a.movedim(0, 1), a.squeeze(), a.expand(2, 3, 4), a.unfold(1, 2, 1)))(m(t, 2, 3, 4)),
+    vmap_index=lambda t: t.vmap(lambda a, i: (a[i], a[:, t.tensor([0, 2])], a[t.tensor([1, 0]), t.tensor([0, 3])], a.index_select(1, i),
+                                              t.gather(a, 0, i.expand(1, 2))))(m(t, 2, 3, 4), t.tensor([[0, 2], [1, 1]])),
+    vmap_setitem=lambda t: t.vmap(lambda a: _set(t, a))(m(t, 2, 3, 4)),
+    vmap_where=lambda t: t.vmap(lambda a: t.where(a > 0, a, -a * 2))(m(t, 2, 3)),
+    vmap_cat=lambda t: t.vmap(lambda a, b: (t.cat([a, b]), t.stack([a, a])), (0, None))(m(t, 2, 3), m(t, 2)),
+    vmap_promotion=lambda t: t.vmap(lambda a, b: a * b)(t.ones(2), t.ones(2, 3, dtype=t.float64).float()),
+    vmap_promotion_scalars=lambda t: t.vmap(lambda a, b: a * b)(t.ones(2, dtype=t.float64), t.ones(2, 3)),
+    vmap_einsum=lambda t: t.vmap(lambda a, b: t.einsum("ij,jk->ik", a, b), (0, None))(m(t, 2, 3, 4), m(t, 4, 2)),
+    vmap_of_grad=lambda t: t.vmap(t.func.grad(lambda x: (x.sin() * x).sum()))(m(t, 2, 3)),
+    grad_of_vmap=lambda t: t.func.grad(lambda x: t.vmap(lambda a: (a.sin() * a).sum())(x).pow(2).sum())(m(t, 2, 3)),
+    vmap_of_jacrev=lambda t: t.vmap(t.func.jacrev(lambda x: x.softmax(0)))(m(t, 2, 3)),
+    vmap_of_jacfwd=lambda t: t.vmap(t.func.jacfwd(lambda x: x.softmax(0)))(m(t, 2, 3)),
+    vmap_of_hessian=lambda t: t.vmap(t.func.hessian(lambda x: (x.sigmoid() * x).sum()))(m(t, 2, 3)),
+    jvp_of_vmap=lambda t: t.func.jvp(lambda x: t.vmap(lambda a: a.softmax(0) * a)(x), (m(t, 2, 3),), (m(t, 2, 3).exp(),)),
+    vmap_of_jvp=lambda t: t.vmap(lambda x, v: t.func.jvp(lambda a: a.softmax(0) * a, (x,), (v,)))(m(t, 2, 3), m(t, 2, 3).exp()),
+    vmap_of_jvp_shared=lambda t: t.vmap(lambda v: t.func.jvp(lambda a: a.softmax(0) * a, (m(t, 3),), (v,)))(m(t, 2, 3).exp()),
+    vmap_over_vjp=lambda t: t.vmap(t.func.vjp(lambda a: a.softmax(0) * a, m(t, 3))[1])(t.eye(3, dtype=t.float64)),
+    per_sample_gradients=lambda t: t.vmap(t.func.grad(lambda w, x, y: ((x @ w).tanh() - y).pow(2).sum()), (None, 0, 0))(
+        m(t, 3, 2), m(t, 4, 3), m(t, 4, 2)),
+    per_sample_cross_entropy=lambda t: t.vmap(t.func.grad(lambda w, x, y: t.nn.functional.cross_entropy(x @ w, y)), (None, 0, 0))(
+        m(t, 3, 4), m(t, 5, 2, 3), t.tensor([[0, 1], [2, 3], [1, 1], [0, 0], [3, 2]])),
+    closed_over=lambda t: t.vmap(lambda y: t.func.grad(lambda x: (x * y).sum())(m(t, 3)))(m(t, 2, 3)),
+    hessian_of_batch=lambda t: t.func.hessian(lambda x: t.vmap(lambda a: (a ** 3).sum())(x).sum())(m(t, 2, 2)),
+    ensemble=lambda t: t.vmap(lambda p, x: mlp(t, p["a"], p["b"], x), (0, None))({"a": m(t, 3, 2, 4), "b": m(t, 3, 4, 1)}, m(t, 5, 2)),
+    hvp=lambda t: t.func.jvp(t.func.grad(lambda x: mlp(t, m(t, 3, 4), m(t, 4, 1), x).sum()), (m(t, 3),), (m(t, 3).exp(),))[1],
+    vmap_hvp=lambda t: t.vmap(lambda v: t.func.jvp(t.func.grad(lambda x: mlp(t, m(t, 3, 4), m(t, 4, 1), x).sum()), (m(t, 3),), (v,))[1])(m(t, 2, 3)),
+    autograd_grad_inside=lambda t: _autograd_inside(t),
+)
+
+
+def _set(t: Any, a: Any) -> Any:
+    a = a.clone()
+    a[0] = 1.0
+    a[:, 1] += a[:, 2]
+    a[t.tensor([1, 2])] = a[t.tensor([2, 1])]
+    a.masked_fill_(a > 0.9, 0.0)
+    a.zero_() if a.dim() == 5 else a.mul_(2)
+    return a
+
+
+def _autograd_inside(t: Any) -> Any:
+    x = m(t, 3).requires_grad_()
+    y = x ** 2 * x.sum()
+    return t.vmap(lambda v: t.autograd.grad(y, x, v, retain_graph=True)[0])(t.eye(3, dtype=t.float64))
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------------
+
+cases(
+    error_grad_not_scalar=lambda t: t.func.grad(lambda x: x)(x3(t)),
+    error_grad_number=lambda t: t.func.grad(lambda x: 3)(x3(t)),
+    error_grad_tuple=lambda t: t.func.grad(lambda x: (x.sum(), 1))(x3(t)),
+    error_grad_argnum=lambda t: t.func.grad(lambda x: x.sum(), argnums=3)(x3(t)),
+    error_grad_argnum_type=lambda t: t.func.grad(lambda x: x.sum(), argnums="a")(x3(t)),
+    error_grad_argnum_empty=lambda t: t.func.grad(lambda x: x.sum(), argnums=())(x3(t)),
+    error_grad_argnum_twice=lambda t: t.func.grad(lambda x: x.sum(), argnums=(0, 0))(x3(t)),
+    error_grad_aux=lambda t: t.func.grad(lambda x: x.sum(), has_aux=True)(x3(t)),
+    error_grad_int=lambda t: t.func.grad(lambda x: x.sum())(t.ones(3, dtype=t.long)),
+    error_grad_python_number=lambda t: t.func.grad(lambda x: x.sum())(3.0),
+    error_grad_complex=lambda t: t.func.grad(lambda x: x.sum() * 1j)(x3(t)),
+    error_vjp_number=lambda t: t.func.vjp(lambda x: 3, x3(t)),
+    error_vjp_shape=lambda t: t.func.vjp(lambda x: x, x3(t))[1](t.ones(4)),
+    error_vjp_structure=lambda t: t.func.vjp(lambda x: (x, x), x3(t))[1](x3(t)),
+    error_vjp_cotangent=lambda t: t.func.vjp(lambda x: (x, x), x3(t))[1]((x3(t), 3)),
+    error_vjp_aux=lambda t: t.func.vjp(lambda x: x, x3(t), has_aux=True),
+    error_jvp_no_tuple=lambda t: t.func.jvp(lambda x: x, x3(t), x3(t)),
+    error_jvp_shape=lambda t: t.func.jvp(lambda x: x, (x3(t),), (t.ones(4),)),
+    error_jvp_structure=lambda t: t.func.jvp(lambda x: x, (x3(t),), (x3(t), x3(t))),
+    error_jvp_number=lambda t: t.func.jvp(lambda x: x, (x3(t),), (3,)),
+    error_jvp_empty=lambda t: t.func.jvp(lambda x: x, (), ()),
+    error_jvp_output=lambda t: t.func.jvp(lambda x: 3, (x3(t),), (x3(t),)),
+    error_jvp_aux=lambda t: t.func.jvp(lambda x: x, (x3(t),), (x3(t),), has_aux=True),
+    error_jvp_strict=lambda t: t.func.jvp(lambda x: t.ones(2), (x3(t),), (x3(t),), strict=True),
+    error_jacrev_output=lambda t: t.func.jacrev(lambda x: (x, 3))(x3(t)),
+    error_jacfwd_output=lambda t: t.func.jacfwd(lambda x: (x, 3))(x3(t)),
+    error_jacrev_chunk=lambda t: t.func.jacrev(lambda x: x, chunk_size=0)(x3(t)),
+    error_jacfwd_int=lambda t: t.func.jacfwd(lambda x: x)(t.ones(2, dtype=t.int)),
+    error_linearize_shape=lambda t: t.func.linearize(lambda x: x.sin(), x3(t))[1](t.ones(4)),
+    error_vmap_number=lambda t: t.vmap(lambda x: (x, 3))(m(t, 2, 3)),
+    error_vmap_no_inputs=lambda t: t.vmap(lambda x: x)(),
+    error_vmap_no_tensor=lambda t: t.vmap(lambda x: x)(3),
+    error_vmap_in_dim_large=lambda t: t.vmap(lambda x: x, in_dims=5)(m(t, 2, 3)),
+    error_vmap_in_dims_structure=lambda t: t.vmap(lambda x: x, in_dims=(0, 1))(m(t, 2, 3)),
+    error_vmap_in_dims_none=lambda t: t.vmap(lambda x: x, in_dims=None)(m(t, 2, 3)),
+    error_vmap_in_dims_all_none=lambda t: t.vmap(lambda x: x, in_dims=(None,))(m(t, 2, 3)),
+    error_vmap_in_dims_text=lambda t: t.vmap(lambda x: x, in_dims="a")(m(t, 2, 3)),
+    error_vmap_in_dims_fraction=lambda t: t.vmap(lambda x: x, in_dims=(0.5,))(m(t, 2, 3)),
+    error_vmap_sizes=lambda t: t.vmap(lambda x, y: x)(m(t, 2, 3), t.ones(4)),
+    error_vmap_out_dims_large=lambda t: t.vmap(lambda x: x, out_dims=3)(m(t, 2, 3)),
+    error_vmap_out_dims_structure=lambda t: t.vmap(lambda x: x, out_dims=(0, 0))(m(t, 2, 3)),
+    error_vmap_out_dims_text=lambda t: t.vmap(lambda x: x, out_dims="a")(m(t, 2, 3)),
+    error_vmap_out_dims_none=lambda t: t.vmap(lambda x: x, out_dims=None)(m(t, 2, 3)),
+    error_vmap_random=lambda t: t.vmap(lambda x: x * t.rand(3))(m(t, 2, 3)),
+    error_vmap_randomness=lambda t: t.vmap(lambda x: x, randomness="foo")(m(t, 2, 3)),
+    error_vmap_chunk=lambda t: t.vmap(lambda x: x, chunk_size=0)(m(t, 2, 3)),
+    error_vmap_item=lambda t: t.vmap(lambda x: x.sum().item())(m(t, 2, 3)),
+    error_vmap_branch=lambda t: t.vmap(lambda x: x if x.sum() > 0 else -x)(m(t, 2, 3)),
+    error_vmap_inplace=lambda t: t.vmap(lambda x: t.zeros(3, dtype=t.float64).copy_(x))(m(t, 2, 3)),
+    error_vmap_numpy=lambda t: t.vmap(lambda x: x.numpy())(m(t, 2, 3)),
+    error_vmap_mask=lambda t: t.vmap(lambda x: x[x > 0])(m(t, 2, 3)),
+    error_vmap_nonzero=lambda t: t.vmap(lambda x: x.nonzero())(m(t, 2, 3)),
+    error_vmap_requires_grad=lambda t: t.vmap(lambda x: x.requires_grad_())(m(t, 2, 3)),
+    error_vmap_backward=lambda t: t.vmap(lambda x: x.backward())(m(t, 2, 3)),
+    error_vmap_no_dimension=lambda t: t.vmap(lambda x: x)(t.ones(())),
+    error_vmap_shapes=lambda t: t.vmap(lambda x, y: x + y)(m(t, 2, 3), m(t, 2, 4)),
+    error_vmap_dim=lambda t: t.vmap(lambda x: x.sum(1))(m(t, 2, 3)),
+)
+
+# -- random numbers inside vmap -------------------------------------------------------------------------------------------------
+
+
+def _seeded(t: Any, function: Callable[[Any], Any], randomness: str) -> Any:
+    t.manual_seed(0)
+    return t.vmap(function, randomness=randomness)(m(t, 3, 4).float())
+
+
+cases(
+    random_rand=lambda t: [_seeded(t, lambda x: x * 0 + t.rand(4), r) for r in ("same", "different")],
+    random_randn_like=lambda t: [_seeded(t, t.randn_like, r) for r in ("same", "different")],
+    random_dropout=lambda t: [_seeded(t, lambda x: t.nn.functional.dropout(x * 0 + 1), r) for r in ("same", "different")],
+    random_bernoulli_inplace=lambda t: [_seeded(t, lambda x: x.clone().bernoulli_(), r) for r in ("same", "different")],
+    random_nested=lambda t: t.manual_seed(0) and t.vmap(t.vmap(lambda x: t.rand(()) * x, randomness="same"), randomness="different")(t.ones(2, 3)),
+    error_random_same_of_batch=lambda t: _seeded(t, lambda x: t.bernoulli(x.abs().clamp(0, 1)), "same"),
+)
