@@ -16,7 +16,8 @@ from ..executors.kernels._compile import state
 from ._losses import buffer, constant, reduced, reduction_name, size_text
 from . import _shapes as shapes
 from ._record import Sample, op
-from .softmax import ones_column
+from .softmax import _log_softmax
+from ._constants import ONES, SMALL
 
 _exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
 _arange = np.arange
@@ -109,6 +110,12 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
               reduction: str) -> tuple[Any, Any]:
     if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
         raise ValueError(reduction)
+    if (input.ndim == 2 and target.ndim == 1 and weight is None and reduction == "mean" and 0 < input.size <= SMALL
+            and target.shape[0] == (n := input.shape[0]) and input.dtype.char in "fd"):
+        classes = target.tolist()
+        if min(classes) >= 0 and max(classes) < input.shape[1] and ignore_index not in classes:
+            count = np.array(n, input.dtype)
+            return input[_arange(n), target].dot(ONES[input.dtype.char, n]) / -input.dtype.type(n), count
     axis = 0 if input.ndim == 1 else 1
     whole = input.shape[:1] + input.shape[2:]
     if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
@@ -205,15 +212,15 @@ def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | N
     if (input.ndim == 2 and target.ndim == 1 and input.size < state.fused and weight is None and reduction == "mean" and not label_smoothing
             and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and min(target.tolist()) >= 0):
         n = input.shape[0]
-        log_p = input - _max(input, 1, None, None, True)
-        log_p -= _log(_exp(log_p).dot(ones_column(log_p.shape[1], log_p.dtype.char)))
+        log_p = _log_softmax(input, 1)
         if ignore_index < 0 or not (target == ignore_index).any():
             try:
                 hits = log_p[_arange(n), target]
             except IndexError:
                 _checked_target(target, input.shape[1], ignore_index)
                 raise
-            return _sum(hits) / -input.dtype.type(n), log_p, None, None, None
+            total = hits.dot(ONES[hits.dtype.char, n]) if n <= SMALL else _sum(hits)
+            return total / -input.dtype.type(n), log_p, None, None, None
     if size_average is not None or reduce is not None or target.shape != input.shape[:1] * (input.ndim > 1) + input.shape[2:] and not (
             input.ndim == 1 and target.size == 1):
         raise ValueError("arguments for the general path")

@@ -16,6 +16,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
+from ._constants import NARROW, NUMBERS, SMALL, SQUARES
 from ._losses import size_text
 from ._record import Sample, op
 from .softmax import ones_column
@@ -215,6 +216,47 @@ class channel_norm_backward:
         yield rng.standard_normal((3, 2, 4)), x, *statistics, w, None, None, True, 1e-5, (True, True, True)
 
 
+def _small_batch_norm(x: np.ndarray, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+                      eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """`channel_norm` of a few elements (N, C), where all tensors have one dtype: statistics come spread over all rows, from products
+    with a square of ones."""
+    dtype, (n, _) = x.dtype, x.shape
+    char = dtype.char
+    if char not in "fd" or not x.size or any([t is not None and t.dtype is not dtype for t in (weight, bias, running_mean, running_var)]):
+        return None
+    if training:
+        square, number = SQUARES[char, n], NUMBERS[char, n]
+        means = square.dot(x)
+        means /= number
+        y = x - means
+        variances = square.dot(y * y)
+        mean = means[0]
+        if running_mean is not None:
+            running_mean *= NUMBERS[char, 1 - momentum]
+            running_mean += mean * NUMBERS[char, momentum]
+            running_var *= NUMBERS[char, 1 - momentum]
+            running_var += variances[0] * NUMBERS[char, momentum / (n - 1)]
+        variances /= number
+        variances += NUMBERS[char, eps]
+        rstds = _reciprocal(_sqrt(variances, variances), variances)
+        y *= rstds
+        rstd = rstds[0]
+    else:
+        mean, rstd = running_mean.copy(), running_var + NUMBERS[char, eps]
+        _reciprocal(_sqrt(rstd, rstd), rstd)
+        y = x - mean
+        if weight is None:
+            y *= rstd
+        else:
+            y *= rstd * weight
+            weight = None
+    if weight is not None:
+        y *= weight
+    if bias is not None:
+        y += bias
+    return y, mean, rstd
+
+
 @op("channel_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
     "float eps) -> (Tensor result, Saved mean, Saved rstd)", namespace="_internal", method=False, out=False, quiet="all",
     node="NativeBatchNormBackward0", complex="batch_norm")
@@ -223,6 +265,10 @@ class channel_norm:
 
     def numpy(input, weight, bias, running_mean, running_var, training, momentum, eps):
         _floats_only(input)
+        if input.ndim == 2 and 1 < input.shape[0] <= NARROW and input.size <= SMALL and input.size < state.fused:
+            found = _small_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+            if found is not None:
+                return found
         return fused.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     def shape(input, *rest): return input, (input[1],), (input[1],)
     def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):

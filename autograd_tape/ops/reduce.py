@@ -12,13 +12,13 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError
 from . import _mindspore as kernels
 from . import _shapes as shapes
-from ._constants import ONES, SMALL
+from ._constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import Sample, op
 
 _ndarray = np.ndarray
-_add, _multiply = np.add.reduce, np.multiply.reduce
+_add, _multiply, _sqrt = np.add.reduce, np.multiply.reduce, np.sqrt
 # What sums and products of a dtype (by its character) are computed in where that is another: integers in int64, halves in float32.
 _WIDE = {c: np.dtype(np.int64) for c in "?bhiBHILlqQ" if np.dtype(c) != np.int64} | {"e": np.dtype(np.float32), "E": np.dtype(np.float32)}
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
@@ -30,12 +30,14 @@ def finish(result: Any, input: np.ndarray) -> Any:
 
 
 def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    if input.size <= SMALL and not keepdim and input.dtype.char in "fd" and input.flags.c_contiguous:
+    if input.size <= SMALL and input.dtype.char in "fd" and input.flags.c_contiguous and (not keepdim or dim is not None):
         if dim is None:
             flat = input.ravel()
             return flat.dot(ONES[flat.dtype.char, flat.size])
         if input.ndim and (dim == -1 or dim == input.ndim - 1):
-            return input.dot(ONES[input.dtype.char, input.shape[-1]])
+            return input.dot((COLUMNS if keepdim else ONES)[input.dtype.char, input.shape[-1]])
+        if dim == 0 and input.ndim == 2 and not keepdim:
+            return ONES[input.dtype.char, input.shape[0]].dot(input)
     if dim is not None:
         dim = normalize_dims(dim, input.ndim)
     wide = _WIDE.get(input.dtype.char)
@@ -96,6 +98,8 @@ def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
     else:
         dim = normalize_dims(dim, input.ndim)
         n = input.size if dim is None else count(input.shape, dim)
+        if input.size <= SMALL and dim is not None and len(dim) == 1:
+            return _sum(input, dim[0], keepdim) / NUMBERS[input.dtype.char, n]
     if input.size >= LARGE and input.dtype.kind == "f":
         from ..executors.kernels import reduce
 
@@ -307,7 +311,22 @@ class count_nonzero:
 # -- moments -----------------------------------------------------------------------------------------------------------
 
 
+def _small_var(input: np.ndarray, dim: Any, correction: float) -> Any:
+    """The variance of all of a few elements, or of rows of them, by dot products."""
+    char, n = input.dtype.char, input.shape[-1]
+    if dim is None:
+        center = input.ravel()
+        n = center.size
+        center = center - NUMBERS[char, float(center.dot(ONES[char, n])) / n]
+        return center.dot(center) / input.dtype.type(n - correction)
+    center = input - input.dot(SQUARES[char, n]) / NUMBERS[char, n]
+    return (center * center).dot(ONES[char, n]) / NUMBERS[char, n - correction]
+
+
 def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
+    if input.size <= SMALL and not keepdim and input.ndim and input.dtype.char in "fd" and input.flags.c_contiguous and (
+            dim is None and input.size > correction or (dim == -1 or dim == input.ndim - 1) and NARROW >= input.shape[-1] > correction):
+        return _small_var(input, dim, correction)
     if dim is None:
         axes, n = None, input.size
     elif dim.__class__ is int and input.ndim:
@@ -326,7 +345,7 @@ def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
 
 
 def _std(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
-    return np.sqrt(_var(input, dim, correction, keepdim))
+    return _sqrt(_var(input, dim, correction, keepdim))
 
 
 def _check_moment(input: Any, **rest: Any) -> None:
@@ -399,7 +418,10 @@ class var:
     """
 
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
-        dim, correction = _moment_arguments("var", dim, unbiased, correction)
+        if dim.__class__ is int and unbiased is None and correction is None:
+            correction = 1
+        else:
+            dim, correction = _moment_arguments("var", dim, unbiased, correction)
         return F.var_of(input, dim, correction, keepdim, out=out)
 
     def samples(rng):
@@ -419,7 +441,10 @@ class std:
     """
 
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
-        dim, correction = _moment_arguments("std", dim, unbiased, correction)
+        if dim.__class__ is int and unbiased is None and correction is None:
+            correction = 1
+        else:
+            dim, correction = _moment_arguments("std", dim, unbiased, correction)
         return F.std_of(input, dim, correction, keepdim, out=out)
 
     def samples(rng):

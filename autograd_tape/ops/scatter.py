@@ -11,6 +11,7 @@ from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError
 from ..tensor import TensorRef
 from . import _shapes as shapes
+from ._constants import SMALL
 from ._dims import wrap_dim
 from ._host import data_dependent, on_host
 from ._losses import constant
@@ -61,7 +62,7 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         raise ValueError("the ranks differ")
     d = wrap_dim(dim, input.ndim)
     try:
-        if index.min() >= 0:  # NumPy itself finds what is too large
+        if (min(index.ravel().tolist()) if index.size <= SMALL else index.min()) >= 0:  # NumPy itself finds what is too large
             return input[_positions(index, d)]
     except IndexError:
         pass  # found and reported below
