@@ -43,8 +43,8 @@ def unpack(entry: TapeEntry) -> tuple[Any, ...]:
     return entry.saved.unpack(entry)
 
 
-def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None = None) -> AutogradError:
-    """The error of a saved tensor that was changed in place since."""
+def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None = None, nr: int = 0) -> AutogradError:
+    """The error of a saved tensor that was changed in place since; of output `nr` of the entry itself where only its buffer is left."""
     tensor = isinstance(value, TensorRef)
     version = value._v[0] if tensor else found
     names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
@@ -53,7 +53,7 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     what = f"[torch.{names.get(data.dtype.name, data.dtype.name)}Tensor {list(data.shape)}]"
     creator = value.creator if tensor else entry
     if creator is not None:
-        nr = value._node.nr if tensor and value._node._tag == 2 else 0
+        nr = value._node.nr if tensor and value._node._tag == 2 else nr
         # Named as torch 2.13 does: MulBackward0 is Mul, TBackward1 is T1.
         what += f", which is output {nr} of {creator.name().replace('Backward0', '').replace('Backward', '')},"
     return AutogradError(

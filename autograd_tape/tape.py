@@ -171,6 +171,10 @@ class AccumulateGrad(TapeEntry):
     def __init__(self, variable: TensorRef) -> None:
         self.variable = variable
 
+    def name(self) -> str:
+        """The node's name, as torch spells it."""
+        return "torch::autograd::AccumulateGrad"
+
     def _hooks(self) -> Any:
         # The leaf keeps the hooks, since this node may come and go.
         hooks = super()._hooks()

@@ -55,6 +55,7 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 
 _LAZY = {
+    "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "save": "serialization", "load": "serialization", "autocast": "amp", "is_autocast_enabled": "amp", "vmap": "func",
 }
 

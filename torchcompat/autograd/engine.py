@@ -229,8 +229,8 @@ def _in_new_thread(engine: Engine, roots: Sequence[tuple[Any, Any]], mode: GradM
 def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
                 inputs: Any = None) -> None:
     """`tensor.backward(...)`."""
-    if inputs is not None:
-        backward([output], [gradient], retain_graph, create_graph, inputs=inputs)
+    if inputs is not None or gradient is not None and not isinstance(gradient, Tensor):
+        backward([output], gradient, retain_graph, create_graph, inputs=inputs)
         return
     if output._k.special is not None or isinstance(gradient, Tensor) and gradient._k.special is not None:
         backward([output], [gradient], retain_graph, create_graph)

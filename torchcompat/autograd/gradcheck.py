@@ -359,13 +359,10 @@ def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[A
         else:
             compare(func, inputs, func_out, False, (), False)
     if options["check_forward_ad"]:
-        if options["check_undefined_grad"]:
-            _check_undefined_forward(func, inputs)
         at = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.is_complex()]
         if not at:
             compare(func, inputs, func_out, True, (), False)
-            return
-        for imaginary in (True, False):
+        for imaginary in (True, False) if at else ():
             parts = tuple((frontend.imag if imaginary else frontend.real)(x).detach().requires_grad_(x.requires_grad) if i in at else x
                           for i, x in enumerate(inputs))
 
@@ -375,6 +372,8 @@ def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[A
                 return func(*whole)
 
             compare(function, parts, function(*parts), True, at, imaginary)
+        if options["check_undefined_grad"]:
+            _check_undefined_forward(func, inputs)
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
