@@ -693,6 +693,12 @@ class complex_:
     def compose(F, real, imag): return _complex(real, imag)
     def vjp_real(F, grad): return F.real_part(grad)
     def vjp_imag(F, grad): return F.imag_part(grad)
+
+    def jvp(F, outputs, arguments, tangents):
+        shape = tuple(outputs[0].shape)
+        parts = [F.expand(tangents[n], shape) if n in tangents else F.zeros_like(F.real(outputs[0])) for n in ("real", "imag")]
+        return F.complex(*parts)
+
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
     def errors(rng):
@@ -712,5 +718,10 @@ class polar:
     def check(abs, angle): _check_parts(abs, angle)
     def compose(F, abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
     def vjp_abs(F, grad, angle): return F.real_part(grad) * F.cos(angle) + F.imag_part(grad) * F.sin(angle)
+    def jvp(F, outputs, arguments, tangents):
+        along = [tangents["abs"] * F.polar(F.ones_like(arguments["angle"]), arguments["angle"])] if "abs" in tangents else []
+        across = [tangents["angle"] * outputs[0] * 1j] if "angle" in tangents else []
+        return (along + across)[0] if len(along + across) == 1 else along[0] + across[0]
+
     def vjp_angle(F, grad, abs, angle): return (F.imag_part(grad) * F.cos(angle) - F.real_part(grad) * F.sin(angle)) * abs
     def samples(rng): yield rng.random((2, 3)), rng.standard_normal((2, 3))

@@ -747,4 +747,9 @@ class angle:
     def compose(F, input): return F.where(F.isnan(input), input, F.where(input < 0, np.full_like(input, math.pi), np.zeros_like(input)))
     shape = broadcast_shapes
     def vjp(F, grad, input): return F.zero_gradient(grad) if not is_complex(input) else grad * 1j * input / F.square(F.abs(input))
+
+    def jvp(F, outputs, arguments, tangents):
+        z, tangent = arguments["input"], tangents["input"]
+        return F.imag(tangent / z) if is_complex(z) else F.zero_gradient(tangent)
+
     samples = domain(-2, 2, kinks=(0,))

@@ -205,6 +205,11 @@ class abs:
     mindspore = "ops.Abs"
     check = takes("int float complex", "abs_cpu")
     def vjp(F, grad, input): return grad * F.sgn(input)
+
+    def jvp(F, outputs, arguments, tangents):
+        sign, tangent = F.sgn(arguments["input"]), tangents["input"]
+        return F.real(F.conj(sign) * tangent) if is_complex(sign) else sign * tangent
+
     samples = domain(-2, 2, kinks=(0,))
 
     def errors(rng):

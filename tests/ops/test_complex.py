@@ -32,7 +32,8 @@ DEVIATIONS = {
     "convolution": "computed here, where torch's inner function has no complex kernel (conv2d and its like have)",
     "interpolate": _PARTS, "upsample": _PARTS, "upsample_bilinear": _PARTS, "upsample_nearest": _PARTS, "embedding_bag": _PARTS,
     "histc": _PARTS, "binary_cross_entropy": _WEIGHT, "binary_cross_entropy_with_logits": _WEIGHT, "multi_margin_loss": _WEIGHT,
-    "nll_loss": _WEIGHT, "nn_functional_batch_norm": _WEIGHT, "scatter_add": "torch's gradient has a wrong shape, which it then refuses, where src is larger than index",
+    "nll_loss": _WEIGHT, "nn_functional_batch_norm": _WEIGHT,
+    "scatter_add": "torch's gradient has a wrong shape, which it then refuses, where src is larger than index",
 }
 """Operation -> why a recorded case is not met. `test_recorded` fails where one of them is met after all."""
 
@@ -77,14 +78,15 @@ def deviations(case: dict[str, Any]) -> Iterator[str]:
     wanted = case.get("error") or case.get("grad_error")
     try:
         result = call(*args, **kwargs)
-        raw = gradients(torch, result, leaves_of([args, kwargs]), create_graph=True) if "grad" not in case else None
+        if "grad" not in case:
+            gradients(torch, result, leaves_of([args, kwargs]))
     except Exception as error:  # noqa: BLE001  # errors are compared
         if wanted is None or type(error).__name__ != wanted[0] or str(error) != wanted[1]:
             yield f"{type(error).__name__}: {error} for {wanted or 'a result'}"
         if wanted is None or "error" in case:
             return
         with torch.no_grad():
-            result, raw = call(*args, **kwargs), None
+            result = call(*args, **kwargs)
     else:
         if wanted is not None:
             yield f"no error for {wanted}"
@@ -203,7 +205,8 @@ def test_gradient_of_gradient(op: str) -> None:
 
 MIXED = {
     "mul": lambda x, z: x * z, "div": lambda x, z: x / z, "sub": lambda x, z: x - z, "pow": lambda x, z: (x.abs() + 1) ** z,
-    "broadcast": lambda x, z: x[0] * z + z * 2j, "complex_number": lambda x, z: x * (1 + 2j) + z, "where": lambda x, z: torch.where(x > 0, x, z),
+    "broadcast": lambda x, z: x[0] * z + z * 2j, "complex_number": lambda x, z: x * (1 + 2j) + z,
+    "where": lambda x, z: torch.where(x > 0, x, z),
     "complex": lambda x, z: torch.complex(x, x * 2) * z, "polar": lambda x, z: torch.polar(x.abs() + 1, x) * z,
     "cat": lambda x, z: torch.cat([x, z]), "to_real": lambda x, z: z.real * x + z.imag, "norm": lambda x, z: x * torch.linalg.norm(z),
     "cast": lambda x, z: x.to(torch.complex128) * z, "addcmul": lambda x, z: torch.addcmul(z, x, z, value=1 + 1j),
@@ -302,7 +305,8 @@ def test_integer_outputs_are_not_differentiable() -> None:
     lambda a: (torch.linalg.eigh(a @ a.mH)[1].abs() ** 2).sum(1), lambda a: torch.linalg.eigh(a @ a.mH)[0],
     lambda a: torch.linalg.svd(a)[1], lambda a: torch.linalg.svd(a)[0].abs(), lambda a: torch.linalg.svd(a, False)[2].abs(),
     lambda a: torch.linalg.qr(a)[0].abs(), lambda a: torch.linalg.qr(a)[1], lambda a: torch.linalg.cholesky(a @ a.mH + torch.eye(3)),
-    lambda a: torch.linalg.pinv(a[:, :2]), lambda a: torch.linalg.solve(a, a.mH), lambda a: torch.linalg.inv(a), lambda a: torch.linalg.det(a),
+    lambda a: torch.linalg.pinv(a[:, :2]), lambda a: torch.linalg.solve(a, a.mH), lambda a: torch.linalg.inv(a),
+    lambda a: torch.linalg.det(a),
     lambda a: torch.linalg.slogdet(a)[0], lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.logdet(a),
 ])
 def test_factorizations(function: Any) -> None:

@@ -116,9 +116,7 @@ def _is_elementwise(rec: Record) -> bool:
 
 
 def _is_simple(rec: Record) -> bool:
-    return rec.family in ("view",
-                          "view?") or rec.name in LINEAR or rec.name in JOINS or rec.name in BILINEAR or rec.name in ("constant_pad_nd", "copy") or \
-        _is_elementwise(rec)
+    return rec.family in ("view", "view?") or rec.name in LINEAR | JOINS | BILINEAR | {"constant_pad_nd", "copy"} or _is_elementwise(rec)
 
 
 def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], outputs: Sequence[Any]) -> Sequence[Any]:
@@ -145,10 +143,9 @@ def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], o
 
 
 def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any], output: Any) -> Any:
-    """The tangent of an element-wise operation: its vjp formulas applied to tangents, which are conjugated where complex."""
+    """The tangent of an element-wise operation: its vjp formulas, which are its own transpose, applied to tangents."""
     total = None
     shape = tuple(output._data.shape)
-    is_complex = output._k.dtype.is_complex
     for target, formula, needed in rec.vjps:
         name = target or rec.differentiable_params[0].name
         t = tangents.get(name)
@@ -171,8 +168,7 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
                 values.append(arguments[n[:-6]]._k.dtype)
             else:
                 values.append(output)
-        part = formula(frontend, frontend.conj_physical(t) if is_complex else t, *values)
-        part = frontend.conj_physical(part) if is_complex else part
+        part = formula(frontend, t, *values)
         if tuple(part._data.shape) != shape:
             part = frontend.expand(part, shape)
         total = part if total is None else total + part
@@ -181,7 +177,6 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
 
 def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents: dict[str, Any], keep: bool) -> tuple[Any, Sequence[Any]]:
     """The result of an operation and the tangents of its outputs, by transposing its vjp twice."""
-    rec: Record = general.rec
     primals, directions = [], []
     replaced = dict(arguments)
     for name, t in tangents.items():
@@ -277,7 +272,8 @@ def same_layout(a: Any, b: Any) -> bool:
     steps = all(x == y for n, x, y in zip(a._data.shape, a.stride(), b.stride()) if n > 1)
     if isinstance(a, BatchedTensor) or isinstance(b, BatchedTensor):
         return steps
-    return steps and a.storage_offset() == b.storage_offset() and owner_of(a._data).nbytes // a.itemsize == owner_of(b._data).nbytes // b.itemsize
+    reach = [owner_of(t._data).nbytes // t.itemsize for t in (a, b)]
+    return steps and a.storage_offset() == b.storage_offset() and reach[0] == reach[1]
 
 
 def zeros_laid_out(t: Any, like: Any) -> Any:
@@ -286,8 +282,6 @@ def zeros_laid_out(t: Any, like: Any) -> Any:
     while isinstance(like, BatchedTensor):
         levels.insert(0, like._level)
         like = like._value
-    if isinstance(t, BatchedTensor):
-        return logical(frontend.zeros_like(physical(t.detach(), levels)), levels)
     lead = tuple([level.size for level in levels])
     n = owner_of(t._data).nbytes // t.itemsize
     flat = np.zeros((*lead, n), like._data.dtype)
