@@ -164,6 +164,8 @@ class Engine:
         add, arrive = self._add, self._arrive
         # With hooks about, a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks.
         waiting = self._leaf_uses(roots, needed) if careful and not capturing else None
+        if needed is not None and WATCHED and len(roots) == 1:
+            self._look_at_root(*roots[0])
         for edge, grad in roots:
             if edge is not None:
                 arrive(edge, grad, pending, heap, leaves, needed)
@@ -349,6 +351,12 @@ class Engine:
                 keep(grads[nr])
         out = [self._buffer(g) for g in grads]
         return out if isinstance(grad, list) else out[0]
+
+    def _look_at_root(self, edge: Any, grad: Any) -> None:
+        """Hooks of a lone root run even where nothing that is asked for lies behind it, as in torch."""
+        entry = edge.entry if edge._tag == 2 else edge
+        if edge._tag != 1 and entry.hooks is not None and entry not in self.needed and entry not in self.wanted:  # type: ignore[operator]
+            self._before_tensor(entry, grad if edge._tag == 0 else [grad if n == edge.nr else None for n in range(entry.n_outputs)])
 
     def _before_entry(self, entry: TapeEntry, grad: Any) -> Any:
         """The entry's own hooks, before it."""
@@ -613,7 +621,8 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
     finally:
         _mode.set(before)
     for key, g in engine.captured.items():
-        accumulate(refs[key], g)
+        if g is not None:
+            accumulate(refs[key], g)
     if not retain:
         tape.clear()
     return context

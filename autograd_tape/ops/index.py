@@ -509,7 +509,7 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
     if not isinstance(value, TensorRef):
         value = _number_fits(F, self, value)
     trivial = _takes_all(basic, self.shape)
-    view = self if index is ... or trivial and basic and index.__class__ is not slice else _view_at(F, self, basic)
+    view = self if index is ... or trivial and basic else _view_at(F, self, basic)
     if indices is None:
         if not isinstance(value, TensorRef):
             value = F.wrap(np.asarray(value).astype(self._k.np), self._k)

@@ -36,7 +36,11 @@ class Generator:
         self.leaves: list[dict[str, Any]] = []
         self.steps: list[dict[str, Any]] = []
         self.memories: dict[str, int] = {}  # variables that share memory have the same number
-        self.split: set[int] = set()        # memories that have several views made at once
+        self.split: set[int] = set()        # memories with views that lose their history when changed without recording
+        self.changed: set[int] = set()      # memories changed in place
+        self.unwatched: set[int] = set()    # memories without history of which views were made under no_grad
+        self.recorded: set[int] = set()     # memories that may require grad
+        self.severed: set[str] = set()      # variables that share memory but no history
         self.hooks: list[int] = []
         self.no_grad = False
 
@@ -49,6 +53,9 @@ class Generator:
             self.leaves.append({"name": name, "shape": shape, "dtype": r.choice(("float32", "float32", "float64")),
                                 "layout": r.choice(LAYOUTS), "grad": r.random() < 0.7, "seed": r.randint(0, 999)})
             self.shapes[name] = shape
+            self.memories[name] = i
+            if self.leaves[-1]["grad"]:
+                self.recorded.add(i)
         kinds = [(self.unary, 4), (self.binary, 5), (self.number, 3), (self.reduce, 2), (self.matrix, 1), (self.join, 1), (self.view, 9),
                  (self.several_views, 3), (self.change, 8), (self.assign, 3), (self.reshape_in_place, 1), (self.leafwise, 4),
                  (self.hook, 4), (self.backward, 5), (self.gradient, 2), (self.memory, 2), (self.grad_field, 2)]
@@ -76,16 +83,35 @@ class Generator:
         """Adds a step that returns one tensor of `shape`, or several of `shapes`, or nothing new."""
         step: dict[str, Any] = {"id": len(self.steps), "call": call, "args": args}
         name = f"$s{step['id']}"
-        memory = self.memories.setdefault(args[0], len(self.memories)) if isinstance(args[0], str) else -1
+        used = [self.memories.setdefault(x, len(self.memories)) for x in args if isinstance(x, str) and x in self.shapes]
+        memory = used[0] if used else -1
+        if call.endswith("_") or call in ("setitem", "zero_grad"):
+            # Views that lose their history when their memory is changed in this way: torch sees that when they are used, torchcompat
+            # only when they are looked at.
+            if memory in self.split and (self.no_grad or used and args[0] in self.severed):
+                return
+            if memory in self.unwatched and not self.no_grad and self.recorded.intersection(used[1:]):
+                return
+            if call in ("requires_grad_", "detach_"):
+                if memory in self.changed or memory in self.split or memory in self.unwatched:
+                    return
+                self.recorded.add(memory)
+            else:
+                self.changed.add(memory)
+        made = memory if call not in self.COPYING else len(self.steps) + 1000
         for each in (name, *[f"{name}.{i}" for i in range(len(shapes or ()))]):
-            self.memories[each] = memory if call not in self.COPYING else len(self.steps) + 1000
+            self.memories[each] = made
+            if call in ("detach", "data") or used and args[0] in self.severed and made == memory:
+                self.severed.add(each)
         if call in ("split", "unbind", "chunk"):
             self.split.add(memory)
+        elif self.no_grad and made == memory and shape is not None and call not in ("detach", "data"):
+            (self.split if memory in self.recorded else self.unwatched).add(memory)
+        if not self.no_grad and self.recorded.intersection(used):
+            self.recorded.add(made)
         if kwargs:
             step["kwargs"] = kwargs
-        # Views made at once lose their history where their memory is changed without recording; torch sees that when they are used,
-        # torchcompat only when they are looked at.
-        if self.no_grad and not (memory in self.split and (call.endswith("_") or call in ("setitem", "zero_grad"))):
+        if self.no_grad:
             step["no_grad"] = True
         self.steps.append(step)
         if shape is not None:
@@ -213,7 +239,7 @@ class Generator:
         elif kind == "as_strided":
             size = r.randint(1, 3)
             self.step(kind, [x, [size], [1]] if r.random() < 0.6 else [x, [2, size], [0, 1]] if r.random() < 0.4
-                      else [x, [2, size], [1, 1]], None)
+                      else [x, [2, size], [size, 1]], None)
             call = self.steps[-1]
             self.shapes[f"$s{call['id']}"] = call["args"][1]
         elif kind == "getitem_list":

@@ -32,6 +32,7 @@ Trace = list[dict[str, Any]]
 NORMALIZED: list[tuple[str, str, str]] = [
     # (pattern, replacement, reason); applied to names of nodes and texts of errors on both sides
     (r"(Backward)\d+", r"\1", "the digit counts the overloads in torch's schema, which one record of ours unites"),
+    (r"ReshapeAliasBackward", "ViewBackward", "torch names a reshape that copies nothing in two ways"),
     (r"(is output \d+ of [A-Za-z]+)\d+", r"\1", "the same digit in messages"),
     (r"\s*Exception raised from .*", "", "a C++ stack, where torch was told to show it"),
 ]
@@ -50,7 +51,9 @@ IGNORED = {
                                            "then on the nodes of views are left out",
     "edges of CopySlices": "the same number's edge, where a view is filled with it",
     "requires_grad of what hooks see": "without create_graph, torch's gradients may be views of a given one that requires grad",
-    "nodes made while computing gradients": "formulas differ from torch's; what is behind them is compared by values",
+    "nodes once gradients have a history": "formulas of gradients differ from torch's, and with them nodes, and whether a gradient that "
+                                           "does not change, as relu's, requires grad; such gradients are compared by values",
+    "detach_ of a gradient": "torch refuses where it happens to be a view, see the base of a gradient",
 }
 
 
@@ -97,7 +100,7 @@ def make_leaf(torch: Any, leaf: dict[str, Any]) -> Any:
             t = t.contiguous(memory_format=torch.channels_last)
     else:
         t = filled(shape).view(shape)
-    return t.requires_grad_() if leaf["grad"] else t
+    return t.detach().requires_grad_() if leaf["grad"] else t
 
 
 # -- interpreter ----------------------------------------------------------------------------------------------------
@@ -136,7 +139,7 @@ def do_cat(run: "Run", *tensors: Any, dim: int = 0) -> Any:
 
 @special
 def do_stack(run: "Run", *tensors: Any, dim: int = 0) -> Any:
-    return run.torch.stack(tensors, dim)
+    return run.torch.stack(run.alike(list(tensors)), dim)
 
 
 @special
@@ -313,9 +316,11 @@ class Run:
         entry: dict[str, Any] = {"step": step["id"]}
         self.trace.append(entry)
         try:
-            args = self.resolve(step["args"])
+            args: Any = self.resolve(step["args"])
             kwargs = {name: self.resolve(value) for name, value in step.get("kwargs", {}).items()}
         except KeyError:
+            args = None
+        if args is None or step["call"] == "detach_" and step["args"][0] in self.computed:
             entry["result"] = "passed over"
             return
         changes = step["call"].endswith("_") or step["call"] in ("setitem", "zero_grad")
@@ -356,7 +361,7 @@ class Run:
     def alike(self, args: list[Any]) -> list[Any]:
         """Tensors of different layouts made contiguous, since the layout of what comes of them is chosen differently."""
         tensors = [x for x in args if isinstance(x, self.torch.Tensor)]
-        if all([x.is_contiguous() for x in tensors]) or len(tensors) == 2 and tensors[0].stride() == tensors[1].stride():
+        if all([x.is_contiguous() for x in tensors]):
             return args
         return [x.contiguous() if isinstance(x, self.torch.Tensor) else x for x in args]
 
@@ -387,6 +392,8 @@ class Run:
             "version": self.version(t), "requires_grad": t.requires_grad, "retains_grad": t.retains_grad, "values": numbers(t),
             "memory": memory.setdefault(address, name) if t.numel() else "none",
         }
+        if self.higher:
+            del state["requires_grad"]
         if not graph:
             return state
         state["leaf"] = self.attempt(lambda: t.is_leaf)
@@ -396,11 +403,13 @@ class Run:
         state["base"] = None if name in self.computed and base == "a hidden tensor" else base
         state["output_nr"] = self.attempt(lambda: t.output_nr)
         state["node"] = self.attempt(lambda: self.graph_of(t.grad_fn))
+        if self.higher:
+            del state["leaf"], state["node"]
         grad = t.grad
         if grad is not None:
             state["grad"] = {
-                **self.brief(grad), "identity": self.identity(grad), "version": self.version(grad),
-                "node": self.attempt(lambda: self.graph_of(grad.grad_fn, 1)),
+                **{k: v for k, v in self.brief(grad).items() if not self.higher or k != "requires_grad"}, "identity": self.identity(grad), "version": self.version(grad),
+                "node": self.attempt(lambda: "a node" if self.higher else self.graph_of(grad.grad_fn, 1)),
                 "memory": memory.setdefault(grad.untyped_storage().data_ptr(), f"{name}.grad") if grad.numel() else "none",
             }
         return state
@@ -435,22 +444,20 @@ class Run:
         """A node's name with those of the nodes behind it."""
         if node is None:
             return None
-        if self.higher:
-            return "a node"
         name = normalized(node.name()).rpartition("::")[2]
         if name == "AccumulateGrad":
             if self.loose and node.variable._base is not None:
                 return None
             return f"AccumulateGrad({self.name_of(node.variable)})"
-        if not depth:
-            return name
         nodes = node.next_functions
         if name == "UnsafeViewBackward":
             name, nodes = "ViewBackward", nodes[0][0].next_functions
         if self.loose and name.removesuffix("Backward") in VIEWS:
             return self.graph_of(nodes[0][0], depth)
+        if not depth:
+            return name
         edges = [[self.graph_of(n, depth - 1), nr] for n, nr in nodes]
-        return [name, *[e for i, e in enumerate(edges) if e[0] is not None or i == 0 or name not in ("PowBackward", "FillBackward", "CopySlices")]]
+        return [name, *[e for i, e in enumerate(edges) if e[0] is not None or i == 0 or name not in ("PowBackward", "FillBackward", "LerpBackward", "CopySlices")]]
 
 
 def numbers(t: Any) -> list[Any]:

@@ -254,7 +254,7 @@ def capture_of(ref: Any, nr: int = 0) -> Any:
     if not ref.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     edge = edge_of(ref)
-    if edge is None:  # a view made before its base came to require grad: no gradient gets there
+    if edge is None or edge.__class__ is NoGradView:  # a view made before its base came to require grad: no gradient gets there
         return NoGradView(0), 0
     return edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
 
@@ -325,7 +325,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             if g.shape[1:] != t.shape:
                 raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                                    "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                                   f"output, but a mismatch was detected: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a "
+                                   f"output, but a mismatch was detected: grad_output[{i}] has a shape of {g.shape[2:]} and output[{i}] has a "
                                    f"shape of {t.shape}. If you only want "
                                    "some tensors in `grad_output` to be considered batched, consider using vmap.")
         each = [grad(outputs, inputs, tuple(g[i] for g in batches), True if i + 1 < rows else retain_graph, create_graph,
@@ -345,7 +345,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             g = found[same]
         elif g is None:
             if materialize_grads:
-                g = frontend.wrap(np.zeros(ref._data.shape, ref._data.dtype), ref._k)
+                g = frontend.zeros_like(ref.detach())
+                g.requires_grad = create_graph
             elif not allow:
                 raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
                                    "allow_unused=True if this is the desired behavior.")
