@@ -6,6 +6,7 @@ adding at these indices.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -19,6 +20,7 @@ from ..executors.kernels import pooling as fused
 from ..executors.kernels._compile import state
 from . import _mindspore as kernels
 from ._axes import along_axes, cell_matrix, window_matrix
+from ._constants import NUMBERS, SMALL
 from ._host import on_host
 from ._record import Sample, op
 from .conv import _keep_channels_last
@@ -50,10 +52,26 @@ def _max_tiles(input: Any, kernel: Ints, out: Ints) -> tuple[np.ndarray, np.ndar
     axes = (*range(len(lead)), *range(len(lead), len(lead) + 2 * n, 2), *range(len(lead) + 1, len(lead) + 2 * n, 2))
     windows = input[(..., *whole)].reshape(*lead, *split).transpose(axes).reshape(*lead, *out, prod(kernel))
     at = windows.argmax(-1)  # the first of equals and the first NaN
+    corners, inside = _tile_positions(tuple(size), tuple(kernel), tuple(out))
+    return np.maximum.reduce(windows, -1), corners + inside.take(at)
+
+
+@lru_cache(256)
+def _tile_positions(size: tuple[int, ...], kernel: tuple[int, ...], out: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The flat positions of the tiles' first elements, and of a tile's elements from its first."""
     positions = np.arange(prod(size)).reshape(size)
     inside = positions[tuple([slice(0, k) for k in kernel])].reshape(-1)
-    index = positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])] + inside[at]
-    return np.maximum.reduce(windows, -1), index
+    return positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])], inside
+
+
+def _mean_tiles(input: np.ndarray, kernel: Ints, out: Ints, divisor: int | None) -> np.ndarray:
+    """Means of windows that neither overlap nor leave gaps."""
+    n, lead = len(kernel), input.shape[:input.ndim - len(kernel)]
+    whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])
+    split = [v for pair in zip(out, kernel) for v in pair]
+    sums = np.add.reduce(input[(..., *whole)].reshape(*lead, *split), tuple(range(len(lead) + 1, len(lead) + 2 * n, 2)))
+    sums /= NUMBERS[input.dtype.char, divisor or prod(kernel)]
+    return sums
 
 
 def _max_pool(input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -198,6 +216,11 @@ def _axis_windows(x: np.ndarray, axis: int, size: int, k: int, s: int, p: int, t
 def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
               divisor: int | None) -> np.ndarray:
     n = len(kernel)
+    if (tuple(kernel) == tuple(stride) and not ceil_mode and 0 < input.size < min(state.fused, 4 * SMALL) and not any(padding)
+            and input.dtype.char in "fd" and divisor != 0 and input.flags.c_contiguous):
+        out = tuple([m // k for m, k in zip(input.shape[input.ndim - n:], kernel)])
+        if min(out) > 0:
+            return _mean_tiles(input, kernel, out, divisor)
     if n == 1 and not divisor:
         return fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include)
     if n == 2:
