@@ -467,11 +467,15 @@ def _arange(F: Any, start: Any, end: Any, step: Any, dtype: Any, device: Any, re
         default_dtype() if floating else INT64_KIND.dtype
     if wanted.category == BOOL or wanted.is_complex:
         raise UnsupportedDTypeError(f"\"arange_cpu\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'")
+    n = None
     if wanted.category < FLOATING:
+        if floating and wanted is not INT64_KIND.dtype and int(step):  # whose length alone torch takes from the truncated numbers
+            n = math.ceil((end - start) / step)
         start, end, step, floating = int(start), int(end), int(step), False
         if step == 0:
             raise AutogradError("step must be nonzero")
-    n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
+    if n is None:
+        n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
     counts = np.arange(n)
     values = counts * step + start if wanted.category < FLOATING else counts * float(step) + float(start)
     return finish(F, values.astype(wanted.np), device, requires_grad, out, layout)
@@ -482,6 +486,7 @@ def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     if steps == 1:
         return np.full(1, start, dtype)
     if dtype.kind in "iu":
+        start, end = int(start), int(end)
         width = (float(end) - float(start)) / (steps - 1)
         at = np.arange(steps)
         return np.where(at < steps // 2, start + width * at, end - width * (steps - at - 1)).astype(dtype)

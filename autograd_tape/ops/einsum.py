@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import SCALAR_TYPE_NAMES
+from ..dtypes import SCALAR_TYPE_NAMES, int64
 from ..errors import AutogradError, ShapeMismatchError
 from ._dims import wrap_dim
 from ._losses import buffer
@@ -150,7 +150,7 @@ def _arrange(F: Any, x: Any, labels: list[Any], wanted: list[Any]) -> Any:
 def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[Any], order: list[Any]) -> tuple[Any, list[Any]]:
     """The product of two operands, summed over the labels that are not in `keep`. `order`, the output's and then the other labels,
     and dimensions of size 1 that count as the left operand's, decide the result's layout as in torch."""
-    sizes_a, sizes_b = dict(zip(la, tuple(a.shape))), dict(zip(lb, tuple(b.shape)))
+    sizes_a, sizes_b, same = dict(zip(la, tuple(a.shape))), dict(zip(lb, tuple(b.shape))), a._k.dtype is b._k.dtype
     for x_is_a, labels, other in ((True, la, lb), (False, lb, la)):
         # A label of one operand only, or of size 1 in the other: summed before the product.
         sizes, others = (sizes_a, sizes_b) if x_is_a else (sizes_b, sizes_a)
@@ -161,6 +161,8 @@ def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[An
                 a, sizes_a = x, {**sizes_a, **dict.fromkeys(alone, 1)}
             else:
                 b, sizes_b = x, {**sizes_b, **dict.fromkeys(alone, 1)}
+    if same and a._k.dtype is not b._k.dtype:  # the sum of integers is int64
+        a, b = [F.cast(x, int64) if x._k.dtype is not int64 else x for x in (a, b)]
     every = sorted({*la, *lb}, key=order.index)
     size = {d: max(sizes_a.get(d, 1), sizes_b.get(d, 1)) if 0 not in (sizes_a.get(d, 1), sizes_b.get(d, 1)) else 0 for d in every}
     summed = [d for d in every if d not in keep and d in la and d in lb]
@@ -297,9 +299,9 @@ class tensordot:
             wa, wb = wrap_dim(da, len(shape_a)), wrap_dim(db, len(shape_b))
             if shape_a[wa] == 1 or shape_b[wb] == 1:  # the other one is summed, as if this one were repeated
                 if shape_a[wa] != 1:
-                    a = F.sum(a, wa, True)
+                    a = F.sum(a, wa, True, dtype=a._k.dtype)
                 elif shape_b[wb] != 1:
-                    b = F.sum(b, wb, True)
+                    b = F.sum(b, wb, True, dtype=b._k.dtype)
             elif shape_a[wa] != shape_b[wb]:
                 raise ShapeMismatchError(f"contracted dimensions need to match, but first has size {shape_a[wa]} in dim {da} and second "
                                          f"has size {shape_b[wb]} in dim {db}")

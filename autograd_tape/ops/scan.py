@@ -220,10 +220,10 @@ class diff:
         if n < 0:
             raise AutogradError(f"order must be non-negative but got {n}")
         d = wrap_dim(dim, input.ndim)
-        if prepend is not None or append is not None:
-            input = F.cat([x for x in (prepend, input, append) if x is not None], d)
         if n == 0:
             return F.clone(input)
+        if prepend is not None or append is not None:
+            input = F.cat([x for x in (prepend, input, append) if x is not None], d)
         for i in range(min(n, input.shape[d])):
             size = input.shape[d]
             last = out if i == n - 1 else None
