@@ -5,7 +5,8 @@ Each case is a function of the module that plays torch; it returns tensors in ne
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 CASES: dict[str, Callable[[Any], Any]] = {}
 
@@ -72,8 +73,10 @@ cases(
     linearize=lambda t: t.func.linearize(lambda x: x.sin() * x, x3(t))[1](t.ones(3)),
     softmax_hessian=lambda t: t.func.hessian(lambda x: (x.softmax(0) * x).sum())(m(t, 4)),
     layer_norm_hessian=lambda t: t.func.hessian(lambda x: (t.nn.functional.layer_norm(x, (4,)) ** 3).sum())(m(t, 4)),
-    jvp_layer_norm=lambda t: t.func.jvp(lambda x, w: t.nn.functional.layer_norm(x, (4,), w), (m(t, 2, 4), m(t, 4)), (m(t, 2, 4).exp(), m(t, 4))),
-    jvp_cross_entropy=lambda t: t.func.jvp(lambda x: t.nn.functional.cross_entropy(x, t.tensor([0, 2])), (m(t, 2, 4),), (m(t, 2, 4).exp(),)),
+    jvp_layer_norm=lambda t: t.func.jvp(lambda x, w: t.nn.functional.layer_norm(x, (4,), w), (m(t, 2, 4), m(t, 4)),
+                                        (m(t, 2, 4).exp(), m(t, 4))),
+    jvp_cross_entropy=lambda t: t.func.jvp(lambda x: t.nn.functional.cross_entropy(x, t.tensor([0, 2])), (m(t, 2, 4),),
+                                           (m(t, 2, 4).exp(),)),
     jvp_conv=lambda t: t.func.jvp(lambda x, w: t.nn.functional.conv2d(x, w, padding=1), (m(t, 1, 2, 4, 4), m(t, 3, 2, 3, 3)),
                                   (m(t, 1, 2, 4, 4).exp(), m(t, 3, 2, 3, 3).exp())),
     jvp_inplace=lambda t: t.func.jvp(lambda x: x.clone().mul_(2).add_(x ** 2), (x3(t),), (t.ones(3),)),
@@ -166,13 +169,17 @@ cases(
         ((0, None), m(t, 2, 1, 2, 4, 4), m(t, 3, 2, 3, 3)), ((None, 0), m(t, 2, 2, 4, 4), m(t, 2, 3, 2, 3, 3)),
         ((0, 0), m(t, 2, 3, 2, 4, 4), m(t, 2, 3, 2, 3, 3)))],
     vmap_norms=lambda t: t.vmap(lambda x, w: t.nn.functional.layer_norm(x, (3,), w))(m(t, 2, 4, 3), m(t, 2, 3)),
-    vmap_reductions=lambda t: t.vmap(lambda a: (a.sum(), a.mean(0), a.amax(-1, keepdim=True), a.std(), a.prod(), a.argmax(), a.max(1), a.norm(),
-                                                a.logsumexp(0), a.cumsum(1), a.sort(descending=True), a.topk(2, 0)))(m(t, 2, 3, 4)),
-    vmap_scalars=lambda t: t.vmap(lambda a: (a.sum(), a.mean(0), a.softmax(0), a.cumsum(-1), a.unsqueeze(0), a.reshape(1, 1), a.expand(2)))(m(t, 3)),
-    vmap_views=lambda t: t.vmap(lambda a: (a.T, a[0], a[:, 1:], a[..., None], a.flatten(), a.view(-1, 2), a.permute(1, 0), a.diagonal(), a.unbind(1),
-                                           a.chunk(2, 1), a.movedim(0, 1), a.squeeze(), a.expand(2, 3, 4), a.unfold(1, 2, 1)))(m(t, 2, 3, 4)),
-    vmap_index=lambda t: t.vmap(lambda a, i: (a[i], a[:, t.tensor([0, 2])], a[t.tensor([1, 0]), t.tensor([0, 3])], a.index_select(1, i),
-                                              t.gather(a, 0, i.expand(1, 2))))(m(t, 2, 3, 4), t.tensor([[0, 2], [1, 1]])),
+    vmap_reductions=lambda t: t.vmap(lambda a: (a.sum(), a.mean(0), a.amax(-1, keepdim=True), a.std(), a.prod(), a.argmax(), a.max(1),
+                                                a.norm(), a.logsumexp(0), a.cumsum(1), a.sort(descending=True), a.topk(2, 0)))(
+                                                    m(t, 2, 3, 4)),
+    vmap_scalars=lambda t: t.vmap(lambda a: (a.sum(), a.mean(0), a.softmax(0), a.cumsum(-1), a.unsqueeze(0), a.reshape(1, 1),
+                                             a.expand(2)))(m(t, 3)),
+    vmap_views=lambda t: t.vmap(lambda a: (a.T, a[0], a[:, 1:], a[..., None], a.flatten(), a.view(-1, 2), a.permute(1, 0), a.diagonal(),
+                                           a.unbind(1), a.chunk(2, 1), a.movedim(0, 1), a.squeeze(), a.expand(2, 3, 4), a.unfold(1, 2, 1)))(
+                                               m(t, 2, 3, 4)),
+    vmap_index=lambda t: t.vmap(lambda a, i: (a[i], a[:, t.tensor([0, 2])], a[t.tensor([1, 0]), t.tensor([0, 3])],
+                                              a.index_select(1, i), t.gather(a, 0, i.expand(1, 2))))(
+                                                  m(t, 2, 3, 4), t.tensor([[0, 2], [1, 1]])),
     vmap_setitem=lambda t: t.vmap(lambda a: _set(t, a))(m(t, 2, 3, 4)),
     vmap_where=lambda t: t.vmap(lambda a: t.where(a > 0, a, -a * 2))(m(t, 2, 3)),
     vmap_cat=lambda t: t.vmap(lambda a, b: (t.cat([a, b]), t.stack([a, a])), (0, None))(m(t, 2, 3), m(t, 2)),
@@ -196,7 +203,8 @@ cases(
     hessian_of_batch=lambda t: t.func.hessian(lambda x: t.vmap(lambda a: (a ** 3).sum())(x).sum())(m(t, 2, 2)),
     ensemble=lambda t: t.vmap(lambda p, x: mlp(t, p["a"], p["b"], x), (0, None))({"a": m(t, 3, 2, 4), "b": m(t, 3, 4, 1)}, m(t, 5, 2)),
     hvp=lambda t: t.func.jvp(t.func.grad(lambda x: mlp(t, m(t, 3, 4), m(t, 4, 1), x).sum()), (m(t, 3),), (m(t, 3).exp(),))[1],
-    vmap_hvp=lambda t: t.vmap(lambda v: t.func.jvp(t.func.grad(lambda x: mlp(t, m(t, 3, 4), m(t, 4, 1), x).sum()), (m(t, 3),), (v,))[1])(m(t, 2, 3)),
+    vmap_hvp=lambda t: t.vmap(lambda v: t.func.jvp(t.func.grad(lambda x: mlp(t, m(t, 3, 4), m(t, 4, 1), x).sum()), (m(t, 3),),
+                                                 (v,))[1])(m(t, 2, 3)),
     autograd_grad_inside=lambda t: _autograd_inside(t),
 )
 
@@ -292,6 +300,7 @@ cases(
     random_randn_like=lambda t: [_seeded(t, t.randn_like, r) for r in ("same", "different")],
     random_dropout=lambda t: [_seeded(t, lambda x: t.nn.functional.dropout(x * 0 + 1), r) for r in ("same", "different")],
     random_bernoulli_inplace=lambda t: [_seeded(t, lambda x: x.clone().bernoulli_(), r) for r in ("same", "different")],
-    random_nested=lambda t: t.manual_seed(0) and t.vmap(t.vmap(lambda x: t.rand(()) * x, randomness="same"), randomness="different")(t.ones(2, 3)),
+    random_nested=lambda t: t.manual_seed(0) and t.vmap(t.vmap(lambda x: t.rand(()) * x, randomness="same"),
+                                                                 randomness="different")(t.ones(2, 3)),
     error_random_same_of_batch=lambda t: _seeded(t, lambda x: t.bernoulli(x.abs().clamp(0, 1)), "same"),
 )

@@ -15,7 +15,8 @@ PATH = pathlib.Path(__file__).with_name("recorded.json")
 def plain(torch: Any, value: Any) -> Any:
     """A result as JSON: tensors with their shape and dtype."""
     if isinstance(value, torch.Tensor):
-        return {"shape": list(value.shape), "dtype": str(value.dtype), "data": [float(f"{v:.12g}") for v in value.detach().double().reshape(-1).tolist()]}
+        numbers = value.detach().double().reshape(-1).tolist()
+        return {"shape": list(value.shape), "dtype": str(value.dtype), "data": [float(f"{v:.12g}") for v in numbers]}
     if isinstance(value, dict):
         return {"dict": {k: plain(torch, v) for k, v in value.items()}}
     if isinstance(value, (tuple, list)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +13,8 @@ from torchcompat.func import _batching
 COMMON: dict[str, Callable[[Any], Any]] = {
     "pointwise": lambda x: torch.where(x > 0, x.exp() * 2 + x, -x).clamp(max=3.0).maximum(x),
     "reductions": lambda x: (x.sum(), x.mean(0), x.var(1), x.amax(), x.logsumexp(1), x.norm(), x.argmax(1), x.prod(), x.max(0).values),
-    "views": lambda x: (x.T, x[0], x[1:, ::2], x.reshape(-1), x.unsqueeze(0).expand(3, 3, 4), x.flatten(), x.permute(1, 0), x.diagonal(), x.chunk(2)),
+    "views": lambda x: (x.T, x[0], x[1:, ::2], x.reshape(-1), x.unsqueeze(0).expand(3, 3, 4), x.flatten(), x.permute(1, 0), x.diagonal(),
+                        x.chunk(2)),
     "products": lambda x: (x @ x.T, x.mv(x[0]), torch.nn.functional.linear(x, x), torch.einsum("ij,kj->ik", x, x), torch.outer(x[0], x[1])),
     "joins": lambda x: (torch.cat([x, x]), torch.stack([x, x], 1)),
     "softmax": lambda x: (x.softmax(1), x.log_softmax(0), torch.nn.functional.gelu(x), torch.nn.functional.layer_norm(x, (4,))),
@@ -21,7 +23,8 @@ COMMON: dict[str, Callable[[Any], Any]] = {
                          torch.nn.functional.max_pool2d(x.view(1, 1, 3, 4), 2), torch.nn.functional.avg_pool2d(x.view(1, 1, 3, 4), 2)),
     "order": lambda x: (x.sort(1), x.topk(2, 1), x.cumsum(0), x.flip(0), x.roll(1, 1)),
     "matrices": lambda x: (torch.linalg.inv(x @ x.T + torch.eye(3, dtype=x.dtype)), torch.linalg.det(x @ x.T), torch.tril(x)),
-    "indexing": lambda x: (x[torch.tensor([0, 2])], x.gather(1, torch.zeros(3, 2, dtype=torch.long)), x.index_select(1, torch.tensor([1, 0]))),
+    "indexing": lambda x: (x[torch.tensor([0, 2])], x.gather(1, torch.zeros(3, 2, dtype=torch.long)),
+                           x.index_select(1, torch.tensor([1, 0]))),
     "gradients": lambda x: torch.func.grad(lambda y: ((y @ y.T).softmax(0) * y[:, :3]).sum())(x),
     "curvature": lambda x: torch.func.jvp(torch.func.grad(lambda y: (y.tanh() @ y.T).sum()), (x,), (x,)),
 }

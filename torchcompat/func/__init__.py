@@ -1,8 +1,22 @@
 """torch.func: functions of functions. grad, vjp, jvp, Jacobians and vmap, which nest in any way."""
 
+from .. import random as _random
+from .._tensor import frontend as _frontend
+from ..autograd import engine as _engine
+from ..autograd import function as _function
+from ._batching import drawn as _drawn
+from ._custom import apply as _apply
+from ._levels import transform as _transform
+from ._pull import grad_under_transforms as _grad_under_transforms
 from ._grad import grad, grad_and_value, jvp, linearize, vjp
 from ._jacobian import hessian, jacfwd, jacrev
 from ._vmap import debug_unwrap, vmap
+
+# Where transforms take part: each operation, Function.apply, autograd.grad, and random numbers.
+_frontend.interceptors.insert(0, _transform)
+_function.transforms = _apply
+_engine.transforms = _grad_under_transforms
+_random.mapped = _drawn
 
 _LAZY = frozenset(["functional_call", "functionalize", "replace_all_batch_norm_modules_", "stack_module_state"])
 

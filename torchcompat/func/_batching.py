@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from autograd_tape.dtypes import result_dtype
 from autograd_tape.ops import Record
 
-from .. import random
 from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor, ValuesHiddenError
 from ._levels import Level, below, state, tensors_in
@@ -95,26 +94,13 @@ def is_example(x: Any, level: Level) -> bool:
     return x.__class__ is BatchedTensor and x._level is level
 
 
-RULES: dict[str, Callable[[Call], Any]] = {}
-
-
-def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
-    """Registers a batching rule for operations. It returns the result on whole batches (the examples along dimension 0 of each
-    output), or NotImplemented."""
-    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        for name in names.split():
-            RULES[name] = function
-        return function
-
-    return register
-
-
 def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Carries out an operation on examples of `level`."""
     rec: Record = general.rec
     if rec.name in DYNAMIC:
         raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                           f"aten::{DYNAMIC[rec.name]}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
+                           f"aten::{DYNAMIC[rec.name]}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
+                           "feature.")
     if inplace:
         return _update(level, general, args)
     if out is not None:
@@ -129,6 +115,8 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
 
 
 def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
+    from ._rules import RULES
+
     rec: Record = general.rec
     if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
         if any(s._k.dtype.name == "bool" and is_example(s, level) for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
@@ -333,8 +321,3 @@ def drawn_or_not(function: Callable[..., Any], shape: Sequence[int], source: Any
     """Drawn for the vmap levels further out, if there are any."""
     found = drawn(function, shape, source)
     return function(tuple(shape), source) if found is NotImplemented else found
-
-
-random.mapped = drawn
-
-from . import _rules  # noqa: E402, F401  (registers the rules)

@@ -60,6 +60,9 @@ def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
         if node.materialize_grads:
             tangents = [frontend.zeros_like(a.detach()) if t is None and isinstance(a, Tensor) and _is_float(a) else t for a,
                         t in zip(args, tangents)]
+        if node.saved_for_forward is None:
+            node.saved_for_forward = ()  # what was saved for backward is not for jvp
+        versions = [None if t is None else t._version for t in tangents]
         pushed = cls.jvp(node, *tangents)
         node.saved_for_forward = None
     outputs = list(result) if isinstance(result, tuple) else [result]
@@ -67,28 +70,42 @@ def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
     if len(pushed) != len(outputs):
         raise RuntimeError(f"Function {cls.__name__} jvp returned an invalid number of forward gradients (expected {len(outputs)}, got "
                            f"{len(pushed)})")
-    dirty = {id(t) for t in node.dirty_tensors}
-    plain = {id(t) for t in node.non_differentiable}
-    originals = {id(a): t for a, t in zip(args, tangents) if isinstance(a, Tensor)}
+    given = {id(a): (t, v) for a, t, v in zip(args, tangents, versions) if isinstance(a, Tensor)}
     for o, t in zip(outputs, pushed):
-        if not isinstance(o, Tensor) or t is None or id(o) in plain or not _is_float(o):
+        if not isinstance(o, Tensor) or t is None or not _is_float(o):
             continue
         if not isinstance(t, Tensor):
             raise TypeError(f"Expected forward gradient to be a Tensor or None, got {type(t).__name__}")
         if t.shape != o.shape:
             raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
                                f"supported. Tensor is of size {list(o.shape)} while the given forward gradient is of size {list(t.shape)}.")
-        if id(o) in dirty and originals.get(id(o)) is not None and originals[id(o)] is not t:
-            raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace as well. If the forward is "
-                               "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace.")
-        if o._base is not None and id(o) not in dirty and t._base is None:
-            raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
+        if id(o) in given:  # changed in place: of an input returned as it was there is a view
+            own, version = given[id(o)]
+            if own is not None and own._version == version:
+                raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
+                                   "an input inplace, then the jvp function must modify the corresponding gradient inplace.")
+            if own is not None and own is not t:
+                raise RuntimeError("An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying "
+                                   "an input inplace, then the jvp function must modify the gradient inplace and return it as-is.")
+        elif o._base is not None:
+            _check_view(o, t, args, tangents)
         set_tangent(o, level, t)
     return result
 
 
+def _check_view(o: Any, t: Any, args: tuple[Any, ...], tangents: list[Any]) -> None:
+    """torch's errors for the tangent of a view that is not the same view of the input's tangent."""
+    if t._base is None:
+        raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
+    for a, own in zip(args, tangents):
+        if isinstance(a, Tensor) and own is not None and (o._base is a or o._base is a._base):
+            if own._base is not None and t._base is not own._base:
+                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the same base as the given "
+                                   "grad input.")
+            if own._base is None and t._base is not own:
+                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the given grad input.")
+            return
+
+
 def _is_float(t: Any) -> bool:
     return t._k.dtype.is_floating_point or t._k.dtype.is_complex
-
-
-function.transforms = apply

@@ -97,7 +97,8 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
                 result = jvp_of(called, args, tangents, numbers, False, has_aux)
                 if has_aux:
                     level = vmap_levels()[-1]  # the one over the basis
-                    kept.append(tree_map_only(BatchedTensor, lambda y: frontend.select(y._value, y._bdim, 0) if y._level is level else y, result[2]))
+                    kept.append(tree_map_only(BatchedTensor, lambda y: frontend.select(y._value, y._bdim, 0) if y._level is level else y,
+                                              result[2]))
                 return result[1]
 
             if x._data.size:

@@ -127,8 +127,8 @@ def top_level(args: Any) -> Level | None:
         if t.__class__ is BatchedTensor:
             level = t._level
             if not level.alive:
-                raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, so "
-                                   "that vmap gives it back with the mapped dimension")
+                raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, "
+                                   "so that vmap gives it back with the mapped dimension")
             if found is None or level.number > found.number:
                 found = level
         elif found is None:
@@ -165,7 +165,5 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
 from ..overrides import _state as overrides  # noqa: E402  # these need the functions above
 from ._batched import BatchedTensor  # noqa: E402
 from ._whole import tangents_of  # noqa: E402
-
-frontend.interceptors.insert(0, transform)
 
 __all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "state", "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]

@@ -19,7 +19,6 @@ from autograd_tape.tape import GradMode, TapeEntry, _mode, edge_of, grad_mode, n
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
-from ..autograd import engine
 from ._batched import BatchedTensor
 from ._levels import Level, state, transforming, vmap_levels
 from ._whole import hide, innermost, levels_of, logical, physical, shadow
@@ -175,7 +174,5 @@ def _as_example(g: Any, like: Any) -> Any:
         return g
     return hide(like._level, _as_example(g, like._value), like._bdim)
 
-
-engine.transforms = grad_under_transforms
 
 __all__ = ["Differentiated", "Input", "begin", "grad_under_transforms", "pull", "reaches_outside"]

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from autograd_tape.ops.index import _ALL
 
-from ._batching import Call, F, aligned, is_example, rule, shifted
+from ._batching import Call, F, aligned, is_example, shifted
 from ._whole import front
+
+
+RULES: dict[str, Callable[[Call], Any]] = {}
+
+
+def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+    """Registers a batching rule for operations. It returns the result on whole batches (the examples along dimension 0 of each
+    output), or NotImplemented."""
+    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        for name in names.split():
+            RULES[name] = function
+        return function
+
+    return register
 
 
 # -- dimensions one further ---------------------------------------------------------------------------------------------------

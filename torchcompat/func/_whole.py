@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Sequence
+from typing import Any
+from collections.abc import Sequence
 
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
