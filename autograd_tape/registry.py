@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import CPU, CPU_KINDS, FLOATING
+from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING
 from .errors import ArgumentError, NoGradFnError
 from .executors import executor_for
 from .ops import ALIASES, RECORDS
@@ -105,7 +105,12 @@ class RecordGradFn:
                                 found=str(len(saved)), remedy="leave out the rest")
         if _is_composite(rec) or rec.saved_returns or rec.field("redirect") is not None:
             return self._by_recording(grad, inputs, arguments)
-        grads = self._formulas(F, grad, named, outputs)
+        if rec.conjugates and any(g is not None and _category(g) == COMPLEX for g in (grad if isinstance(grad, (list, tuple)) else [grad])):
+            from .ops._compile import conjugate
+
+            grads = {name: conjugate(F, g) for name, g in self._formulas(F, conjugate(F, grad), named, outputs).items()}
+        else:
+            grads = self._formulas(F, grad, named, outputs)
         found: list[Any] = []
         for p in rec.tensor_params:
             value = named[p.name]

@@ -297,7 +297,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def requires_grad(self) -> bool:
         """Whether operations on this tensor are recorded."""
         node, base = self._node, self._base
-        return node is not None and node.__class__ is not NoGradView or base is not None and base._node is not None
+        return node is not None and node.__class__ is not NoGradView or (
+            base is not None and base._node is not None and not self._k.inference)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -321,6 +322,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Sets `requires_grad` in place; only for leaves."""
+        if requires_grad and not (self._k.dtype.is_floating_point or self._k.dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
         return self
 

@@ -563,14 +563,16 @@ def conjugated_class(rec: Record) -> type[TapeEntry]:
     return found
 
 
-def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:
-    def conj(F: Any, g: Any) -> Any:
-        if g.__class__ is list or g.__class__ is tuple:
-            return [conj(F, x) for x in g]
-        return None if g is None else F.conj(g)
+def conjugate(F: Any, g: Any) -> Any:
+    """A gradient, or a list of gradients, conjugated."""
+    if g.__class__ is list or g.__class__ is tuple:
+        return [conjugate(F, x) for x in g]
+    return None if g is None else F.conj(g)
 
+
+def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:
     def conjugated(self: TapeEntry, grad: Any, F: Any) -> Any:
-        return conj(F, formula(self, conj(F, grad), F))
+        return conjugate(F, formula(self, conjugate(F, grad), F))
 
     return conjugated
 
