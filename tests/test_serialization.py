@@ -7,6 +7,7 @@ import fractions
 import io
 import json
 import pickle
+import types
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,18 @@ def test_errors() -> None:
         serialization.save([x, x.view(torch.int32)], io.BytesIO())
     with pytest.raises(FileNotFoundError):
         serialization.load("there is no such file")
+
+
+def test_types_are_named_alike_where_somebody_changed_the_standard_pickler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_value(pickler: Any, obj: Any) -> None:
+        raise AssertionError("a foreign rule was used")
+
+    changed = dict(pickle._Pickler.dispatch) | {type: by_value, types.FunctionType: by_value, dict: by_value, property: by_value}
+    monkeypatch.setattr(pickle._Pickler, "dispatch", changed)
+    serialization._pickler_class.cache_clear()
+    try:
+        file = io.BytesIO()
+        serialization.save({"layer": torch.nn.Linear(1, 1)}, file)
+        assert b"ctorch.nn.modules.linear\nLinear\n" in zipfile.ZipFile(file).read("archive/data.pkl")
+    finally:
+        serialization._pickler_class.cache_clear()

@@ -242,6 +242,13 @@ def save(
         archive.write(".data/serialization_id", archive.serialization_id())
 
 
+def _standard_dispatch() -> dict[type, Any]:
+    """The standard pickler's table of types as it is made: dill, which MindSpore imports, changes it for the whole process."""
+    own = pickle._Pickler
+    table = {kind: function for kind, function in own.dispatch.items() if function.__module__ == pickle.__name__}
+    return table | {type: own.save_type, dict: own.save_dict}
+
+
 @functools.cache
 def _pickler_class(module: types.ModuleType) -> type:
     # The C pickler refuses to write the name of a class that it cannot import; the Python one can be taught to.
@@ -299,7 +306,7 @@ def _pickler_class(module: types.ModuleType) -> type:
                 self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
             self.memoize(obj)
 
-        dispatch = {**base.dispatch, types.FunctionType: save_global}
+        dispatch = {**(_standard_dispatch() if base is pickle._Pickler else base.dispatch), types.FunctionType: save_global}
 
     return Pickler
 
