@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
+from ._constants import SMALL
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ._record import op
 from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
@@ -198,7 +199,12 @@ class equal:
     True
     """
 
-    def function(F, input, other): return input.shape == other.shape and bool(F.eq(input, other)._data.all())
+    def function(F, input, other):
+        if input.shape != other.shape:
+            return False
+        same = F.eq(input, other)._data
+        return b"\0" not in same.tobytes() if same.size <= SMALL else bool(same.all())
+
     def samples(rng): yield np.ones(3), np.ones(3)
 
 

@@ -6,6 +6,7 @@ derivatives follow.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
-from ._constants import NARROW, NUMBERS, SMALL, SQUARES
+from ._constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
 from ._losses import size_text
 from ._record import Sample, op
 from .softmax import ones_column
@@ -64,6 +65,19 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
     if not n:
         return fused.layer_norm(input, n_dims, weight, bias, eps)
     rows = input if input.ndim == 2 else input.reshape(-1, n)
+    if n <= NARROW and input.size <= SMALL:
+        average = _averages(n, char)
+        mean = rows.dot(average)
+        y = rows - mean
+        rstd = (y * y).dot(average)
+        rstd += NUMBERS[char, eps]
+        _reciprocal(_sqrt(rstd, rstd), rstd)
+        y *= rstd
+        if weight is not None:
+            y *= weight
+        if bias is not None:
+            y += bias
+        return y if input.ndim == 2 else y.reshape(input.shape), mean[:, :1].copy(), rstd[:, :1].copy()
     average = ones_column(n, char, 1 / n)
     mean = rows.dot(average)
     y = rows - mean
@@ -79,6 +93,12 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
     return y if input.ndim == 2 else y.reshape(input.shape), mean, rstd
 
 
+@lru_cache(256)
+def _averages(n: int, char: str) -> np.ndarray:
+    """(n, n) of 1 / n: a product with it holds the mean of each row in all of the row's places."""
+    return np.full((n, n), 1 / n, char)
+
+
 def _layer_norm_backward(grad: np.ndarray, input: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, n_dims: int,
                          eps: float, needs: tuple[bool, bool, bool]) -> tuple[np.ndarray | None, ...]:
     n = input.shape[-1]
@@ -91,17 +111,21 @@ def _layer_norm_backward(grad: np.ndarray, input: np.ndarray, mean: np.ndarray, 
     normal *= rstd
     dx = dw = db = None
     if needs[0]:
-        average = ones_column(n, x.dtype.char, 1 / n)
+        average = _averages(n, x.dtype.char) if n <= NARROW else ones_column(n, x.dtype.char, 1 / n)
         v = g if weight is None else g * weight
         dx = v - normal * (v * normal).dot(average)
         dx -= v.dot(average)
         dx *= rstd
         dx = dx.reshape(input.shape)
     if needs[1]:
-        dw = np.add.reduce(g * normal, 0)
+        dw = _column_sums(g * normal)
     if needs[2]:
-        db = np.add.reduce(g, 0)
+        db = _column_sums(g)
     return dx, dw, db
+
+
+def _column_sums(rows: np.ndarray) -> np.ndarray:
+    return ONES[rows.dtype.char, rows.shape[0]].dot(rows) if rows.size <= SMALL else np.add.reduce(rows, 0)
 
 
 @op("layer_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int n_dims, float eps, Any needs) -> "

@@ -356,6 +356,8 @@ class lerp:
 
     def numpy(input, end, weight):
         # From the nearer end, so that weight = 1 gives exactly `end`.
+        if not weight.ndim and weight.dtype.kind == "f":
+            return input + weight * (end - input) if -0.5 < float(weight) < 0.5 else end - (end - input) * (1 - weight)
         return np.where(np.abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight))
 
     def compose(F, input, end, weight): return input + weight * (end - input)
@@ -493,15 +495,13 @@ class floor_divide:
 
 
 def _remainder(input: Any, other: Any) -> Any:
-    with np.errstate(all="ignore"):
-        rest = np.fmod(input, other)
-        # Unlike np.remainder, an exact division keeps the dividend's sign on its zero.
-        return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
+    rest = np.fmod(input, other)
+    # Unlike np.remainder, an exact division keeps the dividend's sign on its zero.
+    return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
 
 
 def _fmod(input: Any, other: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return np.fmod(input, other)
+    return np.fmod(input, other)
 
 
 def _remainder_samples(rng: Any) -> Any:
