@@ -292,7 +292,8 @@ class SavedVariable(SavedTensor):
             return _with_history(self.item.unpack(), edge if edge is not None else self.item.edge)
         t = self.tensor
         if t._v[0] != self.version:
-            raise (stale(entry, t, self.version) if edge is None else stale(entry, t._data, self.version, t._v[0], self.nr or 0)).as_builtin()
+            raise (stale(entry, t, self.version) if edge is None else stale(entry, t._data, self.version, t._v[0],
+                                                                            self.nr or 0)).as_builtin()
         if edge is None:
             return t
         return _with_history(t, edge)

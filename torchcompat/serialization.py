@@ -244,7 +244,7 @@ def save(
 
 def _standard_dispatch() -> dict[type, Any]:
     """The standard pickler's table of types as it is made: dill, which MindSpore imports, changes it for the whole process."""
-    own = pickle._Pickler
+    own: Any = pickle._Pickler
     table = {kind: function for kind, function in own.dispatch.items() if function.__module__ == pickle.__name__}
     return table | {type: own.save_type, dict: own.save_dict}
 

@@ -64,7 +64,7 @@ def _tile_positions(size: tuple[int, ...], kernel: tuple[int, ...], out: tuple[i
     return positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])], inside
 
 
-def _mean_tiles(input: np.ndarray, kernel: Ints, out: Ints, divisor: int | None) -> np.ndarray:
+def _mean_tiles(input: Any, kernel: Ints, out: Ints, divisor: int | None) -> np.ndarray:
     """Means of windows that neither overlap nor leave gaps."""
     n, lead = len(kernel), input.shape[:input.ndim - len(kernel)]
     whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])

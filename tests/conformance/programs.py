@@ -236,8 +236,8 @@ def do_remove_hook(run: "Run", step: int) -> None:
         handle.remove()
 
 
-VIEWS = frozenset(["AsStrided", "View", "UnsafeView", "Transpose", "T", "Permute", "Unsqueeze", "Squeeze", "Expand", "Slice", "Select", "Diagonal",
-                   "Alias", "Split", "SplitWithSizes", "Unbind", "Unfold", "Movedim", "BasicIndex", "ReshapeAlias"])
+VIEWS = frozenset(["AsStrided", "View", "UnsafeView", "Transpose", "T", "Permute", "Unsqueeze", "Squeeze", "Expand", "Slice", "Select",
+                   "Diagonal", "Alias", "Split", "SplitWithSizes", "Unbind", "Unfold", "Movedim", "BasicIndex", "ReshapeAlias"])
 
 
 class Run:
@@ -262,7 +262,8 @@ class Run:
 
     def event(self, kind: str, step: int, *gradients: Any) -> None:
         """Notes that a hook ran."""
-        self.events.append([kind, step, *[None if g is None else {k: v for k, v in self.brief(g).items() if k != "requires_grad"} for g in gradients]])
+        self.events.append([kind, step, *[None if g is None else {k: v for k, v in self.brief(g).items() if k != "requires_grad"}
+                                          for g in gradients]])
 
     def tensor_hook(self, kind: str) -> Callable[[Any], Any]:
         """A hook for `Tensor.register_hook`."""
@@ -408,8 +409,8 @@ class Run:
         grad = t.grad
         if grad is not None:
             state["grad"] = {
-                **{k: v for k, v in self.brief(grad).items() if not self.higher or k != "requires_grad"}, "identity": self.identity(grad), "version": self.version(grad),
-                "node": self.attempt(lambda: "a node" if self.higher else self.graph_of(grad.grad_fn, 1)),
+                **{k: v for k, v in self.brief(grad).items() if not self.higher or k != "requires_grad"}, "identity": self.identity(grad),
+                "version": self.version(grad), "node": self.attempt(lambda: "a node" if self.higher else self.graph_of(grad.grad_fn, 1)),
                 "memory": memory.setdefault(grad.untyped_storage().data_ptr(), f"{name}.grad") if grad.numel() else "none",
             }
         return state
@@ -457,7 +458,8 @@ class Run:
         if not depth:
             return name
         edges = [[self.graph_of(n, depth - 1), nr] for n, nr in nodes]
-        return [name, *[e for i, e in enumerate(edges) if e[0] is not None or i == 0 or name not in ("PowBackward", "FillBackward", "LerpBackward", "CopySlices")]]
+        return [name, *[e for i, e in enumerate(edges) if e[0] is not None or i == 0 or
+                        name not in ("PowBackward", "FillBackward", "LerpBackward", "CopySlices")]]
 
 
 def numbers(t: Any) -> list[Any]:

@@ -28,7 +28,8 @@ def describe(torch: Any, value: Any) -> Any:
     """A value as JSON: of a tensor all that a program can see without its memory address."""
     if isinstance(value, torch.Tensor):
         with torch.no_grad():
-            numbers = value.detach().double().reshape(-1).tolist() if not value.is_complex() else [str(v) for v in value.detach().reshape(-1).tolist()]
+            flat = value.detach().reshape(-1)
+            numbers = [str(v) for v in flat.tolist()] if value.is_complex() else flat.double().tolist()
         return {"values": [round(v, 5) if isinstance(v, float) else v for v in numbers], "shape": list(value.shape),
                 "stride": list(value.stride()), "dtype": str(value.dtype), "requires_grad": value.requires_grad,
                 "grad_fn": None if value.grad_fn is None else type(value.grad_fn).__name__}

@@ -325,8 +325,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             if g.shape[1:] != t.shape:
                 raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                                    "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                                   f"output, but a mismatch was detected: grad_output[{i}] has a shape of {g.shape[2:]} and output[{i}] has a "
-                                   f"shape of {t.shape}. If you only want "
+                                   f"output, but a mismatch was detected: grad_output[{i}] has a shape of {g.shape[2:]} and output[{i}] "
+                                   f"has a shape of {t.shape}. If you only want "
                                    "some tensors in `grad_output` to be considered batched, consider using vmap.")
         each = [grad(outputs, inputs, tuple(g[i] for g in batches), True if i + 1 < rows else retain_graph, create_graph,
                      allow_unused=allow, materialize_grads=materialize_grads) for i in range(rows)]

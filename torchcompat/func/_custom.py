@@ -82,11 +82,12 @@ def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
         if id(o) in given:  # changed in place: of an input returned as it was there is a view
             own, version = given[id(o)]
             if own is not None and own._version == version:
-                raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
-                                   "an input inplace, then the jvp function must modify the corresponding gradient inplace.")
+                raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                                   "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace.")
             if own is not None and own is not t:
-                raise RuntimeError("An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying "
-                                   "an input inplace, then the jvp function must modify the gradient inplace and return it as-is.")
+                raise RuntimeError("An inplace custom Function is not returning the forward mode gradients as-is. If the forward is "
+                                   "modifying an input inplace, then the jvp function must modify the gradient inplace and return it "
+                                   "as-is.")
         elif o._base is not None:
             _check_view(o, t, args, tangents)
         set_tangent(o, level, t)
@@ -100,8 +101,8 @@ def _check_view(o: Any, t: Any, args: tuple[Any, ...], tangents: list[Any]) -> N
     for a, own in zip(args, tangents):
         if isinstance(a, Tensor) and own is not None and (o._base is a or o._base is a._base):
             if own._base is not None and t._base is not own._base:
-                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the same base as the given "
-                                   "grad input.")
+                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the same base as the "
+                                   "given grad input.")
             if own._base is None and t._base is not own:
                 raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the given grad input.")
             return

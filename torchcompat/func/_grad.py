@@ -240,8 +240,8 @@ def jvp_of(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, 
             t = tangent_of(o, level)
             if t is None:
                 if strict:
-                    raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
-                                       "with strict=True.")
+                    raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                                       "allowed with strict=True.")
                 with below(level):
                     t = frontend.zeros_like(o.detach())
             pushed.append(t)

@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 from autograd_tape.tensor import TensorRef
 
-from .._tensor import frontend
 
 VMAP, FORWARD, REVERSE = "vmap", "jvp", "grad"
 _NO_CEILING = 1 << 30

@@ -7,7 +7,8 @@ the class. Such tensors usually wrap others and have no memory of their own (`Te
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Sequence
+from typing import Any
+from collections.abc import Callable, Sequence
 
 from numpy.lib.stride_tricks import as_strided
 
@@ -95,7 +96,8 @@ def dispatches(tensor: Any) -> bool:
     return cls is not None and getattr(cls, "__torch_dispatch__", None) is not None
 
 
-def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...],
+          kwargs: dict[str, Any]) -> Any:
     """What the innermost mode, or else a subclass, makes of an operation; NotImplemented where none takes it."""
     types = tuple(dict.fromkeys(type(t) for t in tensors if dispatches(t)))
     before, modes = grad_mode(), _state.modes
@@ -114,7 +116,8 @@ def _call(function: Callable[..., Any], name: str, overload: str, tensors: Seque
     finally:
         _mode.set(before)
         _state.modes = modes
-    raise TypeError(f"Multiple dispatch failed for 'torch.ops.aten.{name}.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+    raise TypeError(f"Multiple dispatch failed for 'torch.ops.aten.{name}.{overload}'; all __torch_dispatch__ handlers returned "
+                    "NotImplemented:\n\n"
                     + "\n".join(f"  - tensor subclass {c}" for c in types))
 
 
@@ -148,7 +151,8 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     return F.list_type(rec)(outputs) if rec.returns_list else F.return_type(rec)(*outputs)
 
 
-def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, args: tuple[Any, ...],
+              kwargs: dict[str, Any]) -> Any:
     rec, F = general.rec, general.frontend
     first = rec.params[0].name
     target = values[first]
@@ -205,8 +209,8 @@ def detached(t: Any) -> Any:
     return result
 
 
-def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None,
-                          layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None,
+                          dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
                           dispatch_sizes_strides_policy: Any = None, dispatch_device: bool = False, dispatch_layout: bool = False) -> Any:
     """`Tensor._make_wrapper_subclass`: an instance of `cls` of a size, dtype and device but without memory of its own.
 
