@@ -47,6 +47,10 @@ DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056
 SKEW_LIMIT = 1 << 28  # from this range on, 32-bit words would make the modulo noticeably uneven
 
+_SINGLE = np.dtype(F32)
+# As 0-dim arrays, which NumPy takes faster than its scalars.
+_LOW_BITS, _UNIT = np.array(0xFFFFFF, np.uint32), np.array(2.0**-24, F32)
+
 
 class Generator:
     """A source of random numbers, equal to ``torch.Generator()`` on the CPU.
@@ -148,8 +152,8 @@ class Generator:
             out = words.view(F32)
             fast.uniform_f32(words, out)
             return out
-        out = (self._engine.words(count) & np.uint32(0xFFFFFF)).view(np.int32).astype(F32)
-        out *= F32(2.0**-24)
+        out = np.bitwise_and(self._engine.words(count), _LOW_BITS).view(np.int32).astype(F32)
+        out *= _UNIT
         return out
 
     # -- continuous distributions ----------------------------------------------------------------------------------
@@ -159,6 +163,9 @@ class Generator:
 
         `dtype` is float16, bfloat16 (of ml_dtypes), float32, float64 or complex (both parts uniform).
         """
+        if dtype is _SINGLE and low == 0.0 and high == 1.0 and shape.__class__ is tuple:
+            with self._lock:
+                return self._uniform32(math.prod(shape)).reshape(shape)
         shape, dtype = shape_of(shape), np.dtype(dtype)
         if dtype.kind == "c":
             return self.uniform((*shape, 2), part_of(dtype), low, high).view(dtype).reshape(shape)
