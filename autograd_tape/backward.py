@@ -52,6 +52,8 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     data = value._data if tensor else value
     what = f"[torch.{names.get(data.dtype.name, data.dtype.name)}Tensor {list(data.shape)}]"
     creator = value.creator if tensor else entry
+    if creator is not None and creator.forbids is not None:
+        return AutogradError(creator.forbids)
     if creator is not None:
         nr = value._node.nr if tensor and value._node._tag == 2 else nr
         # Named as torch 2.13 does: MulBackward0 is Mul, TBackward1 is T1.
@@ -234,7 +236,7 @@ class Engine:
         if self.capture is not None:
             for key in self.wanted.get(entry, ()):
                 self.captured[key] = grad[key[1]] if entry.n_outputs > 1 or isinstance(grad, list) else grad
-            if entry not in self.needed:  # type: ignore[operator]
+            if entry not in self.needed:  # type: ignore[operator]  # made before this runs
                 return None
         if hooks is not None and hooks.pre:
             grad = self._before_entry(entry, grad)
@@ -354,8 +356,12 @@ class Engine:
 
     def _look_at_root(self, edge: Any, grad: Any) -> None:
         """Hooks of a lone root run even where nothing that is asked for lies behind it, as in torch."""
+        if edge._tag == 1:
+            if edge not in self.needed:  # type: ignore[operator]
+                self._leaf_hooks(edge, grad)
+            return
         entry = edge.entry if edge._tag == 2 else edge
-        if edge._tag != 1 and entry.hooks is not None and entry not in self.needed and entry not in self.wanted:  # type: ignore[operator]
+        if entry.hooks is not None and entry not in self.needed and entry not in self.wanted:  # type: ignore[operator]
             self._before_tensor(entry, grad if edge._tag == 0 else [grad if n == edge.nr else None for n in range(entry.n_outputs)])
 
     def _before_entry(self, entry: TapeEntry, grad: Any) -> Any:

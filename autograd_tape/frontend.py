@@ -184,7 +184,7 @@ class Frontend:
         if cached is None:
             cached = _RETURN_TYPES[name] = namedtuple(name, names)
             cached.__module__ = "autograd_tape.return_types"
-            cached.__repr__ = _return_type_repr  # type: ignore[method-assign]
+            cached.__repr__ = _return_type_repr  # type: ignore[method-assign]  # torch's text
         return cached
 
     def list_type(self, rec: Record) -> type:
@@ -424,7 +424,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         if name in RECORDS and attribute not in own:
             setattr(tensor_class, attribute, reflected(attribute, name))
     if "__rtruediv__" not in own:
-        tensor_class.__rtruediv__ = tensor_class.__rdiv__ = rtruediv  # type: ignore[attr-defined]
+        tensor_class.__rtruediv__ = tensor_class.__rdiv__ = rtruediv  # type: ignore[attr-defined]  # a class made at run time
     for rec in RECORDS.values():
         if rec.method or rec.inplace:
             for name in (rec.name, *[a for a in rec.alias if "." not in a]):

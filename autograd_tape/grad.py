@@ -136,7 +136,7 @@ class GradManager:
         _check_ref(ref, "set_requires_grad")
         if not ref.is_leaf and not requires:
             raise NoGradError("you can only change requires_grad flags of leaf variables.", expected="a leaf",
-                              found=f"the output of '{ref.creator.op_name}'",  # type: ignore[union-attr]
+                              found=f"the output of '{ref.creator.op_name}'",  # type: ignore[union-attr]  # only entries have an output
                               remedy="compute it under no_grad(), or make a new TensorRef of its data")
         if requires and not (ref.dtype.is_floating_point or ref.dtype.is_complex):
             raise ArgumentError("only Tensors of floating point and complex dtype can require gradients", expected="a floating-point dtype",

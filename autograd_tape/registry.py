@@ -237,7 +237,7 @@ def register_grad_fn(op: str, grad_fn: GradFn | None = None) -> Callable[[GradFn
     >>> unregister_grad_fn("square_of")
     """
     if grad_fn is None:
-        return lambda function: register_grad_fn(op, function)  # type: ignore[return-value]
+        return lambda function: register_grad_fn(op, function)  # type: ignore[return-value]  # the decorator's form
     if not callable(grad_fn):
         raise ArgumentError(f"The gradient function of '{op}' cannot be called", expected="a callable",
                             found=type(grad_fn).__name__, remedy="pass grad_fn(grad_output, saved_tensors)")

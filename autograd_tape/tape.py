@@ -729,7 +729,7 @@ class _ModeContext:
     __slots__ = ("mode", "tokens")
 
     def __init__(self, mode: GradMode) -> None:
-        self.mode, self.tokens = mode, []  # type: ignore[var-annotated]
+        self.mode, self.tokens = mode, []  # type: ignore[var-annotated]  # tokens of a context variable
 
     def __enter__(self) -> None:
         self.tokens.append(grad_mode())

@@ -218,7 +218,7 @@ def test_whole_modules_cross_over() -> None:
 
 def test_errors() -> None:
     with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like object with a 'write' attribute"):
-        serialization.save(1, 3)  # type: ignore[arg-type]
+        serialization.save(1, 3)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(RuntimeError, match="Invalid magic number; corrupt file"):
         serialization.load(io.BytesIO(b"no archive"))
     with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):

@@ -174,7 +174,7 @@ class TorchFrontend(Frontend):
         """A view made without recording requires grad where its base does, though no gradient goes through it."""
         view._node = None
         if view._base._node is not None and not view._k.inference:  # type: ignore[union-attr]
-            view._node = NoGradView(view._v[0])  # type: ignore[index]
+            view._node = NoGradView(view._v[0])  # type: ignore[index]  # a view has a base and a version
             if grad_mode() is GradMode.DISABLED:
                 watch_view(view._v, view)  # type: ignore[arg-type]
                 views.mark(view, views.NO_GRAD)

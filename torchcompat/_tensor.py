@@ -570,7 +570,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         node, dtype, device, cls = self.creator, self._k.dtype, self._k.device, type(self)
         nn = sys.modules.get("torchcompat.nn.parameter")  # where it is not imported there are no parameters
         is_parameter = nn is not None and isinstance(self, nn.Parameter)
-        is_plain = cls is Tensor or is_parameter and cls is nn.Parameter  # type: ignore[union-attr]
+        is_plain = cls is Tensor or is_parameter and cls is nn.Parameter  # type: ignore[union-attr]  # nn is loaded there
         return tensor_str(
             None if device.type == "meta" else self._data, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
             device=None if device.type == "cpu" else str(device), requires_grad=self._node is not None,
@@ -777,7 +777,7 @@ frontend = TorchFrontend(Tensor, "torch")
 """All operations as functions of Tensors."""
 
 
-# -- helpers --------------------------------------------------------------------------------------------------------
+# -- what the methods share ----------------------------------------------------------------------------------------
 
 
 def default_np() -> np.dtype:

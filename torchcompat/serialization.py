@@ -371,7 +371,7 @@ class _Archive:
         path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
         self.name = os.path.splitext(os.path.basename(path))[0] if path else "archive"
         self.file = open(path, "wb") if path else None
-        self.sink = _Sink(self.file or f)  # type: ignore[arg-type]
+        self.sink = _Sink(self.file or f)  # type: ignore[arg-type]  # an open file by now
         self.zip = zipfile.ZipFile(cast(Any, self.sink), "w", zipfile.ZIP_STORED)  # it only writes
         self.records: list[str] = []
         self.checksum = 0
@@ -462,7 +462,7 @@ def load(
 
 @functools.cache
 def _unpickler_class(module: types.ModuleType) -> type:
-    class Unpickler(module.Unpickler):  # type: ignore[name-defined]
+    class Unpickler(module.Unpickler):  # type: ignore[name-defined]  # a module given by the caller
         def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any], **arguments: Any) -> None:
             super().__init__(file, **arguments)
             self.load_storage = load_storage
@@ -546,7 +546,7 @@ class _Reader:
             with self.zip.open(info) as record:
                 view = memoryview(out.view(np.uint8).data).cast("B")
                 done = 0
-                while done < size and (got := record.readinto(view[done:])):  # type: ignore[attr-defined]
+                while done < size and (got := record.readinto(view[done:])):  # type: ignore[attr-defined]  # buffered readers have it
                     done += got
         part = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
         if self.swap and part > 1:

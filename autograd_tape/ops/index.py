@@ -131,7 +131,7 @@ class Indices:
             if t._v is not None and t._v[0] != version:
                 from ..backward import stale
 
-                raise stale(None, t, version)  # type: ignore[arg-type]
+                raise stale(None, t, version)  # type: ignore[arg-type]  # there is no entry to name
         return self.key
 
 

@@ -55,7 +55,7 @@ class MT19937:
         end = start + count
         if end <= N:
             self._next = end
-            return self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]
+            return self._block[start:end] if count else np.empty(0, np.uint32)  # type: ignore[index]  # filled where words are left
         return self.take(count)
 
     def take(self, count: int) -> Words:
@@ -63,7 +63,7 @@ class MT19937:
         out = np.empty(count, np.uint32)
         left = min(N - self._next, count)
         if left:
-            out[:left] = self._block[self._next : self._next + left]  # type: ignore[index]
+            out[:left] = self._block[self._next : self._next + left]  # type: ignore[index]  # filled where words are left
             self._next += left
         whole = (count - left) // N * N
         rest = count - left - whole
@@ -77,7 +77,7 @@ class MT19937:
             self._fresh = False
         if rest:
             self._refill()
-            out[left + whole :] = self._block[:rest]  # type: ignore[index]
+            out[left + whole :] = self._block[:rest]  # type: ignore[index]  # filled where words are left
             self._next = rest
         return out
 
@@ -101,7 +101,7 @@ class MT19937:
         self._source.set_state(("MT19937", key, N, 0, 0.0))
 
     def _key(self) -> Words:
-        return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index]
+        return self._source.get_state(legacy=True)[1].astype(np.uint32)  # type: ignore[index]  # the legacy form is a tuple
 
     def export(self, seed: int, cached: float | None) -> npt.NDArray[np.uint8]:
         """The whole state as torch's bytes; `cached` is the waiting second sample of the Box-Muller pair."""

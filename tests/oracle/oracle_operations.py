@@ -162,7 +162,7 @@ def resolve(torch: Any, operation: str) -> Callable[..., Any]:
     methods_first = name in ("bool", "double", "float", "half", "int", "long", "to")  # torch.float is a dtype
     if not methods_first:
         try:
-            return attribute(torch, name)  # type: ignore[no-any-return]
+            return attribute(torch, name)  # type: ignore[no-any-return]  # whatever torch has
         except Missing:
             pass  # an operation may be a method only
     method = attribute(torch, "Tensor." + name)

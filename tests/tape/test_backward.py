@@ -127,7 +127,7 @@ class TestBackward:
         def run(rule: object) -> None:
             with Tape() as tape:
                 y = TensorRef.of([1.0, 2.0])
-                tape.record("mine", [x], y, rule)  # type: ignore[arg-type]
+                tape.record("mine", [x], y, rule)  # type: ignore[arg-type]  # wrong on purpose
             backward(y, tape, grad_outputs=[np.ones(2)])
 
         with pytest.raises(ShapeMismatchError, match=r"'mine' with respect to input 0.*Expected \(2,\), found \(3,\).*To fix it"):

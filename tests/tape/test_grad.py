@@ -338,7 +338,7 @@ class TestRegistry:
 
     def test_it_must_be_callable(self) -> None:
         with pytest.raises(ArgumentError, match="'x' cannot be called. Expected a callable, found int"):
-            register_grad_fn("x", 3)  # type: ignore[arg-type]
+            register_grad_fn("x", 3)  # type: ignore[arg-type]  # wrong on purpose
 
     def test_vjp_rule(self) -> None:
         rule = vjp_rule("exp")

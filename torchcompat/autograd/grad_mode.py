@@ -75,7 +75,7 @@ class _NoParameters(_Mode):
         self = object.__new__(cls)
         if function is None:
             return self
-        self.__init__()  # type: ignore[misc]
+        self.__init__()  # type: ignore[misc]  # a context is used again
         return self(function)
 
     def __init__(self, function: Any = None) -> None:
@@ -138,7 +138,7 @@ class inference_mode(_Mode):
         self = object.__new__(cls)
         if isinstance(mode, bool):
             return self
-        self.__init__(True)  # type: ignore[misc]
+        self.__init__(True)  # type: ignore[misc]  # a context is used again
         return self(mode)
 
     def __init__(self, mode: Any = True) -> None:

@@ -133,7 +133,7 @@ class UninitializedTensorMixin:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
-        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]
+        return type(self), (self.requires_grad,)  # type: ignore[attr-defined]  # a mixin: the tensor has it
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # the mixin's attributes win

@@ -170,7 +170,7 @@ class LBFGS(Optimizer):
             r.add_(s, alpha=(weight - y.dot(r) * ro).item())
         return r
 
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]  # as torch has it: it needs the closure
         """Up to `max_iter` iterations; returns the loss at the start."""
         with torch.no_grad():
             return self._step(torch.enable_grad()(closure))

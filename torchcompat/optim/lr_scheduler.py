@@ -92,7 +92,7 @@ class LRScheduler:
         step = self.optimizer.step
         if hasattr(step, "_wrapped_by_lr_sched"):
             return
-        function, reference = step.__func__, ref(self.optimizer)  # type: ignore[attr-defined]
+        function, reference = step.__func__, ref(self.optimizer)  # type: ignore[attr-defined]  # a bound method
 
         @wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -100,8 +100,8 @@ class LRScheduler:
             optimizer._opt_called = True
             return function(optimizer, *args, **kwargs)
 
-        wrapper._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
-        self.optimizer.step = wrapper  # type: ignore[method-assign]
+        wrapper._wrapped_by_lr_sched = True  # type: ignore[attr-defined]  # a mark on a function
+        self.optimizer.step = wrapper  # type: ignore[method-assign]  # counts calls
 
     def _initial_step(self) -> None:
         self._step_count = 0
@@ -156,7 +156,7 @@ class LRScheduler:
         self._get_lr_called_within_step = True
         try:
             closed = epoch is not None and hasattr(self, "_get_closed_form_lr")
-            self._apply_lrs(self._get_closed_form_lr() if closed else self.get_lr())  # type: ignore[attr-defined]
+            self._apply_lrs(self._get_closed_form_lr() if closed else self.get_lr())  # type: ignore[attr-defined]  # asked for above
         finally:
             self._get_lr_called_within_step = False
 
@@ -480,7 +480,7 @@ class SequentialLR(_Several):
         elif hasattr(sched, "last_epoch"):
             sched.last_epoch -= 1
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # as torch has it
         """Goes on to the next learning rates."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -503,7 +503,7 @@ class ChainedScheduler(_Several):
         self._schedulers, self.optimizer = schedulers, optimizer
         self._last_lr = _values(optimizer, "lr")
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # as torch has it
         """Goes on to the next learning rates."""
         for scheduler in self._schedulers:
             scheduler.step()
@@ -549,7 +549,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # as torch has it
         """Looks at the metric of one epoch."""
         current = float(metrics)
         if epoch is not None:

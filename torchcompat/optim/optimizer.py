@@ -70,7 +70,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             hook(self, args, kwargs)
         return out
 
-    wrapper.hooked = True  # type: ignore[attr-defined]
+    wrapper.hooked = True  # type: ignore[attr-defined]  # a mark on a function
     return wrapper
 
 
@@ -117,7 +117,7 @@ class Optimizer:
             self.__dict__.setdefault(table, OrderedDict())
         cls = type(self)
         if not getattr(cls.step, "hooked", False):
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]  # wrapped once a class
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -271,7 +271,7 @@ class Optimizer:
         if isinstance(value, dict):
             return {k: self._cast(param, v, group, k) for k, v in value.items()}
         if isinstance(value, Iterable) and not isinstance(value, str):
-            return type(value)(self._cast(param, v, group, None) for v in value)  # type: ignore[call-arg]
+            return type(value)(self._cast(param, v, group, None) for v in value)  # type: ignore[call-arg]  # a list or tuple
         return value
 
     def zero_grad(self, set_to_none: bool = True) -> None:

@@ -256,9 +256,9 @@ def _samples(n: int, work: int, fn: object) -> None:
     if n >= pool.get_num_threads() > 1 and n * work > 1 << 16:
         with blas.one_blas_thread() as controlled:
             if controlled:
-                parallel_for(n, 1, fn)  # type: ignore[arg-type]
+                parallel_for(n, 1, fn)  # type: ignore[arg-type]  # there is one where this is reached
                 return
-    fn(0, n)  # type: ignore[operator]
+    fn(0, n)  # type: ignore[operator]  # there is one where this is reached
 
 
 def _pointwise(kernel: Ints, stride: Ints, padding: Ints) -> bool:

@@ -69,7 +69,7 @@ class StateDict:
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dict in place."""
-        hook._from_public_api = True  # type: ignore[attr-defined]
+        hook._from_public_api = True  # type: ignore[attr-defined]  # a mark on a function
         return register(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -217,7 +217,7 @@ class StateDict:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        missing, unexpected, errors = [], [], []  # type: ignore[var-annotated]
+        missing, unexpected, errors = [], [], []  # type: ignore[var-annotated]  # lists of names
         metadata = getattr(state_dict, "_metadata", None)
         own: Any = OrderedDict(state_dict)  # hooks may change it
         if metadata is not None:

@@ -67,7 +67,7 @@ class _Numbered(Module):
 
     def pop(self, key: int | slice) -> Any:
         """Removes a module (a slice of them) and returns it."""
-        module = self[key]  # type: ignore[index]
+        module = self[key]  # type: ignore[index]  # an item is a module
         del self[key]
         return module
 

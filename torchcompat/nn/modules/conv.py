@@ -136,7 +136,7 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over one dimension")  # type: ignore[union-attr]
+    __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over one dimension")  # type: ignore[union-attr]  # the base has one
     dims = 1
 
     def _conv(self, *args: Any) -> Any:
@@ -144,7 +144,7 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over two dimensions")  # type: ignore[union-attr]
+    __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over two dimensions")  # type: ignore[union-attr]  # the base has one
     dims = 2
 
     def _conv(self, *args: Any) -> Any:
@@ -152,7 +152,7 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over three dimensions")  # type: ignore[union-attr]
+    __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over three dimensions")  # type: ignore[union-attr]  # the base has one
     dims = 3
 
     def _conv(self, *args: Any) -> Any:
@@ -253,7 +253,7 @@ class _LazyConv(LazyModuleMixin):
     def reset_parameters(self) -> None:
         """Draws new weights, once there are any."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()  # type: ignore[misc]
+            super().reset_parameters()  # type: ignore[misc]  # a mixin: the convolution has it
 
     def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
         """Gives the parameters their shapes from the first input."""

@@ -73,7 +73,7 @@ class _Zero:
     padding: Any
 
     def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)  # type: ignore[call-arg]
+        super().__init__(padding, 0.0)  # type: ignore[call-arg]  # the base of its siblings
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
