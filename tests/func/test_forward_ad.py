@@ -1,0 +1,151 @@
+"""Dual tensors: torch.autograd.forward_ad."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+import torchcompat as torch
+import torchcompat.autograd.forward_ad as fwad
+
+
+def tangent(t: Any) -> Any:
+    return fwad.unpack_dual(t).tangent
+
+
+def test_operations_carry_tangents_on() -> None:
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
+        assert tangent(x * x + 3).tolist() == [2.0, 40.0]
+        assert tangent(x.sum()).item() == 11.0
+        assert tangent(torch.ones(2)) is None and tangent(x > 1) is None
+
+
+def test_the_tangent_is_kept_as_it_is_and_forgotten_at_the_end() -> None:
+    given = torch.ones(2)
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.zeros(2), given)
+        assert tangent(x) is given and fwad._current_level == 0
+    assert tangent(x) is None and fwad._current_level == -1
+    with fwad.dual_level():
+        assert tangent(x) is None
+
+
+def test_a_tangent_dies_with_its_tensor() -> None:
+    with fwad.dual_level():
+        t = torch.ones(2)
+        ref = weakref.ref(t)
+        x = fwad.make_dual(torch.zeros(2), t)
+        del t
+        assert ref() is not None
+        del x
+        gc.collect()
+        assert ref() is None
+
+
+def test_in_place_operations_change_the_tangent() -> None:
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0])).clone()
+        x.mul_(x.detach())
+        x[0] = 5.0
+        assert x.tolist() == [5.0, 4.0] and tangent(x).tolist() == [0.0, 2.0]
+        x.add_(x)
+        assert tangent(x).tolist() == [0.0, 4.0]
+
+
+def test_a_view_has_the_view_of_its_bases_tangent() -> None:
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+        base = torch.zeros(2, 2)
+        row, column = base[0], base[:, 1]
+        row.copy_(x)
+        assert tangent(base).tolist() == [[3.0, 4.0], [0.0, 0.0]]
+        assert tangent(column).tolist() == [4.0, 0.0]
+        column.mul_(2)
+        assert tangent(base).tolist() == [[3.0, 8.0], [0.0, 0.0]] and tangent(row).tolist() == [3.0, 8.0]
+
+
+def test_results_do_not_share_the_memory_of_their_arguments_tangents() -> None:
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.tensor([1.0]), torch.tensor([1.0]))
+        for y in (x + 1, x.clone(), torch.cat([x]), x * 1, torch.ones(1).add_(x)):
+            y.mul_(3)
+            assert tangent(x).tolist() == [1.0] and tangent(y).tolist() == [3.0]
+
+
+def test_detach_drops_the_tangent_and_no_grad_does_not() -> None:
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.tensor([1.0]), torch.tensor([1.0]))
+        assert tangent(x.detach() * 2) is None and tangent(x.clone().detach_() * 2) is None
+        with torch.no_grad():
+            assert tangent(x * 2).tolist() == [2.0]
+
+
+def test_reverse_mode_goes_through_both_parts() -> None:
+    p, t = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    with fwad.dual_level():
+        y = fwad.make_dual(p, t) ** 3
+        primal, pushed = fwad.unpack_dual(y)
+        assert [g.item() for g in torch.autograd.grad(pushed, (p, t), retain_graph=True)] == [36.0, 12.0]
+        assert torch.autograd.grad(primal, (p, t), allow_unused=True)[0].item() == 12.0
+
+
+def test_gradients_of_dual_tensors_are_dual() -> None:
+    p = torch.tensor([2.0], requires_grad=True)
+    with fwad.dual_level():
+        x = fwad.make_dual(p, torch.ones(1))
+        (g,) = torch.autograd.grad((x.sigmoid() * x).sum(), x)
+        s = torch.sigmoid(torch.tensor(2.0))
+        d = s * (1 - s)
+        assert torch.allclose(tangent(g), 2 * d + 2.0 * d * (1 - 2 * s))
+
+
+def test_a_function_uses_its_jvp() -> None:
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, n: int) -> Any:
+            ctx.save_for_forward(x)
+            return x ** n
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any, n: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 100 * x * t
+
+    with fwad.dual_level():
+        assert tangent(Cube.apply(fwad.make_dual(torch.tensor([2.0]), torch.ones(1)), 3)).tolist() == [200.0]
+
+
+def test_repr_shows_the_tangent() -> None:
+    with fwad.dual_level():
+        assert repr(fwad.make_dual(torch.ones(1), torch.zeros(1))) == "tensor([1.], tangent=tensor([0.]))"
+
+
+@pytest.mark.parametrize(("primal", "tangent_", "error", "text"), [
+    (torch.ones(3), torch.ones(4), RuntimeError, "Trying to set a forward gradient that has a different size than that of the original Tensor"),
+    (torch.ones(3, dtype=torch.long), torch.ones(3), ValueError, "Expected primal to be floating point or complex, but got: torch.int64"),
+    (torch.ones(3), torch.ones(3, dtype=torch.long), ValueError, "Expected tangent to be floating point or complex, but got: torch.int64"),
+])
+def test_refused_duals(primal: Any, tangent_: Any, error: type[Exception], text: str) -> None:
+    with fwad.dual_level(), pytest.raises(error, match=text):
+        fwad.make_dual(primal, tangent_)
+
+
+def test_levels_do_not_nest() -> None:
+    with pytest.raises(RuntimeError, match="no level exists"):
+        fwad.make_dual(torch.ones(1), torch.ones(1))
+    with pytest.raises(RuntimeError, match="Dual level must be a positive number"):
+        fwad.exit_dual_level()
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.ones(1), torch.ones(1))
+        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported at the moment"):
+            fwad.enter_dual_level()
+        with pytest.raises(RuntimeError, match="already has a forward gradient at the same level 0"):
+            fwad.make_dual(x, torch.ones(1))
+        with pytest.raises(RuntimeError, match="itself has a forward gradient at the same level0"):
+            fwad.make_dual(torch.ones(1), x)
+        with pytest.raises(RuntimeError, match="out= function"):
+            torch.add(x, x, out=torch.ones(1))
