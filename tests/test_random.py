@@ -65,7 +65,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         monkeypatch.setattr(kernels, "_loaded", None)
         monkeypatch.setattr(kernels, "_tried", True)
     else:
-        pytest.importorskip("numba")
+        pytest.importorskip("numba", reason="Numba is not installed: there are no compiled kernels to test")
         if kernels._loaded is None:
             kernels._tried = False
         assert kernels.load(kernels.WORTH_IMPORTING) is not None
