@@ -125,6 +125,26 @@ def is_inference(input: Tensor) -> _Any:
     return input.is_inference()
 
 
+def is_conj(input: Tensor) -> _Any:
+    """Whether the tensor is a lazy conjugate; never here, conjugation is carried out."""
+    return input.is_conj()
+
+
+def is_neg(input: Tensor) -> _Any:
+    """Whether the tensor is a lazy negation; never here."""
+    return input.is_neg()
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself, since conjugation is carried out."""
+    return input.resolve_conj()
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, since negation is carried out."""
+    return input.resolve_neg()
+
+
 def is_floating_point(input: Tensor) -> _Any:
     """Whether the dtype is a floating one."""
     return input.is_floating_point()
