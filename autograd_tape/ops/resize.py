@@ -28,6 +28,14 @@ _CORNERS = ("linear", "bilinear", "bicubic", "trilinear")
 
 
 def _resample(input: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
+    if input.dtype == np.uint8 and weight is not None:  # as torch, in fixed point, rounded after each dimension
+        taps = weight[:]
+        top, bits = float(taps.max()), 0
+        while bits < 22 and int(0.5 + top * (2 << bits)) < 1 << 15:
+            bits += 1
+        fixed = np.trunc(taps * (1 << bits) + np.copysign(0.5, taps)).astype(np.int64)
+        sums = _resample(input.astype(np.int64), dim, index, fixed, length) + (1 << (bits - 1))
+        return np.clip(sums >> bits, 0, 255).astype(np.uint8)
     shape = [1] * input.ndim
     shape[dim] = len(index)
     total = None

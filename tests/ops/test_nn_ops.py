@@ -311,3 +311,11 @@ def test_agrees_with_torch(name: str) -> None:
                                lambda a, b: a + b, lambda t, ts: at.grad(t, ts))
             for a, b in zip(expected, found):
                 np.testing.assert_allclose(0.0 if b is None else b, np.zeros(()) if a is None else a.numpy(), rtol=1e-5, atol=1e-8)
+
+
+def test_images_of_bytes_are_resized_in_fixed_point() -> None:
+    """torch rounds after each dimension; the values are torch 2.13's."""
+    x = at.TensorRef.of(np.arange(0, 250, 28, dtype=np.uint8).reshape(1, 1, 3, 3))
+    result = at.F.function("interpolate")(x, size=(2, 4), mode="bilinear")
+    assert result.numpy().dtype == np.uint8
+    assert result.numpy().ravel().tolist() == [21, 39, 60, 77, 147, 165, 186, 203]
