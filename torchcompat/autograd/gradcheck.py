@@ -367,8 +367,9 @@ def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[A
                           for i, x in enumerate(inputs))
 
             def function(*args: Any, imaginary: bool = imaginary) -> Any:
-                whole = [frontend.complex(frontend.real(x), a) if imaginary else frontend.complex(a, frontend.imag(x))
-                         if i in at else a for i, (a, x) in enumerate(zip(args, inputs))]
+                whole = list(args)
+                for i in at:
+                    whole[i] = frontend.complex(*((frontend.real(inputs[i]), args[i]) if imaginary else (args[i], frontend.imag(inputs[i]))))
                 return func(*whole)
 
             compare(function, parts, function(*parts), True, at, imaginary)
