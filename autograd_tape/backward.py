@@ -50,7 +50,8 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
              "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
     data = value._data if tensor else value
-    what = f"[torch.{names.get(data.dtype.name, data.dtype.name)}Tensor {list(data.shape)}]"
+    name = names.get(data.dtype.name, data.dtype.name)
+    what = f"[{f'CPU{name}Type' if data.dtype.kind == 'c' else f'torch.{name}Tensor'} {list(data.shape)}]"
     creator = value.creator if tensor else entry
     if creator is not None and creator.forbids is not None:
         return AutogradError(creator.forbids)

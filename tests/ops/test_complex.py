@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from complex_cases import attribute, gradients, half_inputs, half_operations, tensors_of, weights
-from oracle_cases import DATA, Reader, dtype_name, load
+from complex_cases import RECORDED, attribute, gradients, half_inputs, half_operations, tensors_of, weights
+from oracle_cases import Reader, dtype_name, load
 
 import torchcompat as torch
 
 
-CONTENT, ARRAYS = load(DATA / "complex.npz")
+CONTENT, ARRAYS = load(RECORDED)
 READER = Reader(torch, ARRAYS)
 CASES: dict[str, list[dict[str, Any]]] = {}
 for _case in CONTENT["cases"]:

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from oracle_cases import cotangent, flatten
+from oracle_cases import DATA, cotangent, flatten
+
+RECORDED = DATA.parent / "data_complex" / "complex.npz"
+"""Apart from the families of torch's operator database in ``data``."""
 
 NAMESPACES = ("", "linalg", "special", "Tensor", "nn.functional")
 

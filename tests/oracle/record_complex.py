@@ -1,4 +1,4 @@
-"""Records what torch does with complex tensors, and how it rounds half precision: ``data/complex.npz``.
+"""Records what torch does with complex tensors, and how it rounds half precision: ``data_complex/complex.npz``.
 
 Run with a python that has torch and what autograd_tape needs (the samples come from its records)::
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from complex_cases import NAMESPACES, attribute, gradients, half_inputs, half_operations, tensors_of
-from oracle_cases import DATA, Unstorable, Writer, dtype_name
+from complex_cases import NAMESPACES, RECORDED, attribute, gradients, half_inputs, half_operations, tensors_of
+from oracle_cases import Unstorable, Writer, dtype_name
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "ops"))
 from op_cases import NAMES, RECORDS, bind, is_array, samples, tree_map  # noqa: E402
@@ -113,7 +113,7 @@ def main() -> None:
             result = call(*half_inputs(torch, dtype)).detach()
             out = writer.value(result.to(torch.float32))
             half.append({"op": name, "dtype": dtype, "result": dtype_name(result.dtype), "out": out})
-    writer.write(DATA / "complex.npz", {"torch": torch.__version__, "cases": cases, "half": half})
+    writer.write(RECORDED, {"torch": torch.__version__, "cases": cases, "half": half})
     differentiated, refused = (sum(word in c for c in cases) for word in ("grad", "error"))
     print(f"{len(cases)} complex cases, {differentiated} with gradients, {refused} refused; {len(half)} in half precision")
 
