@@ -125,7 +125,8 @@ def test_repr_shows_the_tangent() -> None:
 
 
 @pytest.mark.parametrize(("primal", "tangent_", "error", "text"), [
-    (torch.ones(3), torch.ones(4), RuntimeError, "Trying to set a forward gradient that has a different size than that of the original Tensor"),
+    (torch.ones(3), torch.ones(4), RuntimeError,
+     "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported."),
     (torch.ones(3, dtype=torch.long), torch.ones(3), ValueError, "Expected primal to be floating point or complex, but got: torch.int64"),
     (torch.ones(3), torch.ones(3, dtype=torch.long), ValueError, "Expected tangent to be floating point or complex, but got: torch.int64"),
 ])

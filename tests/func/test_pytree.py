@@ -91,8 +91,10 @@ def test_own_containers() -> None:
 
 
 @pytest.mark.parametrize(("call", "error", "text"), [
-    (lambda: pytree.tree_unflatten([1], pytree.tree_structure([1, 2])), ValueError, "`leaves` has length 1 but the spec refers to a pytree that holds 2"),
-    (lambda: pytree.tree_unflatten([1], 3), TypeError, "Expected `treespec` to be an instance of PyTreeSpec but got item of type <class 'int'>."),
+    (lambda: pytree.tree_unflatten([1], pytree.tree_structure([1, 2])), ValueError,
+     "`leaves` has length 1 but the spec refers to a pytree that holds 2"),
+    (lambda: pytree.tree_unflatten([1], 3), TypeError,
+     "Expected `treespec` to be an instance of PyTreeSpec but got item of type <class 'int'>."),
     (lambda: pytree.tree_map(max, [1, 2], [1]), ValueError, "Node arity mismatch; expected 2, but got 1."),
     (lambda: pytree.tree_map(max, [1, 2], {}), ValueError, "Node type mismatch; expected <class 'list'>, but got <class 'dict'>."),
     (lambda: pytree.tree_map(max, {"a": 1}, {"b": 1}), ValueError, "Node keys mismatch; missing key"),

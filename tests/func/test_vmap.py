@@ -84,3 +84,21 @@ def test_the_quiet_path_is_back_afterwards() -> None:
     with pytest.raises(ZeroDivisionError):
         torch.func.jvp(lambda a: 1 / 0, (torch.ones(2),), (torch.ones(2),))
     assert tape._loud == before
+
+
+def test_convolutions_and_norms_with_weights_of_their_own() -> None:
+    def network(x: Any, w: Any, g: Any) -> Any:
+        y = torch.nn.functional.conv2d(x, w, padding=1)
+        y = torch.nn.functional.batch_norm(y, None, None, g, g, training=True)
+        return torch.nn.functional.group_norm(y, 2).relu().sum(0).pow(2).sum()
+
+    x = torch.arange(2 * 3 * 2 * 4 * 4, dtype=torch.float64).cos().reshape(2, 3, 2, 4, 4)
+    w = torch.arange(2 * 4 * 2 * 3 * 3, dtype=torch.float64).sin().reshape(2, 4, 2, 3, 3)
+    g = torch.arange(8, dtype=torch.float64).exp().log1p().reshape(2, 4)
+    for dims in ((0, 0, 0), (0, None, None), (None, 0, None), (None, None, 0)):
+        args = [a if d == 0 else a[0] for a, d in zip((x, w, g), dims)]
+        found = torch.vmap(torch.func.grad(network, argnums=(0, 1, 2)), dims)(*args)
+        for i in range(2):
+            single = torch.func.grad(network, argnums=(0, 1, 2))(*[a[i] if d == 0 else a for a, d in zip(args, dims)])
+            for f, s in zip(found, single):
+                assert torch.allclose(f[i], s, atol=1e-9)

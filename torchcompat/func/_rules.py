@@ -192,7 +192,7 @@ def constants_for(call: Call) -> Any:
     return call(shape=(call.size, *call.shape))
 
 
-@rule("clone cast zero_gradient conj_physical real_part imag_part angle zero restride view_dtype isreal positive")
+@rule("column_major clone cast zero_gradient conj_physical real_part imag_part angle zero restride view_dtype isreal positive")
 def as_is(call: Call) -> Any:
     """What treats each element on its own, whatever the dimensions."""
     if call.rec.name == "restride":
@@ -502,7 +502,7 @@ def add_product(call: Call) -> Any:
     return F.add(F.mul(x, call.beta) if call.beta != 1 else x, result)
 
 
-@rule("inverse det slogdet linalg_cholesky linalg_qr linalg_svd linalg_eigh linalg_pinv linalg_matrix_rank")
+@rule("inverse det logdet slogdet linalg_cholesky linalg_qr linalg_svd linalg_eigh linalg_pinv linalg_matrix_rank")
 def matrices(call: Call) -> Any:
     """What takes batches of matrices."""
     return call() if next(iter(call.ranks.values())) >= 2 else NotImplemented
@@ -532,7 +532,11 @@ def _parted(call: Call, t: Any) -> Any:
 @rule("max_pool_nd avg_pool_nd adaptive_avg_pool_nd adaptive_max_pool_nd im2col pad_reflect pad_replicate pad_circular")
 def images(call: Call) -> Any:
     """Operations on batches of images: a bigger batch."""
-    if call.ranks["input"] < 3 or not call.size:
+    if call.ranks["input"] < 2 or not call.size:
+        return NotImplemented
+    if "pool" in call.rec.name:
+        return call()  # whose kernels take any dimensions before those of the image
+    if call.ranks["input"] < 3:
         return NotImplemented
     result = call(input=_merged(call.input))
     return [_parted(call, r) for r in result] if isinstance(result, (tuple, list)) else _parted(call, result)
@@ -547,13 +551,87 @@ def convolution(call: Call) -> Any:
     if not call.is_batched["weight"] and not call.is_batched["bias"]:
         return _parted(call, call(input=_merged(x)))
     x, weight = call.whole("input"), call.whole("weight")
-    n = x._data.shape[1]
-    x = F.transpose(x, 0, 1)  # (N, B, C, ...)
-    x = F.reshape(x, (n, -1, *x._data.shape[3:]))
-    result = call(input=x, weight=_merged(weight), bias=None if bias is None else F.reshape(call.whole("bias"), (-1,)),
+    bias = None if bias is None else F.reshape(call.whole("bias"), (-1,))
+    result = call(input=_as_channels(call, x), weight=_merged(weight), bias=bias, groups=call.groups * call.size)
+    return _from_channels(call, result)
+
+
+def _as_channels(call: Call, t: Any) -> Any:
+    """(B, N, C, ...) as (N, B C, ...)."""
+    t = F.transpose(t, 0, 1)
+    shape = t._data.shape
+    return F.reshape(t, (shape[0], shape[1] * shape[2], *shape[3:]))
+
+
+def _from_channels(call: Call, t: Any) -> Any:
+    """The inverse of `_as_channels`."""
+    shape = t._data.shape
+    return F.transpose(F.reshape(t, (shape[0], call.size, shape[1] // call.size, *shape[2:])), 0, 1)
+
+
+@rule("convolution_nd_input")
+def convolution_input(call: Call) -> Any:
+    """A bigger batch where the weights are shared, more groups where each example has its own."""
+    size = tuple(call.values["size"])
+    if not call.size:
+        return NotImplemented
+    if not call.is_batched["weight"]:
+        return _parted(call, call(input=_merged(call.input), size=(call.size * size[0], *size[1:])))
+    result = call(input=_as_channels(call, call.whole("input")), weight=_merged(call.weight),
+                  size=(size[0], call.size * size[1], *size[2:]),
                   groups=call.groups * call.size)
-    shape = result._data.shape
-    return F.transpose(F.reshape(result, (n, call.size, shape[1] // call.size, *shape[2:])), 0, 1)
+    return _from_channels(call, result)
+
+
+@rule("convolution_nd_weight")
+def convolution_weight(call: Call) -> Any:
+    """More groups."""
+    size = tuple(call.values["size"])
+    if not call.size:
+        return NotImplemented
+    result = call(input=_as_channels(call, call.whole("input")), output=_as_channels(call, call.whole("output")),
+                  size=(call.size * size[0], *size[1:]), groups=call.groups * call.size)
+    return _parted(call, result)
+
+
+@rule("group_norm")
+def group_norm(call: Call) -> Any:
+    """A bigger batch."""
+    if not call.size or call.is_batched["weight"] or call.is_batched["bias"]:
+        return NotImplemented
+    return _parted(call, call(input=_merged(call.input)))
+
+
+@rule("channel_norm")
+def channel_norm(call: Call) -> Any:
+    """More channels. Running statistics that training changes are for each example to change in turn."""
+    if not call.size or call.training and call.running_mean is not None:
+        return NotImplemented
+    names = ("weight", "bias", "running_mean", "running_var")
+    rows = {n: None if call.values[n] is None else F.reshape(call.whole(n), (-1,)) for n in names}
+    return _from_channels(call, call(input=_as_channels(call, call.whole("input")), **rows))
+
+
+@rule("masked_scale")
+def masked_scale(call: Call) -> Any:
+    """Element by element."""
+    return call(input=call.whole("input"), mask=call.whole("mask"))
+
+
+@rule("cosine_similarity")
+def cosine_similarity(call: Call) -> Any:
+    """One dimension of both after broadcasting."""
+    rank = max(call.ranks.values())
+    return call(**aligned(call, rank), dim=shifted(call.dim, rank)) if rank else NotImplemented
+
+
+@rule("linalg_cross")
+def cross(call: Call) -> Any:
+    """One dimension of both."""
+    rank = call.ranks["input"]
+    if rank != call.ranks["other"]:
+        return NotImplemented
+    return call(input=call.whole("input"), other=call.whole("other"), dim=shifted(call.dim, rank))
 
 
 @rule("layer_norm")
