@@ -120,7 +120,7 @@ def test_transposed(case, extra, kernels, dtype, rng, close):
     np.testing.assert_allclose(db, g.sum((0, *range(2, g.ndim))), rtol=1e-4)
 
 
-# Sizes at which products are cut into pieces by rows, by columns, not at all; several chunks of samples; rows that end early.
+# Products cut into pieces by rows, by columns, not at all; several chunks of samples; rows that end early.
 @pytest.mark.parametrize(
     ("x_shape", "w_shape", "stride", "padding", "groups"),
     [

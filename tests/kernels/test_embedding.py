@@ -139,7 +139,9 @@ def test_running_sums(shape, kernels, dtype, rng):
 
 
 @pytest.mark.parametrize("largest", [True, False])
-@pytest.mark.parametrize(("shape", "axis", "k"), [((40, 300), -1, 7), ((300, 40), 0, 32), ((9000,), 0, 1), ((2, 5, 900), 1, 5)])
+@pytest.mark.parametrize(
+    ("shape", "axis", "k"), [((40, 300), -1, 7), ((300, 40), 0, 32), ((9000,), 0, 1), ((2, 5, 900), 1, 5)]
+)
 def test_topk(shape, axis, k, largest, dtype, rng):
     if not _compile.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to test")

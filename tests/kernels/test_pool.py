@@ -128,8 +128,9 @@ def test_child_of_a_fork_has_its_own_workers():
 def test_ufuncs_match_numpy(rng):
     a, b = rng.random((2, 600, 500))
     row, block = a[0], a.reshape(3, 200, 500)
-    pairs = [(a, b), (a, np.array(2.0)), (a.T, b.T), (a[0], b[0]), (a.astype(np.float32), b), (a, np.array(2, np.float32))]
-    pairs += [(a, row), (block, row), (block, a[:200]), (a, a[:1]), (a, a[:, :1]), (a, a[0, :1]), (a.reshape(1, -1), b.reshape(-1))]
+    pairs = [(a, b), (a, np.array(2.0)), (a.T, b.T), (a[0], b[0]), (a.astype(np.float32), b)]
+    pairs += [(a, np.array(2, np.float32)), (a, row), (block, row), (block, a[:200]), (a, a[:1])]
+    pairs += [(a, a[:, :1]), (a, a[0, :1]), (a.reshape(1, -1), b.reshape(-1))]
     for x, y in pairs:
         for first, second in ((x, y), (y, x)):
             result, expected = pool.ufunc2(np.subtract, first, second), np.subtract(first, second)

@@ -464,7 +464,8 @@ def _weight_grad(
                     if rows < 64 * groups:  # too few for channels last to pay
                         pixels = _widened(g[first:last], wide).reshape(m, groups, out // groups, span).swapaxes(2, 3)
                     else:
-                        pixels = _widened_pixels(g[first:last], wide).reshape(m, span, groups, out // groups).swapaxes(1, 2)
+                        pixels = _widened_pixels(g[first:last], wide)
+                        pixels = pixels.reshape(m, span, groups, out // groups).swapaxes(1, 2)
                     each = _buffer((m, *transposed.shape[1:]), c.dtype, "each")
                     _product(cols, pixels, each)
                     transposed[part] += each[0] if m == 1 else each.sum(0)

@@ -74,9 +74,9 @@ def col2im(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
                             xs[s * sw] += ys[s]
 
 
-# Wide columns: with stride 1 a tap of all windows is one shift of the padded plane as a flat vector, if the columns keep
-# the plane's row length, so long copies take the place of one per row. With other strides it is so in each of the planes
-# of every sh-th row and sw-th column. What the windows beyond the ends of rows give is dropped afterwards.
+# Wide columns: with stride 1 a tap of all windows is one shift of the padded plane as a flat vector, if the columns
+# keep the plane's row length, so long copies take the place of one per row. With other strides it is so in each of the
+# planes of every sh-th row and sw-th column. What the windows beyond the ends of rows give is dropped afterwards.
 
 
 @kernel("r4 w1 i i i i i i i i i i i i i")
