@@ -150,6 +150,8 @@ def pack_slot(entry: TapeEntry, kind: str, at: int, nr: int, sub: int, pack: Any
         tensors[sub] = Item(_bare(tensors[sub]) if detached else tensors[sub], edge_of(tensors[sub]), pack, unpack)
         items[at] = (tuple(tensors), item[1])
     elif kind == "output":
+        if item[0] is None:  # not needed
+            return
         items[at] = Item(_output(entry, item), OUTPUT, pack, unpack)
     elif isinstance(item, TensorRef):
         items[at] = Item(_bare(item) if detached else item, edge_of(item), pack, unpack)
@@ -196,7 +198,7 @@ class SavedTensor:
 
     def _live(self) -> TapeEntry:
         entry = self._entry()
-        if entry is None or entry.saved is None:
+        if entry is None or getattr(entry, "_variables", entry.saved) is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
                 "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.backward import freed, watch_entries
+from autograd_tape.backward import current_engine, freed, watch_entries
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
 from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF
@@ -78,14 +78,28 @@ class FunctionNode(FunctionCtx, TapeEntry):
     inputs: Any = ()
     output: Any = None
 
+    _variables: tuple[Any, ...] | None = ()
+
+    @property
+    def saved(self) -> Any:  # type: ignore[override]
+        """What the engine frees; or what a user put on the ctx under this name."""
+        return self.__dict__.get("_own_saved", self._variables)
+
+    @saved.setter
+    def saved(self, value: Any) -> None:
+        if value is None and current_engine() is not None:
+            self._variables = None
+        else:
+            self.__dict__["_own_saved"] = value
+
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was saved, checked; for `jvp` what was saved for forward mode."""
         if self.saved_for_forward is not None:
             return self.saved_for_forward
-        if self.saved is None:
+        if self._variables is None:
             raise freed(self).as_builtin()
-        return tuple([s.unpack(self) for s in self.saved])
+        return tuple([s.unpack(self) for s in self._variables])
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -95,9 +109,9 @@ class FunctionNode(FunctionCtx, TapeEntry):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        if self.saved is None:
+        if self._variables is None:
             raise freed(self).as_builtin()
-        return self.saved
+        return self._variables
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Calls backward with recording off."""
@@ -261,7 +275,7 @@ def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[FunctionNode, Any]:
     positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
     recording = grad_mode() is GradMode.ENABLED and any([args[i]._node is not None for i in positions])
     node.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
-    node.saved, node.meta = (), None
+    node.meta = None
     node._positions = positions
     node.edges = tuple([edge_of(args[i]) for i in positions])
     before = grad_mode()
@@ -368,7 +382,7 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
             else:
                 own = saved_outputs.get(id(t)) if id(t) not in inputs or id(t) in dirty else None
                 saved.append(SavedVariable._save(node, t, own))
-        node.saved = tuple(saved)
+        node._variables = tuple(saved)
         frontend.pack_saved(node)
     node.to_save, node.dirty_tensors, node.non_differentiable = None, (), ()
 
