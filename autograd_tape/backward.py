@@ -43,6 +43,12 @@ def unpack(entry: TapeEntry) -> tuple[Any, ...]:
     return entry.saved.unpack(entry)
 
 
+def _shown(name: str) -> str:
+    if name.endswith("Backwards"):
+        return f"torch::autograd::{name}"
+    return name.replace("Backward0", "").replace("Backward", "")
+
+
 def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None = None, nr: int = 0) -> AutogradError:
     """The error of a saved tensor that was changed in place since; of output `nr` of the entry itself where only its buffer is left."""
     tensor = isinstance(value, TensorRef)
@@ -58,7 +64,7 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     if creator is not None:
         nr = value._node.nr if tensor and value._node._tag == 2 else nr
         # Named as torch 2.13 does: MulBackward0 is Mul, TBackward1 is T1.
-        what += f", which is output {nr} of {creator.name().replace('Backward0', '').replace('Backward', '')},"
+        what += f", which is output {nr} of {_shown(creator.name())},"
     return AutogradError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} is at version "
         f"{version}; expected version {expected or 0} instead. Hint: enable anomaly detection to find the operation that failed to "

@@ -88,6 +88,14 @@ class TorchFrontend(Frontend):
         """The built-in exception with torch's wording."""
         return error.as_builtin()
 
+    def made_like(self, model: Any, result: Any) -> Any:
+        """After the model of an example in vmap, one for each example."""
+        if not hasattr(model, "_level"):
+            return result
+        from .func._whole import made_like
+
+        return made_like(model, result)
+
     def recover(self, error: AutogradError, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An irregular operation that looked at the values of an example in vmap is carried out for each example."""
         from .func._batching import recover
@@ -118,8 +126,10 @@ class TorchFrontend(Frontend):
 
     def check_overlap(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
-        if rec.name == "fill" and others:
-            self.check_single(target)
+        if rec.name == "fill":  # the number is read first
+            if others:
+                self.check_single(target)
+            return
         for other in others:
             if other is target and rec.name == "put_at" or views.overlap(target._data, other._data, whole=rec.name == "put_at"):
                 raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "

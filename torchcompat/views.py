@@ -166,7 +166,7 @@ def _inherited(edge: Any) -> str | None:
         entry = edge.entry if edge._tag == 2 else edge
         if entry.__class__ is NoGradView:
             return NO_GRAD
-        if getattr(entry.op, "family", None) != "view":
+        if getattr(entry.op, "family", None) not in ("view", "view?"):
             return None
         if edge._tag == 2:
             return MULTI_VIEW
@@ -199,6 +199,10 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
                             "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
     if mode is not GradMode.ENABLED:
         return
+    for t in others:
+        node = t._node
+        if node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None:
+            raise AutogradError(node.forbids)
     base = target._base
     if base is None:
         if target._node is LEAF:

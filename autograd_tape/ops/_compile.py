@@ -23,6 +23,8 @@ from ..tape import GradMode, TapeEntry, grad_mode, next_id
 from ..tensor import LEAF
 from ._record import Param, Record
 
+UNNEEDED = (None, (0,), 0, None)
+"""What is saved in the place of an output that no gradient that is wanted needs."""
 NUMBERS = frozenset([int, float, bool, complex])
 _NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c) in dtypes.CPU_KINDS]
 QUIET_SETS = {
@@ -54,7 +56,7 @@ def base_namespace() -> dict[str, Any]:
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode,
         "ENABLED": GradMode.ENABLED,
         "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS,
-        "STUMBLES": STUMBLES,
+        "STUMBLES": STUMBLES, "UNNEEDED": UNNEEDED,
     }
 
 
@@ -145,7 +147,13 @@ def _saved(rec: Record, scalar: str | None = None) -> list[str]:
             items.append(f"_r{len(rec.returns) + rec.saved_returns.index(name)}")
         else:
             nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
-            items.append(f"(_r{nr}, _v{nr}, 0, _k{nr})")
+            users = _needed_by(rec, name)
+            if scalar is not None and users == [scalar]:
+                items.append("UNNEEDED")
+            elif len(users) == 1 and users[0] in params and params[users[0]].type in ("Tensor", "Operand"):
+                items.append(f"(UNNEEDED if {users[0]}._node is None else (_r{nr}, _v{nr}, 0, _k{nr}))")
+            else:
+                items.append(f"(_r{nr}, _v{nr}, 0, _k{nr})")
     return items
 
 
@@ -249,7 +257,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
                    f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
         out.append(f"_k{i} = {_kind(rec, i)}")
         out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
-        needs_version = any(s.startswith(f"(_r{i}, _v{i}") for s in saved)
+        needs_version = any(f"(_r{i}, _v{i}" in s for s in saved)
         if not needs_version:
             out.append(f"_t{i}._v = None")
     if rec.family in ("view", "view?"):
@@ -268,8 +276,8 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
             out += ["    " + line for line in share]
         else:
             out += share
-    versions = [f"_t{i}._v = _v{i} = [0]" for i in range(count) if any(s.startswith(f"(_r{i}, _v{i}") for s in saved)]
-    plain = [f"_t{i}._v = None" for i in range(count) if any(s.startswith(f"(_r{i}, _v{i}") for s in saved)]
+    versions = [f"_t{i}._v = _v{i} = [0]" for i in range(count) if any(f"(_r{i}, _v{i}" in s for s in saved)]
+    plain = [f"_t{i}._v = None" for i in range(count) if any(f"(_r{i}, _v{i}" in s for s in saved)]
     result = "_t0" if count == 1 else f"named({', '.join(f'_t{i}' for i in range(count))})"
     if rec.differentiable:
         wanted = _wanted(rec)
@@ -492,7 +500,7 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
             nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
             targets.append(f"_o{i}")
             after.append(f"if _o{i}[1][0] != _o{i}[2]: raise stale(self, _o{i}[0], _o{i}[2], _o{i}[1][0])")
-            after.append(f"{name} = F.saved_output(self, {nr}, _o{i})" if recorded else f"{name} = _o{i}[0]")
+            after.append(f"{name} = None if _o{i}[0] is None else F.saved_output(self, {nr}, _o{i})" if recorded else f"{name} = _o{i}[0]")
     head = ["_s = self.saved", "if _s.__class__ is not tuple: _s = unpack(self)"]
     if targets:
         head.append(", ".join(targets) + ", = _s")
@@ -625,6 +633,8 @@ def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
         if kind == "output":
             from ..frontend import Frontend
 
+            if item[0] is None:
+                return None
             if item[1][0] != item[2]:
                 raise stale(self, item[0], item[2], item[1][0]).as_builtin()
             return Frontend.latest.saved_output(self, nr, item)

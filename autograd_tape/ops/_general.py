@@ -386,6 +386,9 @@ class General:
                 saved.append(results[len(rec.returns) + rec.saved_returns.index(name)])
             else:
                 nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
+                if not self._wanted_by(rec, name, values):
+                    saved.append((None, (0,), 0, None))
+                    continue
                 if outputs[nr]._v is None:
                     outputs[nr]._v = [0]
                 output: Any = outputs[nr]
@@ -431,6 +434,13 @@ class General:
                 before[first] = target
             node = self._node(before, [target._data], [shadow], [target._k])
             if node is not None:
+                if node.saved.__class__ is tuple and any([t is target for t in tensors[1:]]):
+                    # `x.mul_(x)` has just changed what it saved of x: going back through it is an error, as in torch.
+                    saved = list(node.saved)
+                    for i, item in enumerate(saved):
+                        if item is target:
+                            saved[i + 1] -= 1
+                    node.saved = tuple(saved)
                 frontend.rebase(target, node)
                 for tape in active_tapes():
                     tape.add(node, tuple(tensors), (target,), values)

@@ -40,6 +40,7 @@ class Generator:
         self.changed: set[int] = set()      # memories changed in place
         self.unwatched: set[int] = set()    # memories without history of which views were made under no_grad
         self.recorded: set[int] = set()     # memories that may require grad
+        self.hooked: set[int] = set()       # memories of tensors with hooks
         self.severed: set[str] = set()      # variables that share memory but no history
         self.hooks: list[int] = []
         self.no_grad = False
@@ -76,8 +77,8 @@ class Generator:
     def pick(self) -> str:
         """A variable, rather a recent one."""
         names = list(self.shapes)
-        return names[-1 - min(int(self.random.expovariate(0.45)),
-                              len(names) - 1)] if self.random.random() < 0.7 else self.random.choice(names)
+        recent = int(min(self.random.expovariate(0.45), len(names) - 1))
+        return names[-1 - recent] if self.random.random() < 0.7 else self.random.choice(names)
 
     def step(self, call: str, args: list[Any], shape: Shape | None = None, shapes: list[Shape] | None = None, **kwargs: Any) -> None:
         """Adds a step that returns one tensor of `shape`, or several of `shapes`, or nothing new."""
@@ -88,16 +89,20 @@ class Generator:
         if call.endswith("_") or call in ("setitem", "zero_grad"):
             # Views that lose their history when their memory is changed in this way: torch sees that when they are used, torchcompat
             # only when they are looked at.
-            if memory in self.split and (self.no_grad or used and args[0] in self.severed):
+            # (and hooks on views, which torch forgets then)
+            if memory in self.split | self.hooked and (self.no_grad or used and args[0] in self.severed):
                 return
-            if memory in self.unwatched and not self.no_grad and self.recorded.intersection(used[1:]):
+            if memory in self.unwatched | self.split - self.recorded and not self.no_grad and self.recorded.intersection(used[1:]):
                 return
             if call in ("requires_grad_", "detach_"):
-                if memory in self.changed or memory in self.split or memory in self.unwatched:
+                views = any([m == memory and x != args[0] for x, m in self.memories.items() if x in self.shapes])
+                if views or memory in self.changed or memory in self.split or memory in self.unwatched:
                     return
                 self.recorded.add(memory)
             else:
                 self.changed.add(memory)
+        if call in ("hook", "node_hook", "node_prehook", "retain_grad"):
+            self.hooked.add(memory)
         made = memory if call not in self.COPYING else len(self.steps) + 1000
         for each in (name, *[f"{name}.{i}" for i in range(len(shapes or ()))]):
             self.memories[each] = made
@@ -238,8 +243,7 @@ class Generator:
             self.step(kind, [x], [*shape[2:], min(shape[0], shape[1])])
         elif kind == "as_strided":
             size = r.randint(1, 3)
-            self.step(kind, [x, [size], [1]] if r.random() < 0.6 else [x, [2, size], [0, 1]] if r.random() < 0.4
-                      else [x, [2, size], [size, 1]], None)
+            self.step(kind, [x, [size], [1]] if r.random() < 0.6 else [x, [2, size], [size, 1]], None)
             call = self.steps[-1]
             self.shapes[f"$s{call['id']}"] = call["args"][1]
         elif kind == "getitem_list":
@@ -293,7 +297,9 @@ class Generator:
         elif kind < 7:
             y = self.partner(x, fits=r.random() < 0.9)
             if y is not None:
-                self.step(r.choice(self.INPLACE_BINARY), [x, y])
+                call = r.choice(self.INPLACE_BINARY)
+                if call != "copy_" or x != y:
+                    self.step(call, [x, y])
         elif kind < 9:
             self.step(r.choice(("add_", "mul_", "sub_", "div_", "fill_", "pow_")), [x, r.choice((2, 0.5, -1))])
         else:
@@ -307,13 +313,15 @@ class Generator:
         index, left = self.index(shape) if shape else (["..."], [])
         if shape and r.random() < 0.2:
             index, left = [[0, -1]], [2, *shape[1:]]
-        found = [y for y, s in self.shapes.items() if broadcast(left, s) == left]
+        found = [y for y, s in self.shapes.items() if y != x and broadcast(left, s) == left]
         self.step("setitem", [x, index, r.choice(found) if found and r.random() < 0.7 else 1.5])
 
     def reshape_in_place(self) -> None:
         """In-place changes of the shape alone."""
         x, r = self.pick(), self.random
         shape = self.shapes[x]
+        if self.no_grad:
+            return
         kind = r.choice(("transpose_", "unsqueeze_", "squeeze_", "t_"))
         if kind == "transpose_" and shape:
             a, b = self.dim(shape), self.dim(shape)
@@ -350,8 +358,11 @@ class Generator:
             return
         self.hooks.append(len(self.steps))
         kind = r.choice(("hook", "hook", "hook", "post_accumulate", "node_hook", "node_prehook"))
+        made = [y for y in self.shapes if y.startswith("$s")]
+        if kind in ("node_hook", "node_prehook") and made:
+            x = r.choice(made)
         if kind == "hook":
-            how = r.choice(("look", "look", "double", "double", "transpose", "wrong_shape" if r.random() < 0.3 else "look",
+            how = r.choice(("look", "look", "double", "double", "transpose", "transpose", "wrong_shape" if r.random() < 0.3 else "look",
                             r.choice(("fails", "wrong_type")) if r.random() < 0.3 else "look"))
             self.step(kind, [x, how])
         else:
@@ -382,7 +393,7 @@ class Generator:
         if self.shapes[x] and r.random() < 0.8:
             same = [y for y, s in self.shapes.items() if s == self.shapes[x]]
             options["gradient"] = r.choice(same)
-        if r.random() < 0.2:
+        if r.random() < 0.2 and not any([s["call"].startswith("node_") for s in self.steps]):
             options["inputs"] = [r.choice(list(self.shapes)) for _ in range(r.randint(1, 2))]
         if r.random() < 0.1:
             self.step("backward_of", [[x, self.output()]], **{k: v for k, v in options.items() if k != "gradient"})

@@ -49,7 +49,10 @@ IGNORED = {
     "reshape that copies": "UnsafeViewBackward of CloneBackward in torch, one node here",
     "views after an update under no_grad": "torch makes their histories anew with AsStridedBackward, though nothing changed for them; from "
                                            "then on the nodes of views are left out",
+    "gradients that torch shares": "torch's .grad may be the memory of the gradient that was given; here it never is",
+    "updates of gradients that grad() returned": "they are views in torch, see the base of a gradient; such steps are passed over",
     "edges of CopySlices": "the same number's edge, where a view is filled with it",
+    "strides of what hooks see": "formulas of gradients lay out results as their operands are laid out; `.grad` keeps the layout contract",
     "requires_grad of what hooks see": "without create_graph, torch's gradients may be views of a given one that requires grad",
     "nodes once gradients have a history": "formulas of gradients differ from torch's, and with them nodes, and whether a gradient that "
                                            "does not change, as relu's, requires grad; such gradients are compared by values",
@@ -165,7 +168,8 @@ def do_data(run: "Run", x: Any) -> Any:
 
 @special
 def do_set_data(run: "Run", x: Any, y: Any) -> None:
-    x.data = y
+    if x.shape == y.shape:  # with another shape, histories that were recorded before no longer fit
+        x.data = y
 
 
 @special
@@ -175,7 +179,7 @@ def do_grad_of(run: "Run", x: Any) -> Any:
 
 @special
 def do_set_grad(run: "Run", x: Any, y: Any) -> None:
-    x.grad = y
+    x.grad = None if y is None else y.clone()
 
 
 @special
@@ -213,7 +217,7 @@ def do_node_hook(run: "Run", x: Any) -> None:
     step = run.step["id"]
 
     def hook(inputs: Any, outputs: Any) -> None:
-        run.event("node", step, *inputs, *outputs)
+        run.event("node", step, *outputs)
 
     run.add_handle(x.grad_fn.register_hook(hook))
 
@@ -252,6 +256,7 @@ class Run:
         self.computed: set[str] = set()  # variables that hold computed gradients
         self.seen: dict[str, Any] = {}
         self.loose = False  # whether something was changed without recording
+        self.severed: set[str] = set()  # variables that share memory but no history
         self.higher = False  # whether gradients with a history have been computed
         self.step: dict[str, Any] = {}
         self.trace: Trace = []
@@ -262,7 +267,7 @@ class Run:
 
     def event(self, kind: str, step: int, *gradients: Any) -> None:
         """Notes that a hook ran."""
-        self.events.append([kind, step, *[None if g is None else {k: v for k, v in self.brief(g).items() if k != "requires_grad"}
+        self.events.append([kind, step, *[None if g is None else {k: v for k, v in self.brief(g).items() if k not in ("requires_grad", "stride")}
                                           for g in gradients]])
 
     def tensor_hook(self, kind: str) -> Callable[[Any], Any]:
@@ -321,11 +326,13 @@ class Run:
             kwargs = {name: self.resolve(value) for name, value in step.get("kwargs", {}).items()}
         except KeyError:
             args = None
-        if args is None or step["call"] == "detach_" and step["args"][0] in self.computed:
+        changes = step["call"].endswith("_") or step["call"] in ("setitem", "zero_grad")
+        if args is None or changes and step["args"][0] in self.computed:
             entry["result"] = "passed over"
             return
-        changes = step["call"].endswith("_") or step["call"] in ("setitem", "zero_grad")
-        self.loose = self.loose or changes and step.get("no_grad", False)
+        if changes and (step.get("no_grad") or step["call"] in ("transpose_", "t_", "squeeze_", "unsqueeze_")
+                        or step["args"][0] in self.severed or self.name_of(args[0]._base) in self.severed):
+            self.loose = True
         self.higher = self.higher or bool(kwargs.get("create_graph"))
         try:
             with self.torch.no_grad() if step.get("no_grad") else self.torch.enable_grad():
@@ -339,6 +346,8 @@ class Run:
             entry["error"] = [type(error).__name__, normalized(str(error))]
         else:
             entry["result"] = self.keep(f"$s{step['id']}", result)
+            if step["call"] in ("detach", "data"):
+                self.severed.add(entry["result"])
             if changes and not args[0].requires_grad:
                 self.loose = True
         if self.events:
@@ -357,6 +366,8 @@ class Run:
         if self.step["call"] in ("grad", "grad_of"):
             self.computed.add(name)
             self.identity(result)
+        elif self.step["args"] and str(self.step["args"][0]) in self.computed and result._base is not None:
+            self.computed.add(name)
         return name
 
     def alike(self, args: list[Any]) -> list[Any]:
@@ -395,6 +406,8 @@ class Run:
         }
         if self.higher:
             del state["requires_grad"]
+        if name in self.computed:
+            del state["version"]
         if not graph:
             return state
         state["leaf"] = self.attempt(lambda: t.is_leaf)
@@ -502,6 +515,8 @@ def differences(expected: Any, found: Any, where: str, rtol: float) -> Iterator[
             if key == "stride" and "shape" in expected and "stride" in found and expected["shape"] == found.get("shape"):
                 if any([a != b and n != 1 for n, a, b in zip(expected["shape"], expected[key], found[key])]):
                     yield f"{where}.stride: expected {expected[key]}, found {found[key]} for shape {expected['shape']}"
+            elif key == "memory" and found.get(key) == where.rpartition("state.")[2]:
+                pass  # memory of its own, where torch lets a gradient be the memory of what it was given
             elif key != "values":
                 if key not in expected or key not in found:
                     a, b = expected.get(key, "nothing"), found.get(key, "nothing")

@@ -56,6 +56,8 @@ def retain_grad(tensor: Any) -> None:
     def keep(gradient: Any) -> None:
         target = ref()
         if target is not None:
+            if gradient._k.dtype is not target._k.dtype:
+                gradient = gradient.to(target._k.dtype)
             have = getattr(target, "_grad", None)
             target._grad = gradient.clone() if have is None and gradient._node is None else gradient if have is None else have + gradient
 
