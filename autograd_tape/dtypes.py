@@ -112,7 +112,6 @@ def dtype_of(array: np.ndarray) -> DType:
         ) from None
 
 
-_ORDER = [bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128]
 
 
 def promote(a: DType, b: DType) -> DType:

@@ -10,9 +10,6 @@ import numpy as np
 from ..ops._record import Record
 from .base import Executor
 
-_HALF = (np.dtype("f2"),)
-
-
 class NumpyExecutor(Executor):
     """Kernels are the records' `numpy` fields."""
 

@@ -22,7 +22,6 @@ from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
 _ndarray = np.ndarray
 _ALL = slice(None)
-_BASIC = frozenset([int, slice, type(None), type(...)])
 _INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 
 

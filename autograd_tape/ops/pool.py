@@ -381,9 +381,6 @@ class adaptive_max_pool_nd:
 
 # -- pooling as torch spells it ---------------------------------------------------------------------------------------
 
-_WORDS = {1: "an int", 2: "two ints", 3: "three ints"}
-
-
 def _sizes(value: Any, n: int, function: str, name: str) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * n

@@ -21,7 +21,6 @@ from ._losses import buffer, constant
 from ._record import Sample, op
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
-_CORNERS = ("linear", "bilinear", "bicubic", "trilinear")
 
 
 # -- weighted sums along one dimension --------------------------------------------------------------------------------

@@ -292,13 +292,6 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, strict: bool, vecto
     return _nest(tuple(blocks), many_out, many_in)
 
 
-def _single_output(outputs: Any, function: str, what: str) -> Any:
-    many, (*rest, output) = _as_tuple(outputs, OUTPUT, function)
-    if many or rest:
-        raise RuntimeError(f"The function given to {function} should return a single Tensor")
-    if output.nelement() != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
-    return output.squeeze()
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
