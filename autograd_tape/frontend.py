@@ -221,6 +221,10 @@ class Frontend:
         """What is raised for a failure."""
         return error
 
+    def made_like(self, model: Any, result: Any) -> Any:
+        """A tensor made after the model of another, as the kind of tensor that one is."""
+        return result
+
     def recover(self, error: AutogradError, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of an irregular operation that failed, where another way to it is left; else the error is raised."""
         raise self.error(error) from None

@@ -259,7 +259,7 @@ def _like(name: str, value: Any) -> Any:
         device = input._k.device if device is None else device
         if value is not None and Device(device).type != "meta":
             array.fill(value)
-        return finish(F, array, device, requires_grad, None, layout)
+        return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
     return function
 
@@ -316,7 +316,7 @@ class full_like:
         device = input._k.device if device is None else device
         if Device(device).type != "meta":
             array[...] = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
-        return finish(F, array, device, requires_grad, None, layout)
+        return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
     def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5
 
@@ -325,7 +325,8 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     def function(F: Any, self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                  requires_grad: bool = False) -> Any:
         dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
-        return finish(F, _array(F, make_array, _size(F, name, size), dtype, device), device, requires_grad, None, layout)
+        result = finish(F, _array(F, make_array, _size(F, name, size), dtype, device), device, requires_grad, None, layout)
+        return F.made_like(self, result)
 
     return function
 

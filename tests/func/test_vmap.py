@@ -102,3 +102,10 @@ def test_convolutions_and_norms_with_weights_of_their_own() -> None:
             single = torch.func.grad(network, argnums=(0, 1, 2))(*[a[i] if d == 0 else a for a, d in zip(args, dims)])
             for f, s in zip(found, single):
                 assert torch.allclose(f[i], s, atol=1e-9)
+
+
+def test_tensors_made_like_an_example_are_one_for_each() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    for make in (torch.zeros_like, lambda a: a.new_zeros(3), lambda a: torch.full_like(a, 0.0), lambda a: torch.empty_like(a).zero_()):
+        assert torch.equal(torch.vmap(lambda a, make=make: make(a).add_(a))(x), x)
+    assert torch.equal(torch.vmap(torch.vmap(lambda a: torch.zeros_like(a).add_(a)))(x), x)

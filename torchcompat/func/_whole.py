@@ -140,6 +140,16 @@ def logical(t: Any, levels: Sequence[Level]) -> Any:
     return t
 
 
+def made_like(model: Any, t: Any) -> Any:
+    """A fresh tensor for each example of the vmap levels that `model` is an example of."""
+    levels: list[Level] = []
+    while isinstance(model, BatchedTensor):
+        levels.insert(0, model._level)
+        model = model._value
+    with below(None):
+        return logical(frontend.clone(physical(t, levels)), levels)
+
+
 def shadow(t: Any, node: Any = None) -> Any:
     """Another tensor over the same memory, with the same tangents and version counter but another history."""
     if isinstance(t, BatchedTensor):
