@@ -380,8 +380,9 @@ class new_full:
 
     def function(F, self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
-        return F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
-                      requires_grad=requires_grad, layout=layout)
+        result = F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
+                        requires_grad=requires_grad, layout=layout)
+        return F.made_like(self, result)
 
     method = function
     def samples(rng): yield rng.standard_normal(1), (2, 3), 1.5
