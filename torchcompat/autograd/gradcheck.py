@@ -369,7 +369,8 @@ def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[A
             def function(*args: Any, imaginary: bool = imaginary) -> Any:
                 whole = list(args)
                 for i in at:
-                    whole[i] = frontend.complex(*((frontend.real(inputs[i]), args[i]) if imaginary else (args[i], frontend.imag(inputs[i]))))
+                    whole[i] = frontend.complex(*((frontend.real(inputs[i]), args[i]) if imaginary
+                                                  else (args[i], frontend.imag(inputs[i]))))
                 return func(*whole)
 
             compare(function, parts, function(*parts), True, at, imaginary)
