@@ -21,6 +21,15 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
 def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Callable[..., Any]:
     """vmap; with `allow_none_pass_through` outputs that are None stay None."""
     def wrapped(*args: Any) -> Any:
+        try:
+            return carry_out(*args)
+        except RuntimeError as error:
+            if str(error).startswith("vmap: called random operation"):  # the old vmap knew no randomness modes
+                raise RuntimeError("vmap: We do not yet support calling random operations inside of vmap. Please perform random operations "
+                                   "outside of vmap as a workaround") from None
+            raise
+
+    def carry_out(*args: Any) -> Any:
         if not allow_none_pass_through:
             return mapped(func, in_dims, out_dims, "error", None, args, {})
         places: list[Any] = []
