@@ -81,7 +81,7 @@ class FunctionNode(FunctionCtx, TapeEntry):
     _variables: tuple[Any, ...] | None = ()
 
     @property
-    def saved(self) -> Any:  # type: ignore[override]
+    def saved(self) -> Any:
         """What the engine frees; or what a user put on the ctx under this name."""
         return self.__dict__.get("_own_saved", self._variables)
 
