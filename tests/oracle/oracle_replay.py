@@ -5,7 +5,8 @@
     python tests/oracle/oracle_replay.py --update --add     ... and add rows for the new ones
 
 ``--add`` leaves the reason of new rows empty, and the tests reject an empty reason until somebody has written it: a deviation
-is to be mended first and listed only where there is a reason to keep it.  ``--module torch``, under a python that has torch, checks the recording itself: nothing may deviate.
+is to be mended first and listed only where there is a reason to keep it.  ``--module torch``, under a python that has torch, checks
+the recording itself: nothing may deviate.
 """
 
 from __future__ import annotations

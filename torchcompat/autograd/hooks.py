@@ -59,6 +59,6 @@ def retain_grad(tensor: Any) -> None:
             if gradient._k.dtype is not target._k.dtype:
                 gradient = gradient.to(target._k.dtype)
             have = getattr(target, "_grad", None)
-            target._grad = gradient.clone() if have is None and gradient._node is None else gradient if have is None else have + gradient
+            target._grad = gradient.clone() if have is None else have + gradient
 
     tensor.creator._hooks().retain[node.nr if node._tag == 2 else 0] = keep
