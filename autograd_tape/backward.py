@@ -73,11 +73,11 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
 
 _NOTHING: dict[str, Any] = {}
 WATCHED = False
-"""Whether any entry ever had hooks, or takes undefined gradients; until then backward passes do not look for either."""
+"""Whether any entry ever had hooks; until then backward passes do not look for them."""
 
 
 def watch_entries() -> None:
-    """From now on backward passes look at each entry for hooks and undefined gradients."""
+    """From now on backward passes look at each entry for hooks."""
     global WATCHED
     WATCHED = True
 
@@ -136,9 +136,10 @@ class Engine:
         self.capture = None if capture is None else dict.fromkeys(capture)
         self.captured: dict[Any, Any] = {}
         self.wanted: dict[Any, list[Any]] = {}  # captured entry -> its keys in `capture`
-        for key in self.capture or ():
-            if isinstance(key, tuple):
-                self.wanted.setdefault(key[0], []).append(key)
+        if capture is not None:
+            for key in self.capture:  # type: ignore[union-attr]  # made two lines above
+                if isinstance(key, tuple):
+                    self.wanted.setdefault(key[0], []).append(key)
         self.needed: set[Any] | None = None
         self.task = next(_tasks)
         """A number for this pass."""
@@ -164,7 +165,7 @@ class Engine:
     def _run(self, roots: Sequence[tuple[Any, Any]]) -> None:
         create_graph, retain, F = self.create_graph, self.retain_graph, self.F
         capturing, leaf_classes = self.capture is not None, LEAF_CLASSES
-        careful = WATCHED or self.observe is not None  # entries may have hooks, and gradients may be undefined
+        careful = WATCHED or self.observe is not None  # entries may have hooks
         watch = careful or capturing
         needed = self.needed = self._needed([edge for edge, _ in roots]) if capturing else None
         pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
@@ -183,7 +184,7 @@ class Engine:
         grad = None
         while heap:
             entry, grad, _ = pending.pop(-heappop(heap))
-            if watch:
+            if watch or grad is None or grad.__class__ is list:
                 grads = self._step(entry, grad)
                 if grads is None:
                     continue
@@ -205,7 +206,7 @@ class Engine:
                 grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
                 i += 1
                 if g is None or edge is None:
-                    if careful and edge is not None:
+                    if edge is not None:
                         arrive(edge, None, pending, heap, leaves, needed)
                         if waiting and edge.__class__ in leaf_classes:
                             self._leaf_done(edge, waiting, leaves)

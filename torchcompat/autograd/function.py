@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.backward import current_engine, freed, watch_entries
+from autograd_tape.backward import current_engine, freed
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
 from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF
@@ -308,7 +308,6 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
         raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                            "modified inplace must all be outputs of the Function.")
     if recording:
-        watch_entries()
         node._inputs = tuple([(args[i]._data.shape, args[i]._k.np) for i in node._positions])
         node.n_outputs = len(outputs)
         node._outputs = tuple([(o._data.shape, o._k) if isinstance(o, Tensor) else None for o in outputs])
