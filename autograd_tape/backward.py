@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any
 from collections.abc import Callable, Iterable, Sequence
@@ -128,37 +129,47 @@ class Engine:
         observe: called with (entry, its cotangent, a function that computes those of its inputs) in the place of the computation.
     """
 
+    # Set on an instance only where they are used: making an engine is a tenth of a small pass.
+    capture: dict[Any, None] | None = None
+    captured: dict[Any, Any] = _NOTHING
+    wanted: dict[Any, list[Any]] = _NOTHING   # captured entry -> its keys in `capture`
+    needed: set[Any] | None = None
+    entry: TapeEntry | None = None            # the entry being worked on, where entries are watched
+    _reached: set[Any] | None = None
+    _seen: Any = frozenset()
+
     def __init__(self, F: Any, *, create_graph: bool = False, retain_graph: bool = False,
                  accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
                  wrap: Callable[[Any], Any] | None = None, observe: Callable[..., Any] | None = None) -> None:
         self.F, self.create_graph, self.retain_graph = F, create_graph, retain_graph
         self.accumulate, self.wrap, self.observe = accumulate, wrap, observe
-        self.capture = None if capture is None else dict.fromkeys(capture)
-        self.captured: dict[Any, Any] = {}
-        self.wanted: dict[Any, list[Any]] = {}  # captured entry -> its keys in `capture`
         if capture is not None:
-            for key in self.capture:  # type: ignore[union-attr]  # made two lines above
+            self.capture = dict.fromkeys(capture)
+            self.captured, self.wanted = {}, {}
+            for key in self.capture:
                 if isinstance(key, tuple):
                     self.wanted.setdefault(key[0], []).append(key)
-        self.needed: set[Any] | None = None
-        self.task = next(_tasks)
+
+    @cached_property
+    def task(self) -> int:
         """A number for this pass."""
-        self.callbacks: list[Callable[[], Any]] = []
+        return next(_tasks)
+
+    @cached_property
+    def callbacks(self) -> list[Callable[[], Any]]:
         """Called when the pass is finished."""
-        self._reached: set[Any] | None = None
-        self._seen: set[Any] = set()
-        self.entry: TapeEntry | None = None
-        """The entry being worked on, where entries are watched."""
+        return []
 
     def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
         """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
         before = _running.engines
         _running.engines = (*before, self)
-        self._roots = [(edge, None) for edge, _ in roots]
+        self._roots = roots
         try:
             self._run(roots)
-            while self.callbacks:
-                self.callbacks.pop(0)()
+            if "callbacks" in self.__dict__:
+                while self.callbacks:
+                    self.callbacks.pop(0)()
         finally:
             _running.engines = before
 
