@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.ops._strided import owner_of
 from autograd_tape.dtypes import (
     DType, Device, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
 )
@@ -15,7 +16,7 @@ from autograd_tape.tensor import LEAF
 
 from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
 from .size import Size
-from .storage import UntypedStorage, owner_of
+from .storage import UntypedStorage
 
 
 def resize(t: Tensor, size: tuple[int, ...]) -> None:

@@ -10,10 +10,11 @@ import functools
 import math
 import operator
 from typing import TYPE_CHECKING, Any
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from autograd_tape.ops._strided import address as address_of, contiguous_strides, owner_of
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
 )
@@ -24,7 +25,7 @@ from autograd_tape.tensor import LEAF, TensorRef
 
 from ._frontend import TorchFrontend
 from .size import Size
-from .storage import TypedStorage, UntypedStorage, address_of, owner_of
+from .storage import TypedStorage, UntypedStorage
 from .views import NO_GRAD, NotImplementedNode, creation_of, rebase, refusal
 
 _new = object.__new__
@@ -638,12 +639,12 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
                                    f"{_C_NAMES[self._k.dtype.name]}")
             if grad_mode() is GradMode.ENABLED and (self._node is not None or source._node is not None):
                 rebase(frontend, self, NotImplementedNode(self, source), 0)
-            self._data = source._data if size is None else source.as_strided(size, stride or _row_major(size), storage_offset)._data
+            self._data = source._data if size is None else source.as_strided(size, stride or contiguous_strides(size), storage_offset)._data
         else:
             bytes_ = source.untyped()._bytes
             flat = bytes_[: bytes_.nbytes // self._k.np.itemsize * self._k.np.itemsize].view(self._k.np)
             size = (flat.size - storage_offset,) if size is None else tuple(size)
-            steps = _row_major(size) if stride is None else stride
+            steps = contiguous_strides(size) if stride is None else stride
             item = self._k.np.itemsize
             needed = storage_offset + 1 + sum((n - 1) * s for n, s in zip(size, steps)) if math.prod(size) else 0
             if needed > flat.size:
@@ -819,7 +820,7 @@ def _strides(array: np.ndarray) -> tuple[int, ...]:
     gives the latter the extent of what follows."""
     strides = array.strides
     if not any(strides):  # or those of an expanded number
-        return strides if array.size else tuple([n * array.itemsize for n in _row_major(array.shape)])
+        return strides if array.size else tuple([n * array.itemsize for n in contiguous_strides(array.shape)])
     if 0 not in strides or not array.size:
         return strides
     shape, steps = array.shape, list(strides)
@@ -827,14 +828,6 @@ def _strides(array: np.ndarray) -> tuple[int, ...]:
         if shape[i] == 1 and not steps[i]:
             steps[i] = shape[i + 1] * steps[i + 1] if i + 1 < len(shape) else array.itemsize
     return tuple(steps)
-
-
-def _row_major(size: Sequence[int]) -> tuple[int, ...]:
-    steps, step = [], 1
-    for n in reversed(size):
-        steps.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(steps))
 
 
 _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 import torchcompat as torch
+from autograd_tape.ops._strided import address as address_of
 from autograd_tape.dtypes import Device, DType, uint8
 
 from ._weights_only import (
@@ -38,7 +39,7 @@ from ._weights_only import (
     get_safe_globals,
     safe_globals,
 )
-from .storage import TypedStorage, UntypedStorage, address_of
+from .storage import TypedStorage, UntypedStorage
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 

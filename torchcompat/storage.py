@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from typing import Any
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU, DType, Device, dtype_of, uint8
+from autograd_tape.dtypes import CPU, DType, Device
+from autograd_tape.ops._strided import address, owner_of
 
 _by_owner: "weakref.WeakValueDictionary[int, UntypedStorage]" = weakref.WeakValueDictionary()
-
-
-def owner_of(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory `array` looks at."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def address_of(array: np.ndarray) -> int:
-    """The address of the first element."""
-    return array.__array_interface__["data"][0]
 
 
 class UntypedStorage:
@@ -63,7 +51,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return 0 if self.device.type == "meta" else address_of(self._owner)
+        return 0 if self.device.type == "meta" else address(self._owner)
 
     def __getitem__(self, index: Any) -> Any:
         found = self._bytes[index]
@@ -190,11 +178,3 @@ class TypedStorage:
     def __repr__(self) -> str:
         values = "\n".join(f" {v}" for v in self.tolist())
         return f"{values}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
-
-
-def numel_of(size: Any) -> int:
-    """The number of elements of a shape."""
-    return math.prod(size)
-
-
-__all__ = ["TypedStorage", "UntypedStorage", "address_of", "dtype_of", "owner_of", "uint8"]

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autograd_tape.ops._strided import address as address_of
 from autograd_tape.backward import freed
 from autograd_tape.dtypes import Kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.tape import GradMode, NoGradView, TapeEntry, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF, TensorRef
 
-from .storage import address_of
 
 
 class CopySlices(TapeEntry):
@@ -337,13 +337,6 @@ def refresh_views(frontend: Any, base: Any) -> None:
         move_retained_grad(view, fresh._node)
         view._node = fresh._node
     version[1:] = [r for r in version[1:] if r() is not None]
-
-
-def link_detached(view: TensorRef, source: TensorRef) -> None:
-    """Makes `view` share the version counter of `source`, as `detach` does, without being its view for autograd."""
-    if source._v is None:
-        source._v = [0]
-    view._v = source._v
 
 
 __all__ = ["CopySlices", "check_inplace", "empty_strided", "is_dense", "rebase", "refresh_views"]

@@ -146,7 +146,6 @@ class Executor:
 
 # -- which executor serves a device ---------------------------------------------------------------------------------
 
-_factories: dict[str, Callable[[str], Executor]] = {}
 _executors: dict[tuple[str, str], Executor] = {}
 _chosen: dict[str, Executor] = {}
 _lock = threading.RLock()

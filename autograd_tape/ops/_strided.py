@@ -18,7 +18,7 @@ _new = np.ndarray.__new__
 def owner_of(a: np.ndarray) -> np.ndarray:
     """The array that owns the memory of `a`: its storage."""
     base = a.base
-    while base.__class__ is _ndarray:
+    while isinstance(base, _ndarray):
         a, base = base, base.base
     return a
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autograd_tape.ops._strided import owner_of
 from autograd_tape.ops import Record
 from autograd_tape.tape import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
-from ..storage import owner_of
 from ._levels import Level, below, tensors_in
 from ._pull import begin, pull
 from ._batched import BatchedTensor

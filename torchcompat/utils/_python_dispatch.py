@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 
 from numpy.lib.stride_tricks import as_strided
 
+from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array
 from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
 from autograd_tape.tensor import LEAF
 
-from .._tensor import Tensor, _row_major, frontend
+from .._tensor import Tensor, frontend
 
 _new = object.__new__
 
@@ -223,7 +224,7 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
     place = CPU if device is None else Device(device)
     t: Any = _new(cls)
     shape, item = tuple(int(n) for n in size), d.np.itemsize
-    steps = _row_major(shape) if strides is None else tuple(int(s) for s in strides)
+    steps = contiguous_strides(shape) if strides is None else tuple(int(s) for s in strides)
     start = int(storage_offset or 0)
     extent = 1 + sum([(n - 1) * s for n, s in zip(shape, steps)]) if 0 not in shape else 0
     flat = meta_array((start + extent,), d.np)
