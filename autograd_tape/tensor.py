@@ -96,8 +96,10 @@ class TensorRef:
     def of(cls, data: Any, *, requires_grad: bool = False) -> "TensorRef":
         """A tensor over an array (shared, not copied) or over nested lists."""
         array = np.asarray(data)
+        k = CPU_KINDS.get(array.dtype) or kind(dtype_of(array))
         self = cls.__new__(cls)
-        self._data, self._k = array, CPU_KINDS.get(array.dtype) or kind(dtype_of(array))
+        # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
+        self._data, self._k = array if array.dtype is k.np or array.dtype != k.np else array.view(k.np), k
         self._node, self._v, self._base = (LEAF if requires_grad else None), None, None
         return self
 

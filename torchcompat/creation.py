@@ -23,8 +23,8 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
         return array.astype(array.dtype if dtype is None else dtype.np, copy=True)
     if isinstance(data, (np.ndarray, np.generic)):
         array = np.asarray(data)
-        dtype_of(array)
-        return array.astype(array.dtype.newbyteorder("=") if dtype is None else dtype.np, copy=True)
+        own = dtype_of(array)
+        return array.astype((own if dtype is None else dtype).np, copy=True)
     if isinstance(data, (str, bytes)) or data is None or callable(data) or isinstance(data, dict):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, (str, bytes)) else \
             RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -189,7 +189,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if any(s % array.itemsize for s in array.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
                          "memory.")
-    dtype_of(array)
+    dtype = dtype_of(array).np
     if not array.flags.writeable:
         import warnings
 
@@ -197,7 +197,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
                       "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
                       "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
                       UserWarning, stacklevel=2)
-    return frontend.wrap(array if array.__class__ is np.ndarray else array.view(np.ndarray))
+    if array.__class__ is not np.ndarray:
+        array = array.view(np.ndarray)
+    # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
+    return frontend.wrap(array if array.dtype is dtype else array.view(dtype))
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:

@@ -117,3 +117,16 @@ def test_real_torch_is_not_replaced() -> None:
     code = ("import sys, types; sys.modules['torch'] = types.ModuleType('torch')\nfrom torchcompat.dropin import install\n"
             "try: install()\nexcept RuntimeError as e: print(e)")
     assert "torch is already imported" in run(code)
+
+
+def test_arrays_with_a_dtype_object_of_their_own_stay_on_the_quiet_path() -> None:
+    import pickle
+
+    array = pickle.loads(pickle.dumps(np.ones((2, 2), np.float32)))
+    array = array.view(array.dtype.newbyteorder("="))  # an equal dtype, but another object
+    assert array.dtype is not np.dtype("f4")
+    for t in (torch.tensor(array), torch.from_numpy(array), torch.as_tensor(array)):
+        assert t._data.dtype is t._k.np
+    shared = torch.from_numpy(array)
+    shared[0, 0] = 5
+    assert array[0, 0] == 5
