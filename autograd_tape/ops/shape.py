@@ -19,10 +19,29 @@ from ._strided import contiguous_strides, copy_like, empty_strided, strided, vie
 _ndarray = np.ndarray
 
 
+_plans: dict[tuple[Any, ...], tuple[Sequence[int], Sequence[int]]] = {}
+
+
 def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
+    key = input.shape, input.strides, size if size.__class__ is tuple else tuple(size)
+    try:
+        sizes, steps = _plans[key]
+    except KeyError:
+        sizes, steps = _expanded(input, size)
+        if len(_plans) > 1000:
+            _plans.clear()
+        _plans[key] = sizes, steps
+    try:
+        return _ndarray(sizes, input.dtype, input, 0, steps)
+    except (TypeError, ValueError):  # not one block, or no array
+        return strided(input if input.__class__ is _ndarray else np.asarray(input), sizes, steps)
+
+
+def _expanded(input: np.ndarray, size: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """The sizes and strides (in bytes) of `input` expanded to `size`."""
     shape, strides = input.shape, input.strides
     if not shape and (not size or min(size) >= 0):
-        return _ndarray(size, input.dtype, input if input.__class__ is _ndarray else np.asarray(input), 0, (0,) * len(size))
+        return tuple(size), (0,) * len(size)
     lead = len(size) - len(shape)
     if lead > 0 and min(size[:lead]) < 0:
         i = next(i for i, n in enumerate(size) if n < 0)
@@ -49,7 +68,7 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
         for i in range(lead - 1, -1, -1):
             if sizes[i] == 1:
                 steps[i] = sizes[i + 1] * steps[i + 1]
-    return strided(input if input.__class__ is _ndarray else np.asarray(input), sizes, steps)
+    return tuple(sizes), tuple(steps)
 
 
 def _type_text(a: np.ndarray) -> str:
@@ -469,7 +488,7 @@ def _squeeze(input: np.ndarray, dim: Any) -> np.ndarray:
     return input.squeeze(tuple([d for d in dims if n and shape[d] == 1]))
 
 
-@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", family="view", quiet="all")
+@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", family="view", quiet="all", node="SqueezeBackward0")
 class squeeze:
     """Without the dimensions of size one, or without the given ones where they are.
 
@@ -477,6 +496,7 @@ class squeeze:
     (torch.Size([2]), torch.Size([2, 1]))
     """
 
+    nodes = {"dim.__class__ is int": "SqueezeBackward1", "dim is not None": "SqueezeBackward2"}
     numpy = _squeeze
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
 
