@@ -21,7 +21,7 @@ from ..errors import AutogradError
 from ..executors.kernels.pool import BIG, ufunc1, ufunc2
 from ..tape import GradMode, TapeEntry, grad_mode, next_id
 from ..tensor import LEAF
-from ._record import Param, Record
+from ._record import RECORDS, Param, Record
 
 UNNEEDED = (None, (0,), 0, None)
 """What is saved in the place of an output that no gradient that is wanted needs."""
@@ -239,8 +239,47 @@ def _call(rec: Record, scalar: str | None = None) -> str:
     return call
 
 
-def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> list[str]:
-    """Statements that turn `_r` into the output tensors, record the entry, and return."""
+def _widens(rec: Record, scalar: str | None) -> str:
+    """Source of the test for a 0-dim result whose gradient numbers in the formulas would widen, as they do before NumPy 2; or nothing.
+    `scalar` names an Operand that is a Python number here."""
+    if not rec.differentiable or int(np.__version__.partition(".")[0]) > 1 or rec.family in ("view", "view?") or rec.returns_list:
+        return ""
+    numbers = {p.name for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales or p.name == scalar}
+    if any(p.type == "Tensor[]" or p.scales for p in rec.params) or all([
+            numbers.isdisjoint(needed) and not any([type(c) in (int, float) for c in vjp.__code__.co_consts])
+            and _KEEP_DTYPE.issuperset(vjp.__globals__.keys() & vjp.__code__.co_names)
+            and not any([_computes(name) for name in vjp.__code__.co_names]) for _, vjp, needed in rec.vjps]):
+        return ""
+    return "_r0.__class__ is not ndarray" + (" or not _r0.ndim" if _gives_arrays(rec) else "")
+
+
+def _computes(name: str) -> bool:
+    """Whether it names an element-wise operation whose kernel is more than one of NumPy's."""
+    rec = RECORDS.get(name)
+    return rec is not None and rec.family in ("unary", "binary") and not isinstance(rec.field("numpy"), np.ufunc)
+
+
+def _gives_arrays(rec: Record) -> bool:
+    """Whether a kernel of numbers gives 0-dim arrays, where those of NumPy give its scalars."""
+    kernel = rec.field("numpy")
+    if isinstance(kernel, np.ufunc) or rec.family not in ("unary", "binary"):
+        return False
+    one = np.ones((), np.float32)
+    try:
+        with np.errstate(all="ignore"):
+            result = kernel(*[one if p.is_tensor else rec.defaults.get(p.name, 1) for p in rec.params if p.passed])
+    except STUMBLES:
+        return False
+    return result.__class__ is np.ndarray
+
+
+_KEEP_DTYPE = frozenset(["expand_reduced", "typed", "count"])
+"""What formulas may call without more ado: it leaves the dtype of gradients."""
+
+
+def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False) -> list[str]:
+    """Statements that turn `_r` into the output tensors, record the entry, and return. With `number`, those for 0-dim results, whose
+    entry notes the inputs' dtype where its formulas would change it."""
     out: list[str] = []
     count = len(rec.returns)
     if count + len(rec.saved_returns) > 1:
@@ -249,6 +288,8 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
         out.append("_r0 = _r")
     saved = _saved(rec, scalar) if rec.differentiable else []
     for i in range(count):
+    if not number and (zero_dim := _widens(rec, scalar)):
+        out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
         # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
         if rec.result == "same" and not isinstance(rec.field("numpy"), np.ufunc):
             out.append(f"if _r{i}.__class__ is not ndarray or _r{i}.dtype is not _k.np: _r{i} = narrowed(_r{i}, _k.np)")
@@ -291,7 +332,9 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12) -> lis
         body += ["_n.id = next_id()"]
         body += versions
         body += [f"_n.edges = ({edges},)", f"_n.saved = ({', '.join(saved)}{',' if saved else ''})"]
-        body += _meta(rec, scalar)
+        body += _meta(rec, scalar) if not number else ["_n.meta = (" + ", ".join([
+            f"None if {p.name}.__class__ in NUMBERS or {p.name} is None else ({p.name}._data.shape, {p.name}._k.np)"
+            for p in rec.differentiable_params]) + ",)"]
         if len(differentiable_outputs) == 1:
             body += [f"_t{i}._node = _n" if i == differentiable_outputs[0] else f"_t{i}._node = None" for i in range(count)]
         else:

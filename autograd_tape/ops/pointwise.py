@@ -13,6 +13,7 @@ from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
+from ._constants import typed
 from ._host import on_host
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ._record import no_derivative, op
@@ -76,7 +77,7 @@ class add:
     mindspore = "ops.Add"
     check = _check_alpha
     def vjp_input(F, grad): return grad
-    def vjp_other(F, grad, alpha): return grad if alpha == 1 else grad * alpha
+    def vjp_other(F, grad, alpha): return grad if alpha == 1 else grad * typed(grad, alpha)
     samples = pairs(number=2.5)
 
     def errors(rng):
@@ -97,7 +98,7 @@ class sub:
     mindspore = "ops.Sub"
     check = _check_subtraction
     def vjp_input(F, grad): return grad
-    def vjp_other(F, grad, alpha): return -grad if alpha == 1 else grad * -alpha
+    def vjp_other(F, grad, alpha): return -grad if alpha == 1 else grad * typed(grad, -alpha)
     samples = pairs(number=2.5)
 
     def errors(rng):

@@ -12,7 +12,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError
 from . import _mindspore as kernels
 from . import _shapes as shapes
-from ._constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES
+from ._constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import Sample, op
@@ -128,7 +128,9 @@ class mean:
     def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
     shape = reduced_shape
     def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean", "Optional" if dtype else "Input")
-    def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad / float(count(input_shape, dim)), input_shape, dim, keepdim)
+
+    def vjp(F, grad, input_shape, dim, keepdim):
+        return expand_reduced(F, grad / typed(grad, count(input_shape, dim)), input_shape, dim, keepdim)
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -359,7 +361,7 @@ def _var_gradient(F: Any, grad: Any, input: Any, dim: Any, correction: float, ke
     scale = 2 / (n - correction) if n > correction else inf
     if n <= correction:
         return (input * float("nan")) * expand_reduced(F, grad, tuple(input.shape), dim, keepdim)
-    return expand_reduced(F, grad * scale, tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
+    return expand_reduced(F, grad * typed(grad, scale), tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
 
 
 @op("var_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
