@@ -130,11 +130,17 @@ class Engine:
     """
 
     # Set on an instance only where they are used: making an engine is a tenth of a small pass.
+    create_graph: bool = False
+    retain_graph: bool = False
+    accumulate: Callable[[Any, Any, bool], None] | None = None
+    wrap: Callable[[Any], Any] | None = None
+    observe: Callable[..., Any] | None = None
     capture: dict[Any, None] | None = None
     captured: dict[Any, Any] = _NOTHING
     wanted: dict[Any, list[Any]] = _NOTHING   # captured entry -> its keys in `capture`
     needed: set[Any] | None = None
     entry: TapeEntry | None = None            # the entry being worked on, where entries are watched
+    callbacks: list[Callable[[], Any]] | None = None  # called when the pass is finished
     _reached: set[Any] | None = None
     _seen: Any = frozenset()
 
@@ -155,21 +161,21 @@ class Engine:
         """A number for this pass."""
         return next(_tasks)
 
-    @cached_property
-    def callbacks(self) -> list[Callable[[], Any]]:
-        """Called when the pass is finished."""
-        return []
+    def when_finished(self, callback: Callable[[], Any]) -> None:
+        """Has `callback` called at the end of the pass."""
+        if self.callbacks is None:
+            self.callbacks = []
+        self.callbacks.append(callback)
 
     def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
         """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
         before = _running.engines
-        _running.engines = (*before, self)
+        _running.engines = (*before, self) if before else (self,)
         self._roots = roots
         try:
             self._run(roots)
-            if "callbacks" in self.__dict__:
-                while self.callbacks:
-                    self.callbacks.pop(0)()
+            while self.callbacks:
+                self.callbacks.pop(0)()
         finally:
             _running.engines = before
 
@@ -178,18 +184,20 @@ class Engine:
         capturing, leaf_classes = self.capture is not None, LEAF_CLASSES
         careful = WATCHED or self.observe is not None  # entries may have hooks
         watch = careful or capturing
-        needed = self.needed = self._needed([edge for edge, _ in roots]) if capturing else None
         pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
         heap: list[int] = []                # the ids in `pending`, negated
         leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
-        add, arrive = self._add, self._arrive
-        # With hooks about, a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks.
-        waiting = self._leaf_uses(roots, needed) if careful and not capturing else None
-        if needed is not None and WATCHED and len(roots) == 1:
-            self._look_at_root(*roots[0])
+        needed = waiting = None
+        if watch:
+            if capturing:
+                needed = self.needed = self._needed([edge for edge, _ in roots])
+                if WATCHED and len(roots) == 1:
+                    self._look_at_root(*roots[0])
+            else:  # a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks
+                waiting = self._leaf_uses(roots, None)
         for edge, grad in roots:
             if edge is not None:
-                arrive(edge, grad, pending, heap, leaves, needed)
+                self._arrive(edge, grad, pending, heap, leaves, needed)
                 if waiting and edge.__class__ in leaf_classes:
                     self._leaf_done(edge, waiting, leaves)
         grad = None
@@ -218,7 +226,7 @@ class Engine:
                 i += 1
                 if g is None or edge is None:
                     if edge is not None:
-                        arrive(edge, None, pending, heap, leaves, needed)
+                        self._arrive(edge, None, pending, heap, leaves, needed)
                         if waiting and edge.__class__ in leaf_classes:
                             self._leaf_done(edge, waiting, leaves)
                     continue
@@ -228,7 +236,7 @@ class Engine:
                         if slot is None:
                             leaves[edge] = [g, False]
                         else:
-                            add(slot, g, 0, 1)
+                            self._add(slot, g, 0, 1)
                         if waiting is not None:
                             g = slot = None
                             self._leaf_done(edge, waiting, leaves)
@@ -240,11 +248,12 @@ class Engine:
                             pending[nr] = [edge, g, False]
                             heappush(heap, -nr)
                         else:
-                            add(slot, g, 1, 2)
+                            self._add(slot, g, 1, 2)
                         continue
-                arrive(edge, g, pending, heap, leaves, needed)
+                self._arrive(edge, g, pending, heap, leaves, needed)
         g = grads = slot = None
-        self._finish(leaves)
+        if leaves:
+            self._finish(leaves)
 
     def _step(self, entry: TapeEntry, grad: Any) -> Any:
         """One entry, where somebody may be looking: hooks, captures, undefined gradients. None where nothing goes further."""
@@ -440,6 +449,11 @@ class Engine:
                     self.captured[leaf] = self._leaf_hooks(leaf, slot[0])
         elif self.accumulate is not None:
             accumulate = self.accumulate
+            while leaves and not WATCHED:
+                leaf = next(iter(leaves))
+                g, owned = leaves.pop(leaf)
+                if g is not None:
+                    accumulate(leaf, g, owned)
             for leaf in list(leaves):
                 g, owned = leaves.pop(leaf)
                 if getattr(leaf, "_info", None) is not None:

@@ -48,8 +48,11 @@ Tensor._grad_fn = property(lambda self: self.grad_fn, None,  # type: ignore[attr
 
 
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
+    from autograd_tape.backward import watch_entries
+
     from .autograd.hooks import info_of
 
+    watch_entries()
     info_of(self)["hooks"] = hooks
 
 

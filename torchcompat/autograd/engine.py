@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.backward import Engine, engine_depth
-from autograd_tape.dtypes import kind
+from autograd_tape.dtypes import bfloat16, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
@@ -20,30 +20,27 @@ from autograd_tape.tensor import LEAF, TensorRef
 from .._tensor import Tensor, frontend
 from ..views import empty_strided, is_dense
 
+passes: Any = sys.modules["autograd_tape.backward"]  # the module; the package's attribute of that name is the function
 _ndarray = np.ndarray
 _new = object.__new__
 _getrefcount = sys.getrefcount
 _add = np.add
 
 
-def _wrap_like(array: Any, leaf: Any) -> Tensor:
-    t = _new(Tensor)
-    k = leaf._k
-    t._data, t._k = array, k if k.special is None else kind(k.dtype, k.device)
-    t._node = t._v = t._base = None
-    return t
+def _plain(k: Any) -> Any:
+    """The Kind of a gradient of a tensor of Kind `k`."""
+    return k if k.special is None else kind(k.dtype, k.device)
 
 
-def obeys_contract(strides: tuple[int, ...], data: np.ndarray) -> bool:
-    """Whether a gradient with these strides may become `.grad` of a variable with buffer `data` as it is.
+def obeys_contract(g: np.ndarray, data: np.ndarray) -> bool:
+    """Whether a gradient's buffer may become `.grad` of a variable with buffer `data` as it is.
 
     The rule of torch's gradient layout contract: a non-overlapping and dense variable's gradient has the variable's strides (sizes
     of 1 aside); any other's is row-major contiguous.
     """
-    have = data.strides
-    if strides == have and 0 not in strides:
-        if data.flags.c_contiguous or is_dense(data.shape, have, data.itemsize):
-            return True
+    have, strides = data.strides, g.strides
+    if strides == have and g.flags.c_contiguous:
+        return True
     if is_dense(data.shape, have, data.itemsize):
         return all(n == 1 and s != 0 or n != 1 and s == h for n, s, h in zip(data.shape, strides, have))
     expected = data.itemsize
@@ -66,13 +63,15 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             if g.shape != data.shape:
                 g = np.broadcast_to(g, data.shape)
         # Nobody else holds the buffer if all references are: the caller's variable, the argument here, and the call itself.
-        if (g.base is None and g.flags.writeable and (owned or _getrefcount(g) <= 3) and obeys_contract(g.strides, data)):
-            leaf._grad = _wrap_like(g, leaf)
-        else:
+        if not (g.base is None and (owned or _getrefcount(g) <= 3) and g.flags.writeable and obeys_contract(g, data)):
             strides = data.strides if is_dense(data.shape, data.strides, data.itemsize) else None
             copy = np.empty(data.shape, data.dtype) if strides is None else empty_strided(data.shape, strides, data.dtype)
             copy[...] = g
-            leaf._grad = _wrap_like(copy, leaf)
+            g = copy
+        k = leaf._k
+        leaf._grad = t = _new(Tensor)
+        t._data, t._k = g, k if k.special is None else _plain(k)
+        t._node = t._v = t._base = None
     else:
         target = have._data
         if g.__class__ is _ndarray and g.dtype is target.dtype:
@@ -84,13 +83,12 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             have._v = [1]
         else:
             v[0] += 1
-    info = getattr(leaf, "_info", None)
-    if info is not None and "post_accumulate" in info:
-        _after_accumulation(leaf, info)
+    if passes.WATCHED:
+        _after_accumulation(leaf)
 
 
-def _after_accumulation(leaf: Any, info: dict[str, Any]) -> None:
-    for hook in list(info["post_accumulate"].values()):
+def _after_accumulation(leaf: Any) -> None:
+    for hook in list((getattr(leaf, "_info", None) or {}).get("post_accumulate", {}).values()):
         if hook(leaf) is not None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
@@ -114,9 +112,7 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
             data = empty_strided(total._data.shape, have._data.strides, total._data.dtype)
             data[...] = total._data
             total._data = data
-    info = getattr(leaf, "_info", None)
-    if info is not None and "post_accumulate" in info:
-        _after_accumulation(leaf, info)
+    _after_accumulation(leaf)
 
 
 def carries_out(*tensors: Any) -> bool:
@@ -151,6 +147,10 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
     return gradient if create_graph else gradient._data
 
 
+# The cotangents of scalars. Nobody writes to them: what is stolen or added to in place is held by nobody else.
+_ONES = {k: k.scalar(1) for d in (bfloat16, float16, float32, float64) for k in [kind(d)]}
+
+
 def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
     """(edge, cotangent) of each root."""
     tensors = create_graph or carries_out(*outputs, *[g for g in given if isinstance(g, Tensor)])
@@ -171,7 +171,8 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
     tensors = create_graph or bool(roots) and isinstance(roots[0][1], TensorRef)
     F = frontend if tensors else executor_for(device).F
     engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
-                    accumulate=(accumulate_tensor if tensors else accumulate) if accumulate_grad else None, observe=observer())
+                    accumulate=(accumulate_tensor if tensors else accumulate) if accumulate_grad else None,
+                    observe=observer() if observers else None)
     mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
     if engine_depth() >= MAX_DEPTH:
         _in_new_thread(engine, roots, mode)
@@ -232,14 +233,17 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
     if inputs is not None or gradient is not None and not isinstance(gradient, Tensor):
         backward([output], gradient, retain_graph, create_graph, inputs=inputs)
         return
-    if output._k.special is not None or isinstance(gradient, Tensor) and gradient._k.special is not None:
+    k = output._k
+    if k.special is not None or gradient is not None and gradient._k.special is not None:
         backward([output], [gradient], retain_graph, create_graph)
         return
-    root = _root_gradient(output, gradient, create_graph)
+    root = _ONES.get(k) if gradient is None and not create_graph and not output._data.shape else None
+    if root is None:
+        root = _root_gradient(output, gradient, create_graph)
     edge = _root_edge(output, 0)
     if create_graph:
         _warn_cycle()
-    run([(edge, root)], output._k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)
+    run(((edge, root),), k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)
 
 
 def _warn_cycle() -> None:
@@ -340,7 +344,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         captured = [engine.captured.get(key) for key in keys]
     found: list[Any] = []
     for i, (ref, g) in enumerate(zip(inputs, captured)):
-        same = next((n for n in range(i) if inputs[n] is ref), None)
+        same = next((n for n in range(i) if inputs[n] is ref and g is not None), None)
         if same is not None:
             g = found[same]
         elif g is None:
@@ -352,6 +356,6 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, TensorRef):
             array = np.asarray(g, ref._data.dtype)
-            g = _wrap_like(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), ref)
+            g = frontend.wrap(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), _plain(ref._k))
         found.append(g)
     return tuple(found)

@@ -22,7 +22,7 @@ class ImperativeEngine:
         engine = current_engine()
         if engine is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
-        engine.callbacks.append(callback)
+        engine.when_finished(callback)
 
     def is_checkpoint_valid(self) -> bool:
         """Whether the running pass computes gradients of all leaves, so that re-entrant checkpoints work."""
