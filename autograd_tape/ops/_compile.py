@@ -218,7 +218,7 @@ def _meta(rec: Record, scalar: str | None = None) -> list[str]:
         return ["_n.meta = None"]
     lines, shapes, metas = [], [], []
     for i, p in enumerate(rec.differentiable_params):
-        if p.name == scalar:
+        if p.name == scalar:  # which has an edge that leads nowhere
             metas.append("None")
             continue
         shapes.append(f"_s{i}")
@@ -281,15 +281,16 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     """Statements that turn `_r` into the output tensors, record the entry, and return. With `number`, those for 0-dim results, whose
     entry notes the inputs' dtype where its formulas would change it."""
     out: list[str] = []
+    rec = rec.numbers.get(scalar or "", rec)
     count = len(rec.returns)
     if count + len(rec.saved_returns) > 1:
         out.append(", ".join(f"_r{i}" for i in range(count + len(rec.saved_returns))) + ", = _r")
     else:
         out.append("_r0 = _r")
     saved = _saved(rec, scalar) if rec.differentiable else []
-    for i in range(count):
     if not number and (zero_dim := _widens(rec, scalar)):
         out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
+    for i in range(count):
         # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
         if rec.result == "same" and not isinstance(rec.field("numpy"), np.ufunc):
             out.append(f"if _r{i}.__class__ is not ndarray or _r{i}.dtype is not _k.np: _r{i} = narrowed(_r{i}, _k.np)")
@@ -324,10 +325,11 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
         wanted = _wanted(rec)
         if scalar is not None:
             wanted = " or ".join(t for t in wanted.split(" or ") if t != f"{scalar}._node is not None")
+        node = f"Node_{rec.without}" if rec.without else "".join(f"Node{i} if {c} else " for i, (c, _, _) in enumerate(rec.nodes)) + "Node"
         differentiable_outputs = [i for i, (t, _) in enumerate(rec.returns) if t == "Tensor"]
         edges = ", ".join("None" if p.name == scalar else _edge(p) for p in rec.differentiable_params)
         out.append(f"if ({wanted}) and grad_mode() is ENABLED:")
-        body = ["_n = new_node(Node)"]
+        body = [f"_n = new_node({node})"]
         body += ["next_id()"] * (len(differentiable_outputs) - 1)
         body += ["_n.id = next_id()"]
         body += versions
@@ -575,12 +577,13 @@ def backward_source(rec: Record, recorded: bool) -> str:
     return "\n".join(lines + ["    " + line for line in body]) + "\n"
 
 
-_node_classes: dict[str, type[TapeEntry]] = {}
+_node_classes: dict[tuple[str, str, str | None], type[TapeEntry]] = {}
 
 
 def node_class(rec: Record) -> type[TapeEntry]:
-    """The TapeEntry subclass of an operation."""
-    found = _node_classes.get(rec.name)
+    """The TapeEntry subclass of an operation, or of an overload."""
+    key = rec.name, rec.node_name, rec.without
+    found = _node_classes.get(key)
     if found is not None:
         return found
     from ..backward import stale, unpack
@@ -593,23 +596,23 @@ def node_class(rec: Record) -> type[TapeEntry]:
         name = "recorded" if recorded else "raw"
         methods[name] = execute(backward_source(rec, recorded), name, f"<{rec.name}: backward, {name}>", namespace)
     outputs = [t for t, _ in rec.returns if t == "Tensor"]
-    _node_classes[rec.name] = cls = type(rec.node_name, (TapeEntry,), {
+    _node_classes[key] = cls = type(rec.node_name, (TapeEntry,), {
         "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods,
         **_saved_properties(rec)})
     return cls
 
 
-_conjugated_classes: dict[str, type[TapeEntry]] = {}
+_conjugated_classes: dict[type[TapeEntry], type[TapeEntry]] = {}
 
 
 def conjugated_class(rec: Record) -> type[TapeEntry]:
     """The TapeEntry subclass for complex outputs: where formulas are written as for real numbers, gradients are conjugated around them."""
+    plain = node_class(rec)
     if not rec.conjugates:
-        return node_class(rec)
-    found = _conjugated_classes.get(rec.name)
+        return plain
+    found = _conjugated_classes.get(plain)
     if found is None:
-        plain = node_class(rec)
-        _conjugated_classes[rec.name] = found = type(rec.node_name, (plain,), {
+        _conjugated_classes[plain] = found = type(rec.node_name, (plain,), {
             "__slots__": (), "__module__": plain.__module__, "raw": _conjugated(plain.raw), "recorded": _conjugated(plain.recorded)})
     return found
 
@@ -715,6 +718,9 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": Operator(rec, frontend, operator)
              if operator else General(rec, frontend),
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
+    if rec.differentiable:
+        cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
+        cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")

@@ -316,11 +316,12 @@ class General:
             return list(outputs)
         return [o for o, (t, _) in zip(outputs, self.rec.returns) if t == "Tensor" and o._k.dtype.category >= FLOATING]
 
-    def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]) -> Any:
+    def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind],
+              rec: Record | None = None) -> Any:
         """Makes the entry where an input requires grad, and hangs it on the outputs."""
         from ._compile import conjugated_class, node_class
 
-        rec = self.rec
+        rec = (rec or self.rec).overload(values)
         edges: list[Any] = []
         meta: list[Any] = []
         for p in rec.differentiable_params:
@@ -351,7 +352,7 @@ class General:
         node.edges, node.meta = tuple(edges), tuple(meta)
         if rec.returns_list:
             node.n_outputs = len(targets)
-        node.saved = self._saved(values, results, outputs, kinds)
+        node.saved = self._saved(rec, values, results, outputs, kinds)
         self.frontend.pack_saved(node)
         if len(targets) == 1 and not rec.returns_list:
             targets[0]._node = node
@@ -360,8 +361,8 @@ class General:
                 target._node = OutputEdge(node, nr)
         return node
 
-    def _saved(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]) -> tuple[Any, ...]:
-        rec = self.rec
+    def _saved(self, rec: Record, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]
+               ) -> tuple[Any, ...]:
         params = {p.name: p for p in rec.params}
         saved: list[Any] = []
         for name in rec.saved_names:
@@ -432,7 +433,7 @@ class General:
             before = {**values}
             if first not in rec.saved_names:
                 before[first] = target
-            node = self._node(before, [target._data], [shadow], [target._k])
+            node = self._node(before, [target._data], [shadow], [target._k], rec.in_place)
             if node is not None:
                 if node.saved.__class__ is tuple and any([t is target for t in tensors[1:]]):
                     # `x.mul_(x)` has just changed what it saved of x: going back through it is an error, as in torch.

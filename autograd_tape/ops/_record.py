@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from functools import cached_property
@@ -86,6 +87,10 @@ class Record:
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
     `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on
                           arguments
+    `numbers`             {an Operand: name of the node where it is a number}, where torch has a signature of its own for it: the node
+                          has no edge for the number, and saves what the other inputs' formulas need
+    `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names
+    `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input
@@ -98,7 +103,8 @@ class Record:
         self.promotion, self.result, self.quiet, self.broadcasts = promotion, result, quiet, broadcasts
         self.method, self.inplace, self.out, self.varargs, self.namespace = method, inplace, out, varargs, namespace
         self.name = schema.partition("(")[0].strip()
-        self.node_name = node or "".join(w.capitalize() for w in self.name.split("_")) + "Backward0"
+        self.node_name = node or re.sub(r"\d[a-z]", lambda m: m[0].upper(), self.name.title().replace("_", "")) + "Backward0"
+        self.without: str | None = None  # the Operand that is a number, in the record of an overload
         self.doc = inspect.cleandoc(body.__doc__ or "")
         self.module = body.__module__
         self.differentiable = differentiable and self.has_vjp
@@ -175,7 +181,7 @@ class Record:
         if not self.has_vjp:
             return ()
         names = self.vjp_names
-        return tuple(p for p in self.params if p.differentiable and (names is None or p.name in names))
+        return tuple(p for p in self.params if p.differentiable and p.name != self.without and (names is None or p.name in names))
 
     @property
     def has_vjp(self) -> bool:
@@ -194,7 +200,7 @@ class Record:
         """(input name or None, formula, names of what it needs)."""
         found = []
         for name, value in self.body.__dict__.items():
-            if name == "vjp" or name.startswith("vjp_"):
+            if name == "vjp" or name.startswith("vjp_") and name[4:] != self.without:
                 function = value.__func__ if isinstance(value, staticmethod) else value
                 needed = tuple(inspect.signature(function).parameters)[2:]
                 found.append((None if name == "vjp" else name[4:], function, needed))
@@ -209,6 +215,50 @@ class Record:
             names.update(dict.fromkeys(needed))
         names.pop("needs", None)
         return tuple(names)
+
+    # -- torch's signatures, which differ in their nodes ------------------------------------------------------------
+
+    def _overload(self, node_name: str, without: str | None = None) -> "Record":
+        """The record of the signature whose node is called `node_name`, and where `without` is a number."""
+        found = copy.copy(self)
+        for name in ("differentiable_params", "vjps", "vjp_names", "saved_names", "conjugates", "saves_values", "numbers", "nodes"):
+            found.__dict__.pop(name, None)
+        found.node_name, found.without = node_name, without
+        if without is not None and self.vjp_names is not None:
+            found.vjp_names = self.vjp_names - {without}
+        return found
+
+    @cached_property
+    def numbers(self) -> dict[str, "Record"]:
+        """From Operand to the record of the overload that takes a number there."""
+        return {} if self.without else {operand: self._overload(name, operand) for operand, name in (self.field("numbers") or {}).items()}
+
+    @cached_property
+    def in_place(self) -> "Record":
+        """The record of the in-place variant, where its nodes have names of their own."""
+        name = self.field("node_")
+        if name is None:
+            return self
+        found = self._overload(name)
+        found.numbers = {operand: self._overload(number, operand) for operand, number in self.field("numbers_").items()}
+        return found
+
+    @cached_property
+    def nodes(self) -> tuple[tuple[str, "Record", Callable[..., bool]], ...]:
+        """(condition, record of the overload that is called where it holds, the condition as a function) of each."""
+        names = ", ".join(p.name for p in self.params)
+        return tuple((condition, self._overload(name), eval(f"lambda {names}: {condition}"))
+                     for condition, name in ((self.field("nodes") or {}).items() if self.without is None else ()))
+
+    def overload(self, values: dict[str, Any]) -> "Record":
+        """The record of the overload that torch would call for these arguments."""
+        for operand, found in self.numbers.items():
+            if isinstance(values[operand], (int, float, complex)):
+                return found
+        for _, found, holds in self.nodes:
+            if holds(**values):
+                return found
+        return self
 
     @cached_property
     def conjugates(self) -> bool:

@@ -591,7 +591,7 @@ def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 @op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True,
     out=False,
-    dtypes="float int bool half")
+    dtypes="float int bool half", node="MaskedFillBackward1")
 class masked_fill:
     """input with `value`, a number or 0-dim tensor, where the mask is true.
 
@@ -599,6 +599,7 @@ class masked_fill:
     tensor([-1.,  2.])
     """
 
+    numbers = {"value": "MaskedFillBackward0"}
     numpy = _masked_fill
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)

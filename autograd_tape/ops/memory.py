@@ -45,13 +45,16 @@ class copy:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
 
-@op("fill(Tensor input, Operand value) -> Tensor", family="store", quiet="all", inplace=True, out=False)
+@op("fill(Tensor input, Operand value) -> Tensor", family="store", quiet="all", inplace=True, out=False, node="FillBackward1")
 class fill:
     """A tensor like `input` with every element `value`.
 
     >>> torch.fill(torch.zeros(2), 3.)
     tensor([3., 3.])
     """
+
+    numbers = {"value": "FillBackward0"}
+    node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
     def numpy(input, value): return np.full(input.shape, value, input.dtype)
     def store(a, value): a.fill(value)

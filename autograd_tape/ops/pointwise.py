@@ -119,14 +119,35 @@ class rsub:
     """
 
     overloads = ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1")
+    numbers = {"other": "RsubBackward1"}
+
     def numpy(input, other): return np.subtract(other, input)
-    def redirect(input, other, alpha): return None if alpha == 1 else ("sub", (other, input * alpha))
+    def redirect(input, other, alpha): return None if alpha == 1 else ("rsub_scaled", (input, other, alpha))
     def mindspore(ms, input, other): return ms.ops.Sub()(other, input)
     check = _check_subtraction
     shape = broadcast_shapes
-    def vjp_input(F, grad, alpha): return -grad if alpha == 1 else grad * -alpha
+    def vjp_input(F, grad): return -grad
     def vjp_other(F, grad): return grad
     samples = pairs(number=2.5)
+
+
+@op("rsub_scaled(Tensor input, Operand other, Any alpha) -> Tensor", promotion="promote", result="same", broadcasts=True, method=False,
+    namespace="_internal", out=False, node="RsubBackward0", dtypes="float int half")
+class rsub_scaled:
+    """`rsub` with a factor other than 1."""
+
+    numbers = {"other": "RsubBackward1"}
+
+    def numpy(input, other, alpha): return np.subtract(other, input * input.dtype.type(alpha))
+    def compose(F, input, other, alpha): return other - input * alpha
+    check = _check_subtraction
+    shape = lambda input, other, alpha: broadcast_shapes(input, other)
+    def vjp_input(F, grad, alpha): return grad * typed(grad, -alpha)
+    def vjp_other(F, grad): return grad
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3), 2
+        yield rng.standard_normal((2, 3)), 2.5, 3
 
 
 @op("mul(Tensor input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
@@ -347,13 +368,15 @@ class addcdiv:
 
 
 @op("lerp(Tensor input, Tensor end, Operand weight) -> Tensor", result="same", promotion="promote", broadcasts=True, inplace=True,
-    dtypes="float half")
+    dtypes="float half", node="LerpBackward1")
 class lerp:
     """input + weight * (end - input).
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
     """
+
+    numbers = {"weight": "LerpBackward0"}
 
     def numpy(input, end, weight):
         # From the nearer end, so that weight = 1 gives exactly `end`.
@@ -448,7 +471,7 @@ def _quotient_samples(rng: Any) -> Any:
 
 
 @op("div_floor(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    method=False, namespace="_internal", node="DivBackward1", dtypes="float int half")
+    method=False, namespace="_internal", node="DivBackward2", dtypes="float int half")
 class div_floor:
     """The quotient rounded down: `div(..., rounding_mode="floor")`."""
 
@@ -463,7 +486,7 @@ class div_floor:
 
 
 @op("div_trunc(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    method=False, namespace="_internal", node="DivBackward1", dtypes="float int half")
+    method=False, namespace="_internal", node="DivBackward2", dtypes="float int half")
 class div_trunc:
     """The quotient rounded to zero: `div(..., rounding_mode="trunc")`."""
 
@@ -486,6 +509,7 @@ class floor_divide:
     tensor([ 3, -4])
     """
 
+    numbers = {"other": "NotImplemented", "input": "NotImplemented"}
     numpy = _floor_divide
     mindspore = kernels.quotient("FloorDiv")
     compose = on_host(numpy)
@@ -512,7 +536,7 @@ def _remainder_samples(rng: Any) -> Any:
 
 
 @op("remainder(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    dtypes="float int half", complex="remainder_cpu")
+    dtypes="float int half", complex="remainder_cpu", node="RemainderBackward1")
 class remainder:
     """What division leaves, with the sign of the divisor, as Python's %.
 
@@ -520,6 +544,7 @@ class remainder:
     tensor([3, 1])
     """
 
+    numbers = {"other": "RemainderBackward0"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = _remainder
     mindspore = kernels.quotient("FloorMod", of_floats=False)
@@ -532,7 +557,7 @@ class remainder:
 
 
 @op("fmod(Tensor input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    dtypes="float int half", complex="fmod_cpu")
+    dtypes="float int half", complex="fmod_cpu", node="FmodBackward1")
 class fmod:
     """What division leaves, with the sign of the dividend, as C's fmod.
 
@@ -540,6 +565,7 @@ class fmod:
     tensor([ 3, -3])
     """
 
+    numbers = {"other": "FmodBackward0"}
     overloads = TENSOR_OR_NUMBER
     numpy = _fmod
     mindspore = kernels.quotient("Mod", of_floats=False)
@@ -621,7 +647,7 @@ def _pow_integers(input: Any, exponent: Any) -> Any:
 
 
 @op("pow(Operand input, Operand exponent) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    dtypes="float int half")
+    dtypes="float int half", node="PowBackward1")
 class pow:
     """input to the power of exponent; either may be a number.
 
@@ -631,6 +657,7 @@ class pow:
     tensor([2., 4., 8.])
     """
 
+    numbers = {"exponent": "PowBackward0", "input": "PowBackward2"}
     overloads = POWER
     def numpy(input, exponent):
         if np.asarray(exponent).dtype.kind in "iu" and np.asarray(input).dtype.kind in "iu":

@@ -67,6 +67,7 @@ class sum_:
     tensor([4., 6.])
     """
 
+    nodes = {"dim is not None": "SumBackward1"}
     numpy = _sum
     mindspore = kernels.total("ReduceSum")
     compose = on_host(_sum)
@@ -123,6 +124,7 @@ class mean:
     tensor([1.5000, 3.5000])
     """
 
+    nodes = {"dim is not None": "MeanBackward1"}
     numpy = _mean
     mindspore = kernels.total("ReduceMean")
     def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
@@ -211,6 +213,7 @@ class prod:
     tensor([ 2., 12.])
     """
 
+    nodes = {"dim is not None": "ProdBackward1"}
     numpy = _prod
     mindspore = kernels.total("ReduceProd")
     compose = on_host(_prod)

@@ -131,6 +131,8 @@ class round:
     tensor([2.3000])
     """
 
+    nodes = {"decimals": "RoundBackward1"}
+
     def complex_kernel(decimals, **_): return "round_cpu" if decimals else "round_vml_cpu"
     numpy = _round
     def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals)  # which takes no digits but 0
@@ -184,7 +186,7 @@ def _keep(F: Any, grad: Any, inside: Any) -> Any:
 
 
 @op("clamp(Tensor input, Scalar? min=None, Scalar? max=None) -> Tensor", family="unary", result="same", inplace=True, alias="clip",
-    dtypes="float int half")
+    dtypes="float int half", node="ClampBackward1")
 class clamp:
     """Elements brought into [min, max]; either bound may be None, a number or a tensor.
 
@@ -222,7 +224,7 @@ class clamp:
 
 
 @op("clamp_tensor(Tensor input, Operand min=None, Operand max=None) -> Tensor", promotion="promote", result="same", quiet="all",
-    broadcasts=True, inplace=True, method=False, namespace="_internal", node="ClampBackward1", dtypes="float int half")
+    broadcasts=True, inplace=True, method=False, namespace="_internal", node="ClampBackward0", dtypes="float int half")
 class clamp_tensor:
     """`clamp` with tensors for bounds, which broadcast and get gradients."""
 

@@ -393,7 +393,7 @@ class i0:
 
 
 @op("i1(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
-    method=False, namespace="special", dtypes="float int half", complex="i1_cpu")
+    method=False, namespace="special", dtypes="float int half", complex="i1_cpu", node="SpecialI1Backward0")
 class i1:
     """The modified Bessel function of order 1.
 
@@ -408,7 +408,7 @@ class i1:
 
 
 @op("i0e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
-    method=False, namespace="special", dtypes="float int half", complex="i0e_cpu")
+    method=False, namespace="special", dtypes="float int half", complex="i0e_cpu", node="SpecialI0EBackward0")
 class i0e:
     """i0(input) * exp(-|input|).
 
@@ -423,7 +423,7 @@ class i0e:
 
 
 @op("i1e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
-    method=False, namespace="special", dtypes="float int half", complex="i1e_cpu")
+    method=False, namespace="special", dtypes="float int half", complex="i1e_cpu", node="SpecialI1EBackward0")
 class i1e:
     """i1(input) * exp(-|input|).
 
@@ -484,6 +484,7 @@ class xlogy:
     tensor([0.0000, 0.8109])
     """
 
+    numbers = {"input": "XlogyBackward1", "other": "XlogyBackward2"}
     overloads = EITHER_NUMBER
     numpy = _xlogy
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
@@ -500,7 +501,7 @@ def _log(F: Any, x: Any) -> Any:
 
 
 @op("xlog1py(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, method=False,
-    namespace="special", dtypes="float int half", complex="xlog1py_cpu")
+    namespace="special", dtypes="float int half", complex="xlog1py_cpu", node="SpecialXlog1PyBackward0")
 class xlog1py:
     """input * log1p(other), and 0 where input is 0.
 
@@ -508,6 +509,7 @@ class xlog1py:
     tensor([0.0000, 0.8109])
     """
 
+    numbers = {"input": "SpecialXlog1PyBackward1", "other": "SpecialXlog1PyBackward2"}
     overloads = EITHER_NUMBER
     def numpy(input, other):
         with np.errstate(all="ignore"):
@@ -524,7 +526,7 @@ class xlog1py:
 
 
 @op("entr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    dtypes="float int half", complex="entr_cpu")
+    dtypes="float int half", complex="entr_cpu", node="SpecialEntrBackward0")
 class entr:
     """-input * log(input); 0 at 0, minus infinity below.
 
@@ -589,6 +591,7 @@ class copysign:
     tensor([-1.,  2.])
     """
 
+    numbers = {"other": "CopysignBackward1"}
     overloads = TENSOR_OR_NUMBER
     numpy = np.copysign
     def compose(F, input, other): return F.where((other < 0) | ((other == 0) & (1 / other < 0)), -F.abs(input), F.abs(input))
