@@ -73,6 +73,7 @@ def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> Any:
 class sort_along:
     """The elements in order along a dimension, and where they were."""
 
+    nodes = {"stable": "SortBackward1"}
     numpy = _sort
     mindspore = kernels.sort
     compose = on_host(_sort)
