@@ -235,7 +235,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
                                                        out))
     shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
     k = mean._k if isinstance(mean, Tensor) else std._k
-    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k))
+    source = mean if isinstance(mean, Tensor) else std
+    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k), source)
     return noise * std + mean
 
 
@@ -258,8 +259,10 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
     def method(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         frontend.check_random_inplace(self)
         if mapped is not None:
-            found = mapped(lambda n, t: method(frontend.wrap(np.empty(n, self._k.np), self._k), *args, generator=generator, **kwargs),
-                           self._data.shape)
+            chance = args[0] if args and isinstance(args[0], Tensor) else None
+            more = args if chance is None else args[1:]
+            found = mapped(lambda n, t: method(frontend.wrap(np.empty(n, self._k.np), self._k), *(() if t is None else (t,)), *more,
+                                               generator=generator, **kwargs), self._data.shape, chance, self)
             if found is not NotImplemented:
                 return frontend.copy_(self, found)
         if self._k.device.type != "meta":

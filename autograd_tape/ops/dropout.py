@@ -45,6 +45,16 @@ class random_dropout:
     def samples(rng): yield rng.standard_normal((2, 3)), 0.0
 
 
+@op("random_mask(Tensor like, int[] shape, float p) -> Tensor", namespace="_internal", method=False, out=False, dtypes="float")
+class random_mask:
+    """Zeros with chance `p`, else ones, of a shape; float64 where `like` is, else float32."""
+
+    def numpy(like, shape, p): return default_generator.bernoulli(1 - p, tuple(shape), np.float64 if like.dtype == np.float64 else np.float32)
+    compose = on_host(numpy)
+    def shape(like, shape, p): return tuple(shape)
+    def samples(rng): yield rng.standard_normal((2, 3)), (2, 1), 0.0
+
+
 @op("masked_scale(Tensor input, Mask mask, float scale) -> Tensor", namespace="_internal", method=False, out=False)
 class masked_scale:
     """`input` times `scale` where `mask`, else zero."""
@@ -68,7 +78,7 @@ def _dropped(F: Any, input: Any, p: float, train: bool) -> Any:
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
     if input._k.dtype.name not in ("float32", "float64", "float16", "bfloat16"):
-        noise = F.wrap(default_generator.bernoulli(1 - p, input._data.shape, np.float32))
+        noise = F.random_mask(input, input._data.shape, p)
         if input._k.dtype.category < 2:
             from ..dtypes import SCALAR_TYPE_NAMES
 
@@ -77,8 +87,8 @@ def _dropped(F: Any, input: Any, p: float, train: bool) -> Any:
     return F.random_dropout(input, p)
 
 
-def _noise(F: Any, input: Any, shape: tuple[int, ...], p: float) -> np.ndarray:
-    return default_generator.bernoulli(1 - p, shape, np.float64 if input._k.np == np.float64 else np.float32)
+def _cast(F: Any, x: Any, like: Any) -> Any:
+    return x if x._k.dtype is like._k.dtype else F.cast(x, like._k.dtype)
 
 
 def _feature_shape(input: Any) -> tuple[int, ...]:
@@ -92,9 +102,7 @@ def _feature_dropped(F: Any, input: Any, p: float, train: bool) -> Any:
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
-    noise = _noise(F, input, _feature_shape(input), p)
-    noise /= noise.dtype.type(1 - p)
-    return input * F.wrap(noise.astype(input._k.np, copy=False), input._k)
+    return input * _cast(F, F.random_mask(input, _feature_shape(input), p) / (1 - p), input)
 
 
 def _alpha_dropped(F: Any, input: Any, p: float, train: bool, shape: Any) -> Any:
@@ -102,13 +110,10 @@ def _alpha_dropped(F: Any, input: Any, p: float, train: bool, shape: Any) -> Any
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
-    noise = _noise(F, input, shape(input), p)
-    of = noise.dtype.type
-    a = 1.0 / np.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    shift = (noise + of(-1)) * of(ALPHA * a) + of(ALPHA * a * p)
-    noise = noise * of(a)
-    k, dtype = input._k, input._k.np
-    return input * F.wrap(noise.astype(dtype, copy=False), k) + F.wrap(shift.astype(dtype, copy=False), k)
+    noise = F.random_mask(input, shape(input), p)
+    a = float(1.0 / np.sqrt((ALPHA * ALPHA * p + 1) * (1 - p)))
+    shift = (noise + -1) * (ALPHA * a) + ALPHA * a * p
+    return input * _cast(F, noise * a, input) + _cast(F, shift, input)
 
 
 def _into(F: Any, input: Any, result: Any) -> Any:
@@ -163,9 +168,8 @@ class native_dropout:
     def function(F, input, p, train):
         if not input._data.size or train is False:
             return F.clone(input) if input._data.size else input, constant(F, input, np.ones(input._data.shape, np.bool_))
-        mask = default_generator.bernoulli(1 - p, input._data.shape, np.bool_)
-        scale = 0.0 if p == 1 else 1 / (1 - p)
-        return F.masked_scale(input, constant(F, input, mask), scale), constant(F, input, mask)
+        mask = F.ne(F.random_mask(input, input._data.shape, p), 0)
+        return F.masked_scale(input, mask, 0.0 if p == 1 else 1 / (1 - p)), F.clone(mask)
 
     def samples(rng): yield rng.standard_normal((2, 3)), 0.5, False
 

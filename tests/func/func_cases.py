@@ -304,3 +304,43 @@ cases(
                                                                  randomness="different")(t.ones(2, 3)),
     error_random_same_of_batch=lambda t: _seeded(t, lambda x: t.bernoulli(x.abs().clamp(0, 1)), "same"),
 )
+
+
+def _each_randomness(draw: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """What a random operation on an example of ones gives in each mode, errors by their text."""
+    def function(t: Any) -> Any:
+        found = {}
+        for randomness in ("error", "same", "different"):
+            t.manual_seed(0)
+            try:
+                found[randomness] = t.vmap(lambda x: draw(t, x), randomness=randomness)(t.ones(3, 4))
+            except RuntimeError as error:
+                found[randomness] = str(error)
+        return found
+
+    return function
+
+
+cases(**{f"randomness_{name}": _each_randomness(draw) for name, draw in {
+    "randint": lambda t, x: t.randint(0, 10, (2,)), "randperm": lambda t, x: t.randperm(4), "rand_like": lambda t, x: t.rand_like(x),
+    "randint_like": lambda t, x: t.randint_like(x, 5), "bernoulli": lambda t, x: t.bernoulli(x * 0.5),
+    "bernoulli_number": lambda t, x: t.bernoulli(x, 0.3), "bernoulli_shared": lambda t, x: t.bernoulli(t.full((5,), 0.5)),
+    "bernoulli_inplace_tensor": lambda t, x: x.clone().bernoulli_(x * 0.5),
+    "bernoulli_inplace_shared": lambda t, x: t.zeros(4).bernoulli_(x * 0.5), "normal_inplace": lambda t, x: x.clone().normal_(),
+    "normal_inplace_shared": lambda t, x: t.zeros(3).normal_(), "uniform_inplace": lambda t, x: x.clone().uniform_(),
+    "exponential_inplace": lambda t, x: x.clone().exponential_(), "cauchy_inplace": lambda t, x: x.clone().cauchy_(),
+    "geometric_inplace": lambda t, x: x.clone().geometric_(0.3), "log_normal_inplace": lambda t, x: x.clone().log_normal_(),
+    "random_inplace": lambda t, x: x.clone().random_(), "normal_tensors": lambda t, x: t.normal(x, x),
+    "normal_mean": lambda t, x: t.normal(x, 1.0), "normal_std": lambda t, x: t.normal(0.0, x), "normal_size": lambda t, x: t.normal(0.0, 1.0, (2,)),
+    "normal_shared": lambda t, x: t.normal(t.zeros(2), t.ones(2)), "multinomial": lambda t, x: t.multinomial(x, 3),
+    "multinomial_shared": lambda t, x: t.multinomial(t.ones(5), 2), "poisson": lambda t, x: t.poisson(x * 3),
+    "poisson_shared": lambda t, x: t.poisson(t.ones(2) * 3), "dropout_shared": lambda t, x: t.nn.functional.dropout(t.ones(5)),
+    "dropout_not_training": lambda t, x: t.nn.functional.dropout(x, training=False),
+    "dropout2d": lambda t, x: t.nn.functional.dropout2d(x.reshape(1, 4, 1, 1)),
+    "alpha_dropout": lambda t, x: t.nn.functional.alpha_dropout(x, training=True),
+    "feature_alpha_dropout": lambda t, x: t.nn.functional.feature_alpha_dropout(x.reshape(1, 4, 1, 1), training=True),
+    "native_dropout": lambda t, x: t.native_dropout(x, 0.5, True)[0], "gumbel_softmax": lambda t, x: t.nn.functional.gumbel_softmax(x),
+    "attention": lambda t, x: t.nn.functional.scaled_dot_product_attention(x.reshape(1, 2, 2), x.reshape(1, 2, 2), x.reshape(1, 2, 2),
+                                                                            dropout_p=0.5),
+    "own_generator": lambda t, x: t.rand(2, generator=t.Generator().manual_seed(3)),
+}.items()})

@@ -24,7 +24,7 @@ def _hidden(*args: Any, **kwargs: Any) -> Any:
 class Hidden(np.ndarray):
     """The array of a BatchedTensor: shape, strides and dtype of one example, whose values nobody may read."""
 
-    __array_ufunc__ = __array_function__ = __setitem__ = __iter__ = __bool__ = _hidden
+    __array_ufunc__ = __array_function__ = __setitem__ = __iter__ = __bool__ = __int__ = __float__ = __complex__ = __index__ = _hidden
     item = tolist = astype = copy = take = reshape = ravel = tobytes = nonzero = any = all = max = min = sum = _hidden
 
     def __getitem__(self, key: Any) -> "Hidden":

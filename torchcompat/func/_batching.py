@@ -20,11 +20,16 @@ from ._levels import Level, below, state, tensors_in
 from ._whole import front, hide, levels_of, show
 
 F = frontend
-RANDOM = frozenset(["random_dropout"])
+RANDOM = frozenset(["random_dropout", "random_mask"])
 NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
 DYNAMIC = {"masked_select": "masked_select", "nonzero": "nonzero", "argwhere": "nonzero"}
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
           "vmap or perform the randomness operation out of vmap")
+
+_UNBATCHED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+              "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
+              "Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the PyTorch "
+              "framework, please file a bug report instead.")
 
 
 class Call:
@@ -246,8 +251,34 @@ def recover(error: Any, function: Callable[..., Any], args: tuple[Any, ...], kwa
         level = max((t._level for t in tensors_in((args, list(kwargs.values()))) if isinstance(t, BatchedTensor)), key=lambda v: v.number,
                     default=None)
         if level is not None:
-            return loop(level, lambda a, k: function(*a, **k), (args, kwargs), function.__name__)
+            found = _irregular(level, function, args, kwargs)
+            return found if found is not NotImplemented else loop(level, lambda a, k: function(*a, **k), (args, kwargs), function.__name__)
     raise frontend.error(error) from None
+
+
+class Irregular:
+    """An irregular operation called as rules call the others, with all arguments in the order of its record's parameters."""
+
+    def __init__(self, function: Any) -> None:
+        self.function, self.rec = function, function.record
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        params = self.rec.params
+        return self.function(*[a for p, a in zip(params, args) if not p.keyword_only], **{p.name: a for p, a in zip(params, args)
+                                                                                        if p.keyword_only})
+
+
+def _irregular(level: Level, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An irregular operation by its rule; NotImplemented where it has none."""
+    from ._rules import RULES
+
+    rec: Record = function.record
+    named, params = RULES.get(rec.name), rec.params
+    if named is None or kwargs.get("out") is not None or len(args) > len(params):
+        return NotImplemented
+    values = [args[i] if i < len(args) else kwargs[p.name] if p.name in kwargs else rec.defaults.get(p.name) for i, p in enumerate(params)]
+    found = named(Call(level, Irregular(function), values))
+    return found if found is NotImplemented else _examples(level, rec, found)
 
 
 # -- in place ---------------------------------------------------------------------------------------------------------------------
@@ -258,10 +289,7 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     rec: Record = general.rec
     target = args[0]
     if not is_example(target, level):
-        raise RuntimeError("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                           "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
-                           "being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. If said "
-                           "operator is being called inside the PyTorch framework, please file a bug report instead.")
+        raise RuntimeError(_UNBATCHED)
     if is_elementwise(rec) or rec.family == "store":
         call = Call(level, general, args)
         rank = call.ranks[rec.params[0].name]
@@ -283,6 +311,11 @@ def draw(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     if level.randomness == "error":
         raise RuntimeError(_ERROR)
     call = Call(level, general, args)
+    if call.rec.name == "random_mask":
+        with below(level):
+            if level.randomness == "same":
+                return call(like=F.select(call.like, 0, 0) if call.is_batched["like"] else call.like)
+            return hide(level, call(shape=(level.size, *call.shape)), 0)
     name = call.rec.params[0].name
     x, is_batched = call.values[name], call.is_batched[name]
     if level.randomness == "different":
@@ -293,11 +326,12 @@ def draw(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     return hide(level, x * noise, 0) if is_batched or level.randomness == "different" else x * noise
 
 
-def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None) -> Any:
+def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None, target: Any = None) -> Any:
     """Random numbers inside vmap: `function(shape, tensor)` for the innermost vmap level; NotImplemented outside vmap.
 
     Args:
         source: a tensor of parameters that the numbers depend on, or None.
+        target: the tensor that an in-place operation fills, or None.
     """
     if not state.stack:
         return NotImplemented
@@ -312,6 +346,11 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
                 raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
                                    "functorch")
             return drawn_or_not(function, shape, source)
+        if target is not None and not is_example(target, level):
+            if source is not None and is_example(source, level):
+                raise RuntimeError(_UNBATCHED.replace("arithmetic", "bernoulli"))
+            raise RuntimeError("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+                               "randomness. If this is necessary for your usage, please file an issue with functorch.")
         if source is not None:
             source = front(source) if is_example(source, level) else F.expand(F.unsqueeze(source, 0), (level.size, *source._data.shape))
         return hide(level, drawn_or_not(function, (level.size, *shape), source), 0)

@@ -157,7 +157,11 @@ def reshape(call: Call) -> Any:
     size = call.values[key]
     size = (size,) if isinstance(size, int) else tuple(size)
     if -1 in size and not call.size:
-        return NotImplemented
+        known = math.prod([n for n in size if n != -1])
+        total = math.prod(call.input._data.shape[1:])
+        if size.count(-1) > 1 or not known or total % known:
+            return NotImplemented
+        size = tuple([total // known if n == -1 else n for n in size])
     return call(**{key: (call.size, *size)})
 
 
@@ -192,11 +196,9 @@ def constants_for(call: Call) -> Any:
     return call(shape=(call.size, *call.shape))
 
 
-@rule("column_major clone cast zero_gradient conj_physical real_part imag_part angle zero restride view_dtype isreal positive")
+@rule("column_major clone cast zero_gradient conj_physical real_part imag_part angle zero view_dtype isreal positive frexp")
 def as_is(call: Call) -> Any:
     """What treats each element on its own, whatever the dimensions."""
-    if call.rec.name == "restride":
-        return NotImplemented
     if call.rec.name == "clone":
         return call(memory_format=None)
     return call() if call.rec.name != "view_dtype" or call.ranks["input"] else NotImplemented
@@ -205,7 +207,17 @@ def as_is(call: Call) -> Any:
 @rule("cast_like")
 def cast_like(call: Call) -> Any:
     """Only the dtype of the second argument matters."""
-    return call() if call.is_batched["input"] else NotImplemented
+    return call() if call.is_batched["input"] else call.expanded(F.cast(call.input, call.like._k.dtype), False)
+
+
+@rule("tie_weights")
+def tie_weights(call: Call) -> Any:
+    """Along dimensions, all of an example where none are named."""
+    rank = call.ranks["input"]
+    x, result = (call.whole(n) if call.ranks[n] else F.unsqueeze(call.whole(n), 1) for n in ("input", "result"))
+    dims = range(rank or 1) if call.dim is None else (call.dim,) if isinstance(call.dim, int) else call.dim
+    found = call(input=x, result=result, dim=tuple([shifted(d, rank) for d in dims]))
+    return found if rank else F.reshape(found, (call.size,))
 
 
 @rule("tril triu constant_pad_nd")
@@ -262,153 +274,23 @@ def join(call: Call) -> Any:
     return call(tensors=wholes, dim=shifted(call.dim, rank + 1))
 
 
+@rule("block_diag_list")
+def block_diag(call: Call) -> Any:
+    """Blocks of rows, with zeros on both sides, one below the other."""
+    wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
+    blocks = [F.reshape(w, (call.size, *(1,) * (3 - w._data.ndim), *w._data.shape[1:])) for w in wholes]
+    columns, rows, at = sum([b._data.shape[2] for b in blocks]), [], 0
+    for b in blocks:
+        n = b._data.shape[2]
+        rows.append(F.constant_pad_nd(b, (at, columns - at - n)))
+        at += n
+    return F.cat(rows, 1)
+
+
 @rule("split_equal split_with_sizes unbind")
 def part(call: Call) -> Any:
     """One dimension further."""
     return call(dim=shifted(call.dim, call.ranks["input"])) if call.ranks["input"] else NotImplemented
-
-
-# -- indexing -------------------------------------------------------------------------------------------------------------------------
-
-
-@rule("basic_select basic_slice basic_unsqueeze basic_alias")
-def basic_index(call: Call) -> Any:
-    """The whole batch dimension before the index."""
-    return call(index=(slice(None), *call.index))
-
-
-@rule("basic_index_backward")
-def basic_index_backward(call: Call) -> Any:
-    """The whole batch dimension before the index."""
-    return call(shape=(call.size, *call.shape), index=(slice(None), *call.index))
-
-
-def _deeper(indices: Any) -> Any:
-    """Index arrays one dimension further; None where NumPy would put the batch dimension elsewhere."""
-    key = indices.key
-    places = [i for i, k in enumerate(key) if not isinstance(k, slice)]
-    if places and places[-1] - places[0] + 1 != len(places):
-        return None  # apart from each other: what they pick comes first, before the batch
-    return type(indices)((_ALL, *key), [t for t, _ in indices.sources])
-
-
-@rule("index")
-def index(call: Call) -> Any:
-    """Index arrays that all examples share."""
-    indices = _deeper(call.indices)
-    return NotImplemented if indices is None else call(indices=indices)
-
-
-@rule("index_backward")
-def index_backward(call: Call) -> Any:
-    """Index arrays that all examples share."""
-    indices = _deeper(call.indices)
-    return NotImplemented if indices is None else call(shape=(call.size, *call.shape), indices=indices)
-
-
-@rule("put_at")
-def put_at(call: Call) -> Any:
-    """Index arrays that all examples share."""
-    indices = _deeper(call.indices)
-    if indices is None:
-        return NotImplemented
-    x, values = call.whole("input"), call.values["values"]
-    if call.is_batched["values"]:
-        picked = F.index(x.detach(), indices)._data.ndim - 1
-        lead = picked - call.ranks["values"]
-        if lead < 0:
-            return NotImplemented
-        for _ in range(lead):
-            values = F.unsqueeze(values, 1)
-    return call(input=x, indices=indices, values=values)
-
-
-@rule("indices")
-def batched_indices(call: Call) -> Any:
-    """Index tensors of which each example has its own: the example's number becomes a further index."""
-    name = next(n for n, v in call.values.items() if v.__class__.__name__ == "Indices")
-    indices = call.values[name]
-    sources = {id(t._data): t for t, _ in indices.sources}
-    if any(isinstance(k, slice) for k in indices.key) or call.rec.name != "index":
-        return NotImplemented
-    owners = [sources.get(id(k)) for k in indices.key]
-    if any(o is not None and is_example(o, call.level) and type(o._value) is type(o) for o in owners):
-        return NotImplemented
-    rank = max(k.ndim for k in indices.key)
-    key, kept = [np.arange(call.size).reshape((call.size,) + (1,) * rank)], []
-    for k, owner in zip(indices.key, owners):
-        if owner is not None and is_example(owner, call.level):
-            whole = front(owner)
-            if whole._k.dtype.name != "int64":
-                return NotImplemented
-            data = whole._data
-            kept.append(whole)
-            k = data.reshape((data.shape[0],) + (1,) * (rank - data.ndim + 1) + data.shape[1:])
-        elif owner is not None:
-            kept.append(owner)
-        key.append(k)
-    return call(input=call.whole("input"), **{name: type(indices)(key, kept)})
-
-
-@rule("gather")
-def gather(call: Call) -> Any:
-    """One dimension further, both with a batch dimension."""
-    if not call.ranks["input"] or not call.ranks["index"]:
-        return NotImplemented
-    return call(input=call.whole("input"), index=call.whole("index"), dim=shifted(call.dim, call.ranks["input"]))
-
-
-@rule("scatter_src scatter_add scatter_reduce scatter_value")
-def scatter(call: Call) -> Any:
-    """One dimension further, all with a batch dimension."""
-    if not call.ranks["input"] or not call.ranks["index"]:
-        return NotImplemented
-    more = {"src": call.whole("src")} if "src" in call.ranks else {}
-    return call(input=call.whole("input"), index=call.whole("index"), dim=shifted(call.dim, call.ranks["input"]), **more)
-
-
-@rule("index_select")
-def index_select(call: Call) -> Any:
-    """An index that all examples share."""
-    if call.is_batched["index"] or not call.ranks["input"]:
-        return NotImplemented
-    return call(dim=shifted(call.dim, call.ranks["input"]))
-
-
-@rule("at_indices")
-def at_indices(call: Call) -> Any:
-    """What spreads a gradient over picked places."""
-    rank = len(call.shape)
-    if not rank:
-        return NotImplemented
-    return call(grad=call.whole("grad"), indices=call.whole("indices"), shape=(call.size, *call.shape), dim=shifted(call.dim, rank))
-
-
-@rule("from_indices")
-def from_indices(call: Call) -> Any:
-    """What collects picked places."""
-    if not call.ranks["input"]:
-        return NotImplemented
-    return call(input=call.whole("input"), indices=call.whole("indices"), dim=shifted(call.dim, call.ranks["input"]))
-
-
-@rule("diagonal_backward")
-def diagonal_backward(call: Call) -> Any:
-    """Dimensions of the result."""
-    rank = len(call.shape)
-    return call(shape=(call.size, *call.shape), dim1=shifted(call.dim1, rank), dim2=shifted(call.dim2, rank))
-
-
-@rule("unfold_backward")
-def unfold_backward(call: Call) -> Any:
-    """A dimension of the result."""
-    return call(shape=(call.size, *call.shape), dim=shifted(call.dim, len(call.shape))) if call.shape else NotImplemented
-
-
-@rule("embedding")
-def embedding(call: Call) -> Any:
-    """One table for all examples."""
-    return NotImplemented if call.is_batched["weight"] else call()
 
 
 # -- matrix products ----------------------------------------------------------------------------------------------------------------
@@ -465,6 +347,16 @@ def outer(call: Call) -> Any:
 def linear(call: Call) -> Any:
     """A product with the transposed weight, and the bias."""
     weight, bias, rank = call.weight, call.bias, call.ranks["input"]
+    if call.ranks["weight"] == 1 and rank and weight._k.dtype is call.input._k.dtype:
+        result = matmul(call, call.input, weight, call.is_batched["input"], call.is_batched["weight"])
+        is_batched = call.is_batched["input"] or call.is_batched["weight"]
+        if bias is None:
+            return result
+        if call.ranks["bias"]:
+            return NotImplemented
+        if not call.is_batched["bias"]:
+            return F.add(result, bias)
+        return F.add(call.expanded(result, is_batched), F.reshape(bias, (call.size, *(1,) * (rank - 1))))
     if call.ranks["weight"] != 2 or not rank or len({t._k.dtype for t in (call.input, weight, bias) if t is not None}) > 1:
         return NotImplemented
     if not call.is_batched["weight"] and not call.is_batched["bias"]:
@@ -479,220 +371,66 @@ def linear(call: Call) -> Any:
     return F.add(result, bias)
 
 
-@rule("addmm addmv baddbmm")
+@rule("addmm addmv baddbmm addbmm addr")
 def add_product(call: Call) -> Any:
     """A product added to a tensor, which does not matter where `beta` is 0."""
-    names = list(call.values)[:3]
-    if len({call.values[n]._k.dtype for n in names}) > 1:
+    x, name = call.input, call.rec.name
+    _, a, b = list(call.values)[:3]
+    wanted, rank = {"addmm": ((2, 2), 2), "addmv": ((2, 1), 1), "baddbmm": ((3, 3), 3), "addbmm": ((3, 3), 2), "addr": ((1, 1), 2)}[name]
+    if (call.ranks[a], call.ranks[b]) != wanted or name != "addr" and len({call.values[n]._k.dtype for n in ("input", a, b)}) > 1:
         return NotImplemented
-    _, a, b = names
-    wanted = {"addmm": (2, 2), "addmv": (2, 1), "baddbmm": (3, 3)}[call.rec.name]
-    if (call.ranks[a], call.ranks[b]) != wanted:
-        return NotImplemented
-    result = matmul(call, call.values[a], call.values[b], call.is_batched[a], call.is_batched[b])
+    is_batched = call.is_batched[a] or call.is_batched[b]
+    if name == "addr":
+        result = F.mul(F.unsqueeze(call.values[a], -1), F.unsqueeze(call.values[b], -2))
+    else:
+        result = matmul(call, call.values[a], call.values[b], call.is_batched[a], call.is_batched[b])
+    if name == "addbmm":
+        result = F.sum(result, -3)
     if call.alpha != 1:
         result = F.mul(result, call.alpha)
     if not call.beta:
-        return call.expanded(result, call.is_batched[a] or call.is_batched[b])
-    x = call.input
+        return call.expanded(result, is_batched)
     if call.is_batched["input"]:
-        rank = wanted[0] + wanted[1] - 2 if call.rec.name != "baddbmm" else 3
         for _ in range(rank - call.ranks["input"]):
             x = F.unsqueeze(x, 1)
     return F.add(F.mul(x, call.beta) if call.beta != 1 else x, result)
 
 
-@rule("inverse det logdet slogdet linalg_cholesky linalg_qr linalg_svd linalg_eigh linalg_pinv linalg_matrix_rank")
+@rule("inverse det slogdet linalg_cholesky linalg_qr linalg_svd linalg_eigh linalg_pinv linalg_matrix_rank")
 def matrices(call: Call) -> Any:
     """What takes batches of matrices."""
     return call() if next(iter(call.ranks.values())) >= 2 else NotImplemented
 
 
-@rule("solve_matrices")
-def solve(call: Call) -> Any:
-    """What takes two batches of matrices."""
-    return call(A=call.whole("A"), B=call.whole("B")) if call.ranks["A"] == call.ranks["B"] >= 2 else NotImplemented
+@rule("logdet")
+def logdet(call: Call) -> Any:
+    """What takes batches of matrices."""
+    return call() if call.ranks["input"] >= 2 else NotImplemented
 
 
-# -- networks -----------------------------------------------------------------------------------------------------------------------
-
-
-def _merged(t: Any) -> Any:
-    """The batch dimension and the next as one."""
-    shape = t._data.shape
-    return F.reshape(t, (shape[0] * shape[1], *shape[2:]))
-
-
-def _parted(call: Call, t: Any) -> Any:
-    """The inverse of `_merged`."""
-    shape = t._data.shape
-    return F.reshape(t, (call.size, shape[0] // call.size, *shape[1:]))
-
-
-@rule("max_pool_nd avg_pool_nd adaptive_avg_pool_nd adaptive_max_pool_nd im2col pad_reflect pad_replicate pad_circular")
-def images(call: Call) -> Any:
-    """Operations on batches of images: a bigger batch."""
-    if call.ranks["input"] < 2 or not call.size:
+@rule("solve_matrices euclidean_distance")
+def two_matrices(call: Call) -> Any:
+    """What takes two batches of matrices, whose other dimensions broadcast."""
+    first, second = list(call.values)[:2]
+    rank = max(call.ranks[first], call.ranks[second])
+    if min(call.ranks[first], call.ranks[second]) < 2:
         return NotImplemented
-    if "pool" in call.rec.name:
-        return call()  # whose kernels take any dimensions before those of the image
-    if call.ranks["input"] < 3:
-        return NotImplemented
-    result = call(input=_merged(call.input))
-    return [_parted(call, r) for r in result] if isinstance(result, (tuple, list)) else _parted(call, result)
-
-
-@rule("convolution_nd")
-def convolution(call: Call) -> Any:
-    """A bigger batch where the weights are shared, more groups where each example has its own."""
-    x, weight, bias = call.input, call.weight, call.bias
-    if not call.size or call.ranks["input"] != call.ranks["weight"]:
-        return NotImplemented
-    if not call.is_batched["weight"] and not call.is_batched["bias"]:
-        return _parted(call, call(input=_merged(x)))
-    x, weight = call.whole("input"), call.whole("weight")
-    bias = None if bias is None else F.reshape(call.whole("bias"), (-1,))
-    result = call(input=_as_channels(call, x), weight=_merged(weight), bias=bias, groups=call.groups * call.size)
-    return _from_channels(call, result)
-
-
-def _as_channels(call: Call, t: Any) -> Any:
-    """(B, N, C, ...) as (N, B C, ...)."""
-    t = F.transpose(t, 0, 1)
-    shape = t._data.shape
-    return F.reshape(t, (shape[0], shape[1] * shape[2], *shape[3:]))
-
-
-def _from_channels(call: Call, t: Any) -> Any:
-    """The inverse of `_as_channels`."""
-    shape = t._data.shape
-    return F.transpose(F.reshape(t, (shape[0], call.size, shape[1] // call.size, *shape[2:])), 0, 1)
-
-
-@rule("convolution_nd_input")
-def convolution_input(call: Call) -> Any:
-    """A bigger batch where the weights are shared, more groups where each example has its own."""
-    size = tuple(call.values["size"])
-    if not call.size:
-        return NotImplemented
-    if not call.is_batched["weight"]:
-        return _parted(call, call(input=_merged(call.input), size=(call.size * size[0], *size[1:])))
-    result = call(input=_as_channels(call, call.whole("input")), weight=_merged(call.weight),
-                  size=(size[0], call.size * size[1], *size[2:]),
-                  groups=call.groups * call.size)
-    return _from_channels(call, result)
-
-
-@rule("convolution_nd_weight")
-def convolution_weight(call: Call) -> Any:
-    """More groups."""
-    size = tuple(call.values["size"])
-    if not call.size:
-        return NotImplemented
-    result = call(input=_as_channels(call, call.whole("input")), output=_as_channels(call, call.whole("output")),
-                  size=(call.size * size[0], *size[1:]), groups=call.groups * call.size)
-    return _parted(call, result)
-
-
-@rule("group_norm")
-def group_norm(call: Call) -> Any:
-    """A bigger batch."""
-    if not call.size or call.is_batched["weight"] or call.is_batched["bias"]:
-        return NotImplemented
-    return _parted(call, call(input=_merged(call.input)))
-
-
-@rule("channel_norm")
-def channel_norm(call: Call) -> Any:
-    """More channels. Running statistics that training changes are for each example to change in turn."""
-    if not call.size or call.training and call.running_mean is not None:
-        return NotImplemented
-    names = ("weight", "bias", "running_mean", "running_var")
-    rows = {n: None if call.values[n] is None else F.reshape(call.whole(n), (-1,)) for n in names}
-    return _from_channels(call, call(input=_as_channels(call, call.whole("input")), **rows))
-
-
-@rule("masked_scale")
-def masked_scale(call: Call) -> Any:
-    """Element by element."""
-    return call(input=call.whole("input"), mask=call.whole("mask"))
+    changed = {}
+    for name in (first, second):
+        t = changed[name] = call.values[name]
+        for _ in range(rank - call.ranks[name] if call.is_batched[name] else 0):
+            t = changed[name] = F.unsqueeze(t, 1)
+    return call(**changed)
 
 
 @rule("cosine_similarity")
 def cosine_similarity(call: Call) -> Any:
     """One dimension of both after broadcasting."""
     rank = max(call.ranks.values())
-    return call(**aligned(call, rank), dim=shifted(call.dim, rank)) if rank else NotImplemented
+    if rank:
+        return call(**aligned(call, rank), dim=shifted(call.dim, rank))
+    shifted(call.dim, 0)
+    return call(x1=F.unsqueeze(call.whole("x1"), 1), x2=F.unsqueeze(call.whole("x2"), 1), dim=1)
 
 
-@rule("linalg_cross")
-def cross(call: Call) -> Any:
-    """One dimension of both."""
-    rank = call.ranks["input"]
-    if rank != call.ranks["other"]:
-        return NotImplemented
-    return call(input=call.whole("input"), other=call.whole("other"), dim=shifted(call.dim, rank))
-
-
-@rule("layer_norm")
-def layer_norm(call: Call) -> Any:
-    """The last dimensions of each example; weights that differ are applied afterwards."""
-    if not call.is_batched["weight"] and not call.is_batched["bias"]:
-        return call()
-    rank, n = call.ranks["input"], len(call.normalized_shape) if not isinstance(call.normalized_shape, int) else 1
-    result = call(input=call.whole("input"), weight=None, bias=None)
-    for name, function in (("weight", F.mul), ("bias", F.add)):
-        t = call.values[name]
-        if t is not None:
-            for _ in range(rank - n if call.is_batched[name] else 0):
-                t = F.unsqueeze(t, 1)
-            result = function(result, t)
-    return result
-
-
-@rule("cross_entropy nll_loss")
-def class_losses(call: Call) -> Any:
-    """Losses of class numbers: one per example of each example, reduced afterwards."""
-    x, target, rank = call.input, call.target, call.ranks["input"]
-    smoothing = call.values.get("label_smoothing", 0.0)
-    if call.weight is not None or smoothing or target._k.dtype.is_floating_point or not call.size or call.size_average is not None or \
-            call.values["reduce"] is not None:
-        return NotImplemented
-    if call.ranks["target"] != max(rank - 1, 0) or rank < 1:
-        return NotImplemented
-    x, target = call.whole("input"), call.whole("target")
-    if rank > 1:
-        each = _parted(call, call(input=_merged(x), target=_merged(target), reduction="none"))
-    else:
-        each = call(input=x, target=target, reduction="none")
-    if call.reduction == "none":
-        return each
-    dims = tuple(range(1, each._data.ndim))
-    total = F.sum(each, dims) if dims else each
-    if call.reduction == "sum":
-        return total
-    counted = F.cast(F.ne(target, call.ignore_index), x._k.dtype)
-    return F.div(total, F.sum(counted, dims) if dims else counted)
-
-
-@rule("mse")
-def mse(call: Call) -> Any:
-    """Element by element, reduced afterwards."""
-    each = call(**aligned(call), reduction="none")
-    dims = tuple(range(1, each._data.ndim))
-    if call.reduction == "none" or not dims:
-        return each
-    return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)
-
-
-@rule("attention")
-def attention(call: Call) -> Any:
-    """Every tensor with a batch dimension."""
-    rank = call.ranks["query"]
-    if rank < 3 or any(call.ranks[n] != rank for n in ("key", "value")):
-        return NotImplemented
-    if call.mask is not None or call.bias is not None:
-        return NotImplemented
-    return call(query=call.whole("query"), key=call.whole("key"), value=call.whole("value"))
-
-
+from . import _rules_index, _rules_nn  # noqa: E402, F401  # which register further rules
