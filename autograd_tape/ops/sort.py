@@ -393,7 +393,7 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     scalar = not isinstance(q, TensorRef)
     if scalar and not 0 <= q <= 1:
         raise AutogradError(f"{name}() q must be in the range [0, 1] but got {q}")
-    values = np.asarray(q if scalar else q._data, input._k.np)
+    values = np.asarray(q, input._k.np) if scalar else q._data
     if values.ndim > 1:
         raise AutogradError(f"{name}() q must be a scalar or 1D tensor")
     if not scalar and q._k.dtype is not input._k.dtype:
