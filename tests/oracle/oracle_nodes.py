@@ -1,4 +1,4 @@
-"""Record the graph that torch makes of each case of its operator database: ``python tests/oracle/oracle_nodes.py`` where torch is installed.
+"""Record the graph of each case of torch's operator database: ``python tests/oracle/oracle_nodes.py`` where torch is installed.
 
 Of each output's node: its name, the names of the nodes behind it, and its attributes `_saved_...`. Given operations, it prints instead how
 torchcompat differs from the record (for ``--all``, of all operations).

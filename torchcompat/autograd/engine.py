@@ -19,6 +19,7 @@ from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
 from ..views import empty_strided, is_dense
+from .edges import several, with_leaves
 
 passes: Any = sys.modules["autograd_tape.backward"]  # the module; the package's attribute of that name is the function
 _ndarray = np.ndarray
@@ -255,8 +256,11 @@ def _warn_cycle() -> None:
 
 def capture_of(ref: Any, nr: int = 0) -> Any:
     """What the engine is asked to capture for an input."""
-    if not ref.requires_grad:
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    try:
+        if not ref.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    except AttributeError:
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(ref).__name__}") from None
     edge = edge_of(ref)
     if edge is None or edge.__class__ is NoGradView:  # a view made before its base came to require grad: no gradient gets there
         return NoGradView(0), 0
@@ -264,7 +268,7 @@ def capture_of(ref: Any, nr: int = 0) -> Any:
 
 
 def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, TensorRef) else tuple(x)
+    return (x,) if isinstance(x, TensorRef) else x if x.__class__ is tuple else tuple(x) if x.__class__ is list else several(x)
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -287,6 +291,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if inputs is None:
         run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph)
         return
+    inputs = with_leaves(inputs)
     for ref in inputs:
         ref.retain_grad()
     keys = [capture_of(i) for i in inputs]
@@ -314,11 +319,12 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow = materialize_grads if allow_unused is None else allow_unused
+    names = inputs if inputs.__class__ is dict else None
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not outputs:
         raise RuntimeError("grad requires non-empty outputs.")
     if not inputs:
-        raise RuntimeError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     given = (None,) * len(outputs) if grad_outputs is None else _as_tuple(grad_outputs)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
@@ -355,7 +361,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                 raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
                                    "allow_unused=True if this is the desired behavior.")
         elif not isinstance(g, TensorRef):
-            array = np.asarray(g, ref._data.dtype)
-            g = frontend.wrap(array if array.shape == ref._data.shape else np.broadcast_to(array, ref._data.shape), _plain(ref._k))
+            data = ref._data
+            if data is None:  # an edge whose tensor nobody knows any more
+                g = frontend.wrap(np.asarray(g))
+            else:
+                array = np.asarray(g, data.dtype)
+                g = frontend.wrap(array if array.shape == data.shape else np.broadcast_to(array, data.shape), _plain(ref._k))
         found.append(g)
-    return tuple(found)
+    return tuple(found) if names is None else dict(zip(names, found))  # type: ignore[return-value]  # as torch has it

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autograd_tape.backward import Engine, current_engine
@@ -14,6 +14,7 @@ from autograd_tape.saved import pack_entry, state
 from autograd_tape.tape import RemovableHandle, TapeEntry, accumulate_node, edge_of, enter_quiet_path, leave_quiet_path
 
 from .._tensor import Tensor, frontend
+from .edges import GradientEdge
 
 __all__ = ["saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook",
            "allow_mutation_on_saved_tensors", "Node", "GradientEdge", "get_gradient_edge", "increment_version"]
@@ -22,26 +23,20 @@ Node = TapeEntry
 """The class of every graph node."""
 
 
-class GradientEdge(NamedTuple):
-    """One output of a node, where a gradient can be asked for."""
-
-    node: TapeEntry
-    output_nr: int
-    ownership_token: Any = None
-
-
 def get_gradient_edge(tensor: Any) -> GradientEdge:
     """The edge through which the gradient of `tensor` comes.
 
     Raises:
         RuntimeError: the tensor does not require grad.
     """
-    edge = edge_of(tensor)
+    edge = edge_of(tensor) if tensor.requires_grad else None
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     if edge._tag == 1:
         return GradientEdge(accumulate_node(edge), 0)
-    return GradientEdge(edge.entry, edge.nr) if edge._tag == 2 else GradientEdge(edge, 0)
+    node, nr = (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
+    node.__dict__.setdefault("_output_likeness", {})[nr] = tensor._data.shape, tensor._k
+    return GradientEdge(node, nr)
 
 
 def increment_version(tensor: Any) -> None:
