@@ -160,6 +160,7 @@ class Kernel(dict[str, Callable[..., Any]]):
         self.function = function
         self.spec = spec.split()
         self.fastmath = fastmath
+        self.shared = Shared(self)
         Kernel.registry[f"{function.__module__.rpartition('.')[2]}.{function.__name__}"] = self
 
     def __missing__(self, char: str) -> Callable[..., Any]:
@@ -169,10 +170,11 @@ class Kernel(dict[str, Callable[..., Any]]):
         return self[char]
 
     def _compile(self, char: str) -> Callable[..., Any]:
-        import numba
-        from numba import njit, types
+        return _machine_code(self.function, self.types(char), self.fastmath)
 
-        config: Any = numba.config
+    def types(self, char: str) -> list[Any]:
+        """The compiler's types of the arguments."""
+        from numba import types
 
         dtypes = {"q": types.int64, "b": types.boolean, "u": types.uint32, "d": types.float64}
         own = {"f": types.float32, "d": types.float64}[char]
@@ -186,22 +188,61 @@ class Kernel(dict[str, Callable[..., Any]]):
             dtype = own if kind in "rw" else dtypes[kind.lower()]
             return types.Array(dtype, ndim, "C", readonly=kind != "w" and kind.islower())
 
-        flags: Any = set(self.fastmath) or False
-        dispatcher: Any = njit(nogil=True, fastmath=flags, error_model="numpy")(self.function)
-        folder = cache_dir()
-        if _writable(folder):
-            previous = config.CACHE_DIR  # read when caching is switched on, so other users of Numba see no change
-            try:
-                config.CACHE_DIR = folder
-                dispatcher.enable_caching()
-            finally:
-                config.CACHE_DIR = previous
-            _announce_on_miss(dispatcher, folder)
-        else:
-            _announce(f"not cached: {folder} is not writable")
-        dispatcher.compile(types.void(*map(numba_type, self.spec)))
-        dispatcher.disable_compile()
-        return dispatcher
+        return [numba_type(token) for token in self.spec]
+
+
+class Shared(dict[str, Callable[..., Any]]):
+    """A kernel whose last arguments are ``start, stop``, for threads that share its items: ``kernel.shared["f"](cells,
+    items, chunks, ...)``, with the kernel's other arguments; see ``compiled/team.py``."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
+        self.kernel = kernel
+
+    def __missing__(self, char: str) -> Callable[..., Any]:
+        with _lock:
+            if char not in self:
+                self[char] = self._compile(char)
+        return self[char]
+
+    def _compile(self, char: str) -> Callable[..., Any]:
+        from numba import types
+
+        from .compiled.team import binder, share
+
+        function, inner = self.kernel.function, self.kernel.types(char)[:-2]
+        names = ", ".join(f"a{i}" for i in range(len(inner)))
+        name = f"{function.__name__}_shared"
+        text = f"def {name}(cells, items, chunks, {names}): share(cells, items, chunks, *bind(({names},)))"
+        namespace = {"__name__": function.__module__, "share": share, "bind": binder(self.kernel[char])}
+        # Under the name of the kernel's file, where the compiler looks whether what it has kept is still good.
+        exec(compile(text, function.__code__.co_filename, "exec"), namespace)
+        counts = [types.Array(types.int64, 1, "C"), types.int64, types.int64]
+        return _machine_code(namespace[name], counts + inner, frozenset())
+
+
+def _machine_code(function: Callable[..., Any], arguments: list[Any], fastmath: frozenset[str]) -> Callable[..., Any]:
+    """``function`` compiled for arguments of the given types, or loaded from where it was kept."""
+    import numba
+    from numba import njit, types
+
+    config: Any = numba.config
+    flags: Any = set(fastmath) or False
+    dispatcher: Any = njit(nogil=True, fastmath=flags, error_model="numpy")(function)
+    folder = cache_dir()
+    if _writable(folder):
+        previous = config.CACHE_DIR  # read when caching is switched on, so other users of Numba see no change
+        try:
+            config.CACHE_DIR = folder
+            dispatcher.enable_caching()
+        finally:
+            config.CACHE_DIR = previous
+        _announce_on_miss(dispatcher, folder)
+    else:
+        _announce(f"not cached: {folder} is not writable")
+    dispatcher.compile(types.void(*arguments))
+    dispatcher.disable_compile()
+    return dispatcher
 
 
 @cache

@@ -18,7 +18,7 @@ import numpy as np
 
 from . import blas, pool
 from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import parallel_for, parallel_rows
+from .pool import parallel_for, share_rows
 
 __all__ = [
     "conv2d",
@@ -332,10 +332,9 @@ def conv2d(
     y = np.empty((n, out, *size), c.dtype)
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
-        run = _compiled.depthwise[c.dtype.char]
         planes = c.reshape(n * channels, height, width), weight.reshape(out, kh, kw), y.reshape(n * out, *size)
         multiplier = out // channels
-        parallel_rows(n * out, length * taps, lambda start, stop: run(*planes, multiplier, *geometry, start, stop))
+        share_rows(_compiled.depthwise, c.dtype.char, n * out, length * taps, 1, *planes, multiplier, *geometry)
     else:
         flat = weight.reshape(groups, out // groups, per_group * taps)
         ys = y.reshape(n, groups, out // groups, length)
@@ -389,11 +388,10 @@ def conv2d_input_grad(
     dx = np.empty(shape, g.dtype)
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
-        run = _compiled.depthwise_dx[g.dtype.char]
         planes = g.reshape(n * out, *size), weight.reshape(out, kh, kw), dx.reshape(n * channels, *shape[2:])
         multiplier = out // channels
         work = multiplier * length * taps
-        parallel_rows(n * channels, work, lambda start, stop: run(*planes, multiplier, *geometry, start, stop))
+        share_rows(_compiled.depthwise_dx, g.dtype.char, n * channels, work, 1, *planes, multiplier, *geometry)
         return dx.astype(grad.dtype, copy=False)
     flat = weight.reshape(groups, out // groups, per_group * taps).swapaxes(1, 2)
     gs = g.reshape(n, groups, out // groups, length)
@@ -439,10 +437,9 @@ def _weight_grad(
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         dw = np.empty((out, kh, kw), c.dtype)
-        run = _compiled.depthwise_dw[c.dtype.char]
         planes = g.reshape(n * out, *size), c.reshape(n * channels, height, width), dw
         multiplier = out // channels
-        parallel_rows(out, n * length * taps, lambda start, stop: run(*planes, n, multiplier, *geometry, start, stop))
+        share_rows(_compiled.depthwise_dw, c.dtype.char, out, n * length * taps, 1, *planes, n, multiplier, *geometry)
         return dw.reshape(shape)
     gs = g.reshape(n, groups, out // groups, length)
     pointwise = _pointwise((kh, kw), stride, padding)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import GRAIN, parallel_for
+from .pool import share_elements
 
 __all__ = ["apply_mask", "apply_mask_backward", "dropout_from_bits", "dropout_from_uniform"]
 
@@ -29,8 +29,7 @@ def apply_mask(x: np.ndarray, keep: np.ndarray, scale: float) -> np.ndarray:
     c = contiguous(c)
     y = np.empty(c.shape, c.dtype)
     mask = contiguous(keep if keep.dtype == np.bool_ else keep != 0).reshape(-1)
-    run, xs, ys, factor = _compiled.mask_scale[c.dtype.char], c.reshape(-1), y.reshape(-1), float(scale)
-    parallel_for(c.size, GRAIN, lambda start, stop: run(xs, mask, ys, factor, start, stop))
+    share_elements(_compiled.mask_scale, c.dtype.char, c.size, c.reshape(-1), mask, y.reshape(-1), float(scale))
     return y.astype(x.dtype, copy=False)
 
 
@@ -63,7 +62,6 @@ def dropout_from_bits(x: np.ndarray, bits: np.ndarray, p: float) -> tuple[np.nda
         return apply_mask(x, keep, scale), keep
     c, raw = contiguous(c), contiguous(bits)
     y, keep = np.empty(c.shape, c.dtype), np.empty(c.shape, np.bool_)
-    run = _compiled.dropout_bits[c.dtype.char]
     xs, us, ys, ks = c.reshape(-1), raw.reshape(-1), y.reshape(-1), keep.reshape(-1)
-    parallel_for(c.size, GRAIN, lambda start, stop: run(xs, us, ys, ks, scale, limit, start, stop))
+    share_elements(_compiled.dropout_bits, c.dtype.char, c.size, xs, us, ys, ks, scale, limit)
     return y.astype(x.dtype, copy=False), keep

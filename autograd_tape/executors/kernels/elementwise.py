@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import LazyModule, compute_array, state
-from .pool import GRAIN, parallel_for
+from .pool import share_elements
 
 __all__ = [
     "erf",
@@ -51,8 +51,7 @@ def _run1(kernel: Any, x: np.ndarray, *scalars: float) -> np.ndarray:
     """The compiled ``kernel`` over all of ``x``, sliced over the pool."""
     c = _dense(compute_array(x))
     y = np.empty_like(c)
-    run, flat, out = kernel[c.dtype.char], c.ravel("K"), y.ravel("K")
-    parallel_for(flat.size, GRAIN, lambda start, stop: run(flat, out, *scalars, start, stop))
+    share_elements(kernel, c.dtype.char, c.size, c.ravel("K"), y.ravel("K"), *scalars)
     return y if x.dtype == y.dtype else y.astype(x.dtype)
 
 
@@ -64,8 +63,7 @@ def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, *scalars: float) -> np.n
     if g.dtype != c.dtype or g.strides != dx.strides or not g.flags.aligned:
         g = np.empty_like(c)
         g[...] = grad
-    run, flat_g, flat_x, out = kernel[c.dtype.char], g.ravel("K"), c.ravel("K"), dx.ravel("K")
-    parallel_for(flat_x.size, GRAIN, lambda start, stop: run(flat_g, flat_x, out, *scalars, start, stop))
+    share_elements(kernel, c.dtype.char, c.size, g.ravel("K"), c.ravel("K"), dx.ravel("K"), *scalars)
     return dx if x.dtype == dx.dtype else dx.astype(x.dtype)
 
 

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import parallel_for, parallel_rows, zeros
+from .pool import parallel_for, parallel_rows, share_rows, zeros
 
 __all__ = ["embedding", "embedding_backward", "index_add", "scatter_add"]
 
@@ -123,8 +123,8 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
         target3 = out.reshape(outer, out.shape[axis], inner)
         where3 = contiguous(index.astype(np.int64, copy=False)).reshape(outer, -1, inner)
         source3 = contiguous(part).reshape(where3.shape)
-        run = _compiled.scatter_add[out.dtype.char]
-        parallel_rows(outer, where3.shape[1] * inner, lambda a, b: run(target3, where3, source3, a, b), 2)
+        cols = where3.shape[1] * inner
+        share_rows(_compiled.scatter_add, out.dtype.char, outer, cols, 2, target3, where3, source3)
         return
     steps = np.ones(out.ndim, np.int64)
     for i in range(out.ndim - 2, -1, -1):

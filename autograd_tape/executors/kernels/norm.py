@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import parallel_rows
+from .pool import share_rows
 
 __all__ = [
     "batch_norm",
@@ -63,8 +63,7 @@ def layer_norm(
     y = np.empty(rows.shape, c.dtype)
     mean, rstd = np.empty(n, c.dtype), np.empty(n, c.dtype)
     if c.size >= state.fused:
-        run = _compiled.layer_norm[c.dtype.char]
-        parallel_rows(n, size, lambda start, stop: run(rows, w, b, y, mean, rstd, float(eps), start, stop))
+        share_rows(_compiled.layer_norm, c.dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
     elif c.size:
         with np.errstate(all="ignore"):
             rows.mean(1, out=mean)
@@ -103,18 +102,13 @@ def layer_norm_backward(
         char = c.dtype.char
         if needs[0]:
             dx = np.empty(xs.shape, c.dtype)
-            run, out = _compiled.layer_norm_dx[char], dx
-            parallel_rows(n, size, lambda start, stop: run(gs, xs, m, s, w, out, start, stop), 2)
+            share_rows(_compiled.layer_norm_dx, char, n, size, 2, gs, xs, m, s, w, dx)
         if needs[1] or needs[2]:
             per_block = -(-n // _BLOCKS)
             blocks = -(-n // per_block)
             dw_parts, db_parts = np.empty((blocks, size), c.dtype), np.empty((blocks, size), c.dtype)
-            sums = _compiled.layer_norm_params[char]
-            parallel_rows(
-                blocks,
-                per_block * size,
-                lambda start, stop: sums(gs, xs, m, s, dw_parts, db_parts, per_block, start, stop),
-            )
+            sums = _compiled.layer_norm_params
+            share_rows(sums, char, blocks, per_block * size, 1, gs, xs, m, s, dw_parts, db_parts, per_block)
             dw, db = dw_parts.sum(0), db_parts.sum(0)
     else:
         with np.errstate(all="ignore"):
@@ -143,8 +137,7 @@ def _moments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Float64 mean and biased variance of each row."""
     mean, variance = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
-        run = _compiled.moments[rows.dtype.char]
-        parallel_rows(rows.shape[0], rows.shape[1], lambda start, stop: run(rows, mean, variance, start, stop))
+        share_rows(_compiled.moments, rows.dtype.char, *rows.shape, 1, rows, mean, variance)
     else:
         rows.mean(1, dtype=np.float64, out=mean)
         np.square(rows - mean[:, None]).mean(1, out=variance)
@@ -157,8 +150,7 @@ def _scale_shift(rows: np.ndarray, centre: np.ndarray, scale: np.ndarray, shift:
     centre, scale, shift = (np.ascontiguousarray(v, dtype) for v in (centre, scale, shift))
     y = np.empty(rows.shape, dtype)
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
-        run = _compiled.scale_shift[dtype.char]
-        parallel_rows(rows.shape[0], rows.shape[1], lambda start, stop: run(rows, centre, scale, shift, y, start, stop))
+        share_rows(_compiled.scale_shift, dtype.char, *rows.shape, 1, rows, centre, scale, shift, y)
     else:
         np.subtract(rows, centre[:, None], out=y)
         y *= scale[:, None]
@@ -171,10 +163,7 @@ def _grad_sums(grad: np.ndarray, rows: np.ndarray, centre: np.ndarray) -> tuple[
     centre = np.ascontiguousarray(centre, rows.dtype)
     total, dot = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
-        run = _compiled.grad_sums[rows.dtype.char]
-        parallel_rows(
-            rows.shape[0], rows.shape[1], lambda start, stop: run(grad, rows, centre, total, dot, start, stop)
-        )
+        share_rows(_compiled.grad_sums, rows.dtype.char, *rows.shape, 1, grad, rows, centre, total, dot)
     else:
         grad.sum(1, dtype=np.float64, out=total)
         (grad * (rows - centre[:, None])).sum(1, dtype=np.float64, out=dot)
@@ -189,10 +178,7 @@ def _grad_affine(
     centre, a, b, c = (np.ascontiguousarray(v, dtype) for v in (centre, a, b, c))
     dx = np.empty(rows.shape, dtype)
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
-        run = _compiled.grad_affine[dtype.char]
-        parallel_rows(
-            rows.shape[0], rows.shape[1], lambda start, stop: run(grad, rows, centre, a, b, c, dx, start, stop)
-        )
+        share_rows(_compiled.grad_affine, dtype.char, *rows.shape, 1, grad, rows, centre, a, b, c, dx)
     else:
         np.subtract(rows, centre[:, None], out=dx)
         dx *= b[:, None]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import LazyModule, contiguous, state
-from .pool import GRAIN, parallel_for
+from .pool import share_elements
 
 __all__ = ["adam_step", "adam_steps", "adamw_step", "adamw_steps", "sgd_step", "sgd_steps"]
 
@@ -61,9 +61,8 @@ def sgd_step(
         p = param.reshape(-1)
         g = contiguous(grad.astype(param.dtype, copy=False)).reshape(-1)
         b = np.empty(0, param.dtype) if buf is None else buf.reshape(-1)
-        run = _compiled.sgd[param.dtype.char]
         args = (float(lr), float(momentum), 1.0 - dampening, float(weight_decay), first, nesterov, maximize)
-        parallel_for(p.size, GRAIN, lambda start, stop: run(p, g, b, *args, start, stop))
+        share_elements(_compiled.sgd, param.dtype.char, p.size, p, g, b, *args)
         return
     T: Any = param.dtype.type
     d = -grad if maximize else grad
@@ -100,9 +99,8 @@ def _adam(
         p, m, v = param.reshape(-1), exp_avg.reshape(-1), exp_avg_sq.reshape(-1)
         x = np.empty(0, param.dtype) if max_exp_avg_sq is None else max_exp_avg_sq.reshape(-1)
         g = contiguous(grad.astype(param.dtype, copy=False)).reshape(-1)
-        run = _compiled.adam[param.dtype.char]
         args = tuple(map(float, (shrink, decay, beta1, beta2, eps, step_size, root)))
-        parallel_for(p.size, GRAIN, lambda start, stop: run(p, g, m, v, x, *args, maximize, start, stop))
+        share_elements(_compiled.adam, param.dtype.char, p.size, p, g, m, v, x, *args, maximize)
         return
     T: Any = param.dtype.type
     d = -grad if maximize else grad

@@ -4,6 +4,11 @@ NumPy's ufuncs and nogil compiled kernels release the GIL, so plain Python threa
 exists because the ready-made layers do not fit: a kernel compiler's own thread layers are unsafe after fork and under
 concurrent callers, and ``concurrent.futures`` needs about 50 us per hand-off.
 
+There are two ways in, for the same workers: ``parallel_for`` runs Python functions, ``share`` compiled kernels.  The
+latter never meets the interpreter's lock between its begin and its end (see ``compiled/team.py``), and a worker that
+has run out of work looks out for more for a fraction of a millisecond before it goes to sleep, because waking it takes
+longer than many an operation.
+
 The design keeps the hand-off cheap and the caller independent of the scheduler:
 
 * the work is cut into chunks that the caller and the workers draw from one iterator (``next`` on it is atomic), so a
@@ -14,21 +19,45 @@ The design keeps the hand-off cheap and the caller independent of the scheduler:
 
 from __future__ import annotations
 
+import atexit
 import os
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator
 from itertools import count
+from time import sleep
+from typing import Any
 
 import numpy as np
 
-__all__ = ["BIG", "get_num_threads", "parallel_for", "parallel_rows", "set_num_threads", "ufunc1", "ufunc2", "zeros"]
+from ._compile import Kernel, LazyModule
+
+__all__ = [
+    "BIG",
+    "GRAIN",
+    "get_num_threads",
+    "parallel_for",
+    "parallel_rows",
+    "set_num_threads",
+    "share",
+    "share_elements",
+    "share_rows",
+    "ufunc1",
+    "ufunc2",
+    "zeros",
+]
+
+_team = LazyModule("team")
+_elementwise = LazyModule("elementwise")
 
 #: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
 GRAIN = 65536
 #: Fewest elements of one element-wise NumPy call worth sharing.
 BIG = 4 * GRAIN
+#: Fewest elements of cheap work in one chunk of a compiled kernel.
+_SHARED_GRAIN = 32768
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
 _CHUNKS_PER_THREAD = 4
+_SHARED_CHUNKS_PER_THREAD = 8
 
 
 def _default_threads() -> int:
@@ -71,40 +100,90 @@ class _Job:
 
 
 class _Worker:
-    """A daemon thread asleep on ``wake`` until its ``job`` is set."""
+    """A daemon thread asleep on ``wake`` until its ``job`` is set, or a compiled kernel is to be shared."""
 
-    __slots__ = ("job", "wake")
+    __slots__ = ("asleep", "call", "job", "wake")
 
     def __init__(self) -> None:
         self.job: _Job | None = None
+        self.call = np.zeros(1, np.int64)
+        self.asleep = True
         self.wake = allocate_lock()
         self.wake.acquire()
         start_new_thread(self._loop, ())
 
+    def rouse(self) -> None:
+        if self.wake.locked():  # open already: the worker has not yet taken the previous wake-up
+            self.wake.release()
+
+    def give(self, job: _Job) -> None:
+        self.job = job
+        self.call[0] = 1
+        self.rouse()
+
     def _loop(self) -> None:
+        wake, call, pool = self.wake, self.call, _pool
         while True:
-            self.wake.acquire()
-            job = self.job
-            if job is not None:
-                job.work()
-                job = None  # a sleeping worker must not keep the last job's arrays alive
+            self.asleep = True
+            wake.acquire()
+            self.asleep = False
+            while True:
+                call[0] = 0
+                job = self.job
+                if job is not None:
+                    job.work()
+                    job = None  # a sleeping worker must not keep the last job's arrays alive
+                if pool.serve is None or pool.closed:
+                    break
+                pool.serve(pool.cells, call)
+                if not wake.acquire(False):
+                    break
 
 
 class _Pool:
     """The process-wide state: thread count, workers, and the lock that makes one caller at a time the owner."""
 
-    __slots__ = ("busy", "n_threads", "workers")
+    __slots__ = ("busy", "cells", "closed", "n_threads", "serve", "workers")
 
     def __init__(self) -> None:
         self.n_threads = _default_threads()
+        self.closed = False
         self.reset()
 
     def reset(self) -> None:
         self.workers: list[_Worker] = []
         self.busy = allocate_lock()
+        self.cells = np.zeros(128, np.int64)
+        self.serve: Callable[[np.ndarray, np.ndarray], None] | None = None
+
+    def hire(self, n: int) -> list[_Worker]:
+        """The first ``n`` workers; the pool is busy with the caller's work."""
+        workers = self.workers
+        while len(workers) < n:
+            workers.append(_Worker())
+        return workers[:n]
+
+    def start_serving(self) -> None:
+        _team.prepare(self.cells)
+        self.serve = _team.serve["f"]
+
+    def dismiss(self) -> None:
+        """Send workers that look out for compiled work to sleep."""
+        for worker in self.workers:
+            worker.call[0] = 1
+
+    def close(self) -> None:
+        """At the interpreter's end: no thread may be in compiled code when it goes."""
+        self.closed, self.n_threads = True, 1
+        self.dismiss()
+        for _ in range(1000):
+            if all(worker.asleep for worker in self.workers):
+                return
+            sleep(0.001)
 
 
 _pool = _Pool()
+atexit.register(_pool.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.reset)
 
@@ -119,6 +198,7 @@ def set_num_threads(n: int) -> None:
     if n < 1:
         raise ValueError(f"set_num_threads: expected a positive number of threads, got {n}")
     _pool.n_threads = int(n)
+    _pool.dismiss()
 
 
 def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
@@ -152,13 +232,9 @@ def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
             bounds.append((start, stop))
             start = stop
         job = _Job(fn, bounds)
-        workers = pool.workers
-        while len(workers) < n_threads - 1:
-            workers.append(_Worker())
-        for worker in workers[: n_threads - 1]:
-            worker.job = job
-            if worker.wake.locked():  # open already: the worker has not yet taken the previous wake-up
-                worker.wake.release()
+        workers = pool.hire(n_threads - 1)
+        for worker in workers:
+            worker.give(job)
         job.work()
         job.finished.acquire()
         for worker in workers:
@@ -176,6 +252,35 @@ def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
 def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: int = 1) -> None:
     """``parallel_for`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
     parallel_for(rows, max(1, GRAIN // max(1, cols * work)), fn)
+
+
+def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: Any) -> None:
+    """Run a compiled kernel, ``kernel[char](*arguments, start, stop)``, over slices of ``range(n)`` as ``parallel_for``."""
+    run = kernel.shared[char]
+    pool = _pool
+    n_threads = pool.n_threads
+    if n < 2 * grain or n_threads == 1 or not pool.busy.acquire(False):
+        run(pool.cells, n, 1, *arguments)
+        return
+    try:
+        if pool.serve is None:
+            pool.start_serving()
+        for worker in pool.hire(n_threads - 1):
+            if worker.asleep:
+                worker.rouse()
+        run(pool.cells, n, min(n // grain, n_threads * _SHARED_CHUNKS_PER_THREAD), *arguments)
+    finally:
+        pool.busy.release()
+
+
+def share_rows(kernel: Kernel, char: str, rows: int, cols: int, work: int, *arguments: Any) -> None:
+    """``share`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
+    share(kernel, char, rows, max(1, _SHARED_GRAIN // max(1, cols * work)), *arguments)
+
+
+def share_elements(kernel: Kernel, char: str, n: int, *arguments: Any) -> None:
+    """``share`` over ``n`` elements of flat arrays."""
+    share(kernel, char, n, _SHARED_GRAIN, *arguments)
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import reduce
 from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import parallel_rows
+from .pool import share_rows
 
 __all__ = [
     "adaptive_avg_pool2d",
@@ -98,10 +98,9 @@ def max_pool2d(
     y = np.empty((planes.shape[0], *out), c.dtype)
     index = np.empty(y.shape, np.int64)
     if y.size * prod(kernel) >= state.fused and c.dtype.char in "fd":
-        run = _compiled.max_pool[c.dtype.char]
         geometry = (*kernel, *stride, *padding, *dilation)
         work = prod(out) * prod(kernel)
-        parallel_rows(len(planes), work, lambda start, stop: run(planes, y, index, *geometry, start, stop), 2)
+        share_rows(_compiled.max_pool, c.dtype.char, len(planes), work, 2, planes, y, index, *geometry)
     else:
         height, width = planes.shape[1:]
         y[...] = -np.inf if c.dtype.kind == "f" else np.iinfo(c.dtype).min
@@ -130,8 +129,7 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, .
     gs, ks = g.reshape(n, -1), np.ascontiguousarray(index, np.int64).reshape(n, -1)
     if g.size >= state.fused:
         dx = np.empty((n, length), g.dtype)
-        run = _compiled.max_pool_backward[g.dtype.char]
-        parallel_rows(n, length, lambda start, stop: run(gs, ks, dx, start, stop), 2)
+        share_rows(_compiled.max_pool_backward, g.dtype.char, n, length, 2, gs, ks, dx)
     else:
         flat = (ks + np.arange(n)[:, None] * length).reshape(-1)
         dx = np.bincount(flat, gs.reshape(-1), n * length).astype(g.dtype)
@@ -174,10 +172,9 @@ def avg_pool2d(
     planes = _planes(c)
     y = np.empty((planes.shape[0], *out), c.dtype)
     if y.size * prod(kernel) >= state.fused:
-        run = _compiled.avg_pool[c.dtype.char]
         args = (*kernel, *stride, *padding, count_include_pad, divisor)
         work = prod(out) * prod(kernel)
-        parallel_rows(len(planes), work, lambda start, stop: run(planes, y, *args, start, stop))
+        share_rows(_compiled.avg_pool, c.dtype.char, len(planes), work, 1, planes, y, *args)
     else:
         shape = planes.shape[1], planes.shape[2]
         y[...] = 0
@@ -203,10 +200,9 @@ def avg_pool2d_backward(
     out = g.shape[1], g.shape[2]
     dx = np.empty((g.shape[0], *shape[-2:]), g.dtype)
     if g.size * prod(kernel) >= state.fused:
-        run = _compiled.avg_pool_backward[g.dtype.char]
         args = (*kernel, *stride, *padding, count_include_pad, divisor)
         work = prod(out) * prod(kernel)
-        parallel_rows(len(g), work, lambda start, stop: run(g, dx, *args, start, stop))
+        share_rows(_compiled.avg_pool_backward, g.dtype.char, len(g), work, 1, g, dx, *args)
     else:
         size = dx.shape[1], dx.shape[2]
         share = g / _counts(size, out, kernel, stride, padding, count_include_pad, divisor).astype(g.dtype)

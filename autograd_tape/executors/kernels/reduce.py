@@ -78,11 +78,9 @@ def _rows(ufunc: np.ufunc, rows: np.ndarray) -> np.ndarray:
     y = np.empty(outer, rows.dtype)
     char = rows.dtype.char
     if ufunc is np.add:
-        run = _compiled.sum_rows[char]
-        pool.parallel_rows(outer, n, lambda start, stop: run(rows, y, start, stop))
+        pool.share_rows(_compiled.sum_rows, char, outer, n, 1, rows, y)
     else:
-        run, smallest = _compiled.extreme_rows[char], ufunc is np.minimum
-        pool.parallel_rows(outer, n, lambda start, stop: run(rows, y, smallest, start, stop))
+        pool.share_rows(_compiled.extreme_rows, char, outer, n, 1, rows, y, ufunc is np.minimum)
     return y
 
 
@@ -133,9 +131,8 @@ def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
     c = contiguous(x)
     table = c.reshape(prod(c.shape[:axis]), c.shape[axis], prod(c.shape[axis + 1 :]))
     y = np.empty(table.shape, c.dtype)
-    run = _compiled.cumsum[c.dtype.char]
     items = table.shape[0] * -(-table.shape[2] // 128)
-    pool.parallel_rows(items, table.shape[1] * min(128, table.shape[2]), lambda start, stop: run(table, y, start, stop))
+    pool.share_rows(_compiled.cumsum, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 1, table, y)
     return y.reshape(x.shape)
 
 
@@ -150,7 +147,6 @@ def topk(x: np.ndarray, k: int, axis: int, largest: bool) -> tuple[np.ndarray, n
     shape = (*rows.shape[:-1], k)
     rows = rows.reshape(-1, rows.shape[-1])
     values, index = np.empty((len(rows), k), rows.dtype), np.empty((len(rows), k), np.int64)
-    run = _compiled.top_rows[rows.dtype.char]
-    pool.parallel_rows(len(rows), rows.shape[1], lambda start, stop: run(rows, values, index, largest, start, stop), 2)
+    pool.share_rows(_compiled.top_rows, rows.dtype.char, *rows.shape, 2, rows, values, index, largest)
     found = (np.moveaxis(v.reshape(shape), -1, axis) for v in (values, index))
     return contiguous(next(found)), contiguous(next(found))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import parallel_rows
+from .pool import share_rows
 
 __all__ = [
     "cross_entropy",
@@ -64,13 +64,11 @@ def _forward(x: np.ndarray, axis: int, log: bool) -> np.ndarray:
     char = c.dtype.char
     if inner == 1:
         rows_x, rows_y = c.reshape(outer, classes), y.reshape(outer, classes)
-        run = (_compiled.log_softmax if log else _compiled.softmax)[char]
-        parallel_rows(outer, classes, lambda start, stop: run(rows_x, rows_y, start, stop), 2)
+        share_rows(_compiled.log_softmax if log else _compiled.softmax, char, outer, classes, 2, rows_x, rows_y)
     else:
         x3, y3 = c.reshape(outer, classes, inner), y.reshape(outer, classes, inner)
-        run = _compiled.softmax_middle[char]
         items = outer * -(-inner // _TILE)
-        parallel_rows(items, classes * min(inner, _TILE), lambda start, stop: run(x3, y3, log, start, stop), 2)
+        share_rows(_compiled.softmax_middle, char, items, classes * min(inner, _TILE), 2, x3, y3, log)
     return y.astype(x.dtype, copy=False)
 
 
@@ -94,14 +92,13 @@ def _backward(grad: np.ndarray, y: np.ndarray, axis: int, log: bool) -> np.ndarr
     if inner == 1:
         shape = outer, classes
         gs, ys, ds = g.reshape(shape), c.reshape(shape), dx.reshape(shape)
-        run = (_compiled.log_softmax_backward if log else _compiled.softmax_backward)[char]
-        parallel_rows(outer, classes, lambda start, stop: run(gs, ys, ds, start, stop), 2)
+        kernel = _compiled.log_softmax_backward if log else _compiled.softmax_backward
+        share_rows(kernel, char, outer, classes, 2, gs, ys, ds)
     else:
         shape3 = outer, classes, inner
         gs, ys, ds = g.reshape(shape3), c.reshape(shape3), dx.reshape(shape3)
-        run = _compiled.softmax_middle_backward[char]
         items = outer * -(-inner // _TILE)
-        parallel_rows(items, classes * min(inner, _TILE), lambda start, stop: run(gs, ys, ds, log, start, stop), 2)
+        share_rows(_compiled.softmax_middle_backward, char, items, classes * min(inner, _TILE), 2, gs, ys, ds, log)
     return dx.astype(y.dtype, copy=False)
 
 
@@ -179,15 +176,15 @@ def cross_entropy(
         w1 = np.empty(0, c.dtype) if w is None else w
         options = int(ignore_index), float(label_smoothing)
         if inner == 1:
-            run, rows = _compiled.cross_entropy[c.dtype.char], table.reshape(n, classes)
+            rows = table.reshape(n, classes)
             args: tuple[Any, ...] = (rows, index, w1, loss, top, log_total, *options)
-            parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
+            share_rows(_compiled.cross_entropy, c.dtype.char, n, classes, 2, *args)
         else:
-            run = _compiled.cross_entropy_middle[c.dtype.char]
+            kernel = _compiled.cross_entropy_middle
             parts = (v.reshape(outer, inner) for v in (loss, top, log_total))
             args = (table, index.reshape(outer, inner), w1, *parts, *options)
             width = min(inner, _TILE)
-            parallel_rows(outer * -(-inner // _TILE), classes * width, lambda start, stop: run(*args, start, stop), 2)
+            share_rows(kernel, c.dtype.char, outer * -(-inner // _TILE), classes * width, 2, *args)
     else:
         _cross_entropy_rows(_rows(table), index, w, loss, top, log_total, ignore_index, label_smoothing)
     kept = index != ignore_index
@@ -234,17 +231,16 @@ def cross_entropy_backward(
         w1 = np.empty(0, c.dtype) if w is None else w
         options = int(ignore_index), float(label_smoothing), weight_sum
         if inner == 1:
-            run = _compiled.cross_entropy_backward[c.dtype.char]
             rows, out = table.reshape(n, classes), dx.reshape(n, classes)
             args: tuple[Any, ...] = (rows, index, w1, g, top, log_total, out, *options)
-            parallel_rows(n, classes, lambda start, stop: run(*args, start, stop), 2)
+            share_rows(_compiled.cross_entropy_backward, c.dtype.char, n, classes, 2, *args)
         else:
-            run = _compiled.cross_entropy_middle_backward[c.dtype.char]
+            kernel = _compiled.cross_entropy_middle_backward
             parts = (v.reshape(outer, inner) for v in (index, g, top, log_total))
             where, *parts3 = parts
             args = (table, where, w1, *parts3, dx, *options)
             width = min(inner, _TILE)
-            parallel_rows(outer * -(-inner // _TILE), classes * width, lambda start, stop: run(*args, start, stop), 2)
+            share_rows(kernel, c.dtype.char, outer * -(-inner // _TILE), classes * width, 2, *args)
     elif table.size:
         rows = _rows(table)
         flat = np.empty_like(rows)
