@@ -198,7 +198,7 @@ class SavedTensor:
 
     def _live(self) -> TapeEntry:
         entry = self._entry()
-        if entry is None or getattr(entry, "_variables", entry.saved) is None:
+        if entry is None or entry.saved is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
                 "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "

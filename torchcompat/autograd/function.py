@@ -6,11 +6,12 @@ import functools
 import inspect
 import warnings
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from weakref import ref
 
 import numpy as np
 
-from autograd_tape.backward import current_engine, freed
+from autograd_tape.backward import freed
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
 from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF
@@ -22,18 +23,21 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "on
 
 
 class FunctionCtx:
-    """What `forward`, `setup_context` and `backward` of a Function do with their `ctx`."""
+    """What `forward`, `setup_context` and `backward` of a Function do with their `ctx`. All names but those of its methods and
+    properties are free for users."""
 
-    __slots__ = ()
+    needs_input_grad: tuple[bool, ...] = ()
+    to_save: tuple[Any, ...] | None = None
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] | None = None
+    materialize_grads = True
 
-    to_save: tuple[Any, ...] | None
-    saved_for_forward: tuple[Any, ...] | None
-
-    def save_for_backward(self: Any, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Any) -> None:
         """Saves tensors (or None) for backward; they are checked for in-place changes there."""
         self.to_save = tensors
 
-    def save_for_forward(self: Any, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: Any) -> None:
         """Saves tensors for `jvp`."""
         for t in tensors:
             if not isinstance(t, Tensor) and t is not None:
@@ -41,11 +45,11 @@ class FunctionCtx:
                                      "ctx.")
         self.saved_for_forward = tensors
 
-    def mark_dirty(self: Any, *args: Any) -> None:
+    def mark_dirty(self, *args: Any) -> None:
         """Says which inputs forward changed in place; they must be outputs too."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self: Any, *args: Any) -> None:
+    def mark_non_differentiable(self, *args: Any) -> None:
         """Says which outputs have no gradient."""
         self.non_differentiable = args
 
@@ -54,52 +58,34 @@ class FunctionCtx:
         warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
                       "`set_()` are not tracked", FutureWarning, stacklevel=2)
 
-    def set_materialize_grads(self: Any, value: bool) -> None:
+    def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined gradients reach backward as zeros (the default) or as None."""
         self.materialize_grads = value
 
 
-class FunctionNode(FunctionCtx, TapeEntry):
-    """The node of a custom Function; it is also the `ctx` that forward and backward see."""
+class BackwardCFunction(FunctionCtx):
+    """The ctx of a Function's call. The graph's node holds it, and it knows the node as long as the graph lives."""
 
-    __slots__ = ()
-    takes_undefined = True
-    needs_input_grad: tuple[bool, ...] = ()
-    to_save: tuple[Any, ...] | None = None
-    dirty_tensors: tuple[Any, ...] = ()
-    non_differentiable: tuple[Any, ...] = ()
-    saved_for_forward: tuple[Any, ...] | None = None
-    materialize_grads = True
+    __slots__ = ("__node",)  # all else is in __dict__, which is the user's
     _forward_cls: Any = None
-    _positions: tuple[int, ...] = ()
-    _outputs: tuple[Any, ...] = ()
-    _inputs: tuple[Any, ...] = ()
-    # Names that entries on explicit tapes use, left free for what users put on their ctx:
-    inputs: Any = ()
-    output: Any = None
+    __node: Callable[[], Any]
 
-    _variables: tuple[Any, ...] | None = ()
+    def __init__(self, node: "FunctionNode") -> None:
+        self.__node = ref(node)
 
-    @property
-    def saved(self) -> Any:
-        """What the engine frees; or what a user put on the ctx under this name."""
-        return self.__dict__.get("_own_saved", self._variables)
-
-    @saved.setter
-    def saved(self, value: Any) -> None:
-        if value is None and current_engine() is not None:
-            self._variables = None
-        else:
-            self.__dict__["_own_saved"] = value
+    def _of_node(self, name: str) -> Any:
+        node = self.__node()
+        if node is None:
+            raise RuntimeError(f"Attribute '{name}' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on "
+                               "an instance of autograd.Function is a legacy access pattern that is no longer supported. For examples on "
+                               "how to use new-style autograd functions, see "
+                               "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ")
+        return getattr(node, name)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was saved, checked; for `jvp` what was saved for forward mode."""
-        if self.saved_for_forward is not None:
-            return self.saved_for_forward
-        if self._variables is None:
-            raise freed(self).as_builtin()
-        return tuple([s.unpack(self) for s in self._variables])
+        return self.saved_for_forward if self.saved_for_forward is not None else self._of_node("saved_tensors")
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -109,56 +95,32 @@ class FunctionNode(FunctionCtx, TapeEntry):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        if self._variables is None:
-            raise freed(self).as_builtin()
-        return self._variables
+        return self._of_node("_raw_saved_tensors")
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Calls backward with recording off."""
-        grads = self._call([g if g is None else frontend.wrap(np.asarray(g)) for g in (grad if isinstance(grad, list) else [grad])])
-        return [None if g is None else g._data for g in grads]
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The node's."""
+        return self._of_node("next_functions")
 
-    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Calls backward with recording as it is."""
-        return self._call(grad if isinstance(grad, list) else [grad])
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The node's."""
+        return self._of_node("metadata")
 
-    def _call(self, grads: list[Any]) -> list[Any]:
-        if self.materialize_grads:
-            grads = [frontend.wrap(np.zeros(o[0], o[1].np), o[1]) if g is None and o is not None else g for g,
-                     o in zip(grads, self._outputs)]
-        before = grad_mode()
-        try:
-            result = self.apply(*grads)
-        finally:
-            _mode.set(before)
-        result = result if isinstance(result, tuple) else tuple(result) if isinstance(result, list) else (result,)
-        name, n = type(self).__name__, len(self.needs_input_grad)
-        if len(result) > n and all(r is None for r in result[n:]):
-            result = result[:n]
-        if len(result) != n:
-            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {n}, got {len(result)})")
-        for i, g in enumerate(result):
-            if g is not None and i not in self._positions:
-                raise RuntimeError(f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
-                                   "forward input was not a Variable")
-        return [self._fitted(result[p], edge, at) for at, (p, edge) in enumerate(zip(self._positions, self.edges))]
+    def name(self) -> str:
+        """The node's name."""
+        return type(self).__name__
 
-    def _fitted(self, g: Any, edge: Any, at: int) -> Any:
-        """A gradient that backward returned, with the shape and dtype of its input."""
-        if g is not None and not isinstance(g, Tensor):
-            raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
-        if edge is None or g is None:
-            return None
-        shape, dtype = self._inputs[at]
-        have = g._data.shape
-        if have != shape:
-            lead = len(have) - len(shape)
-            if lead < 0 or any(n not in (1, m) for n, m in zip(shape, have[lead:])):
-                raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {at} - got {list(have)} but "
-                                   f"expected shape compatible with {list(shape)}")
-        if g._data.dtype.kind == "c" and dtype.kind != "c":
-            g = frontend.real(g)
-        return frontend.fit(g, shape, dtype)
+    def _sequence_nr(self) -> int:
+        return self._of_node("_sequence_nr")()
+
+    def register_hook(self, fn: Any) -> Any:
+        """That of the node."""
+        return self._of_node("register_hook")(fn)
+
+    def register_prehook(self, fn: Any) -> Any:
+        """That of the node."""
+        return self._of_node("register_prehook")(fn)
 
     def apply(self, *grads: Any) -> Any:
         """Runs the Function's backward."""
@@ -170,15 +132,95 @@ class FunctionNode(FunctionCtx, TapeEntry):
         return (own if vjp is Function.vjp else vjp)(self, *grads)
 
 
-BackwardCFunction = FunctionNode
+class FunctionNode(TapeEntry):
+    """The node of a custom Function. What a user put on the ctx can be read here, too, under names that nodes do not have."""
+
+    # ctx        what forward and backward see
+    # positions  which of the arguments are tensors
+    # inputs_as, outputs_as   (shape, dtype) of these, (shape, kind) of the outputs
+    __slots__ = ("ctx", "positions", "inputs_as", "outputs_as", "arity")
+    takes_undefined = True
+
+    ctx: BackwardCFunction
+    positions: tuple[int, ...]
+    inputs_as: tuple[Any, ...]
+    outputs_as: tuple[Any, ...]
+    arity: int
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "ctx":
+            raise AttributeError(name)
+        return getattr(self.ctx, name)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, checked."""
+        if self.saved is None:
+            raise freed(self).as_builtin()
+        return tuple([s.unpack(self) for s in self.saved])
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self.saved is None:
+            raise freed(self).as_builtin()
+        return self.saved
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Calls backward with recording off."""
+        grads = self._call([g if g is None else frontend.wrap(np.asarray(g)) for g in (grad if isinstance(grad, list) else [grad])])
+        return [None if g is None else g._data for g in grads]
+
+    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Calls backward with recording as it is."""
+        return self._call(grad if isinstance(grad, list) else [grad])
+
+    def _call(self, grads: list[Any]) -> list[Any]:
+        if self.ctx.materialize_grads:
+            grads = [frontend.wrap(np.zeros(o[0], o[1].np), o[1]) if g is None and o is not None else g for g,
+                     o in zip(grads, self.outputs_as)]
+        before = grad_mode()
+        try:
+            result = BackwardCFunction.apply(self.ctx, *grads)
+        finally:
+            _mode.set(before)
+        result = result if isinstance(result, tuple) else tuple(result) if isinstance(result, list) else (result,)
+        name, n = type(self).__name__, self.arity
+        if len(result) > n and all(r is None for r in result[n:]):
+            result = result[:n]
+        if len(result) != n:
+            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {n}, got {len(result)})")
+        for i, g in enumerate(result):
+            if g is not None and i not in self.positions:
+                raise RuntimeError(f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
+                                   "forward input was not a Variable")
+        return [self._fitted(result[p], edge, at) for at, (p, edge) in enumerate(zip(self.positions, self.edges))]
+
+    def _fitted(self, g: Any, edge: Any, at: int) -> Any:
+        """A gradient that backward returned, with the shape and dtype of its input."""
+        if g is not None and not isinstance(g, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
+        if edge is None or g is None:
+            return None
+        shape, dtype = self.inputs_as[at]
+        have = g._data.shape
+        if have != shape:
+            lead = len(have) - len(shape)
+            if lead < 0 or any(n not in (1, m) for n, m in zip(shape, have[lead:])):
+                raise RuntimeError(f"Function {type(self).__name__} returned an invalid gradient at index {at} - got {list(have)} but "
+                                   f"expected shape compatible with {list(shape)}")
+        if g._data.dtype.kind == "c" and dtype.kind != "c":
+            g = frontend.real(g)
+        return frontend.fit(g, shape, dtype)
 
 
 class FunctionMeta(type):
-    """Gives each Function the class of its graph node."""
+    """Gives each Function the classes of its ctx and of its graph node."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        cls._backward_cls = type(name + "Backward", (FunctionNode,), {"_forward_cls": cls, "__module__": "torch.autograd.function"})
+        own = {"_forward_cls": cls, "__module__": "torch.autograd.function"}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), own)
+        cls._node_cls = type(name + "Backward", (FunctionNode,), {**own, "__slots__": ()})
 
 
 class Function(metaclass=FunctionMeta):
@@ -201,7 +243,8 @@ class Function(metaclass=FunctionMeta):
     tensor([6.])
     """
 
-    _backward_cls: type[FunctionNode]
+    _backward_cls: type[BackwardCFunction]
+    _node_cls: type[FunctionNode]
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -259,8 +302,8 @@ class Function(metaclass=FunctionMeta):
             result = transforms(cls, args)
             if result is not NotImplemented:
                 return result
-        node, result = carry_out(cls, args)
-        node.saved_for_forward = None
+        ctx, result = carry_out(cls, args)
+        ctx.saved_for_forward = None
         return result
 
 
@@ -268,15 +311,15 @@ transforms: Any = None
 """Set by function transforms: called with (Function, arguments) at each `apply`; NotImplemented passes."""
 
 
-def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[FunctionNode, Any]:
+def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[BackwardCFunction, Any]:
     """(ctx, result) of a Function, recorded."""
     separate = cls.setup_context is not Function.setup_context
-    node = cls._backward_cls()
-    positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
+    node = cls._node_cls()
+    node.ctx = ctx = cls._backward_cls(node)
+    node.positions = positions = tuple([i for i, a in enumerate(args) if isinstance(a, Tensor)])
     recording = grad_mode() is GradMode.ENABLED and any([args[i]._node is not None for i in positions])
-    node.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
-    node.meta = None
-    node._positions = positions
+    ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
+    node.arity, node.saved, node.meta = len(args), (), None
     node.edges = tuple([edge_of(args[i]) for i in positions])
     before = grad_mode()
     if before is GradMode.ENABLED:
@@ -284,33 +327,34 @@ def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[FunctionNode, Any]:
     try:
         if separate:
             results = cls.forward(*args)
-            cls.setup_context(node, args, results)
+            cls.setup_context(ctx, args, results)
         else:
-            results = cls.forward(node, *args)
+            results = cls.forward(ctx, *args)
     finally:
         _mode.set(before)
     single = not isinstance(results, tuple)
     outputs = [results] if single else list(results)
     _finish(node, args, outputs, recording, separate)
-    return node, outputs[0] if single else tuple(outputs)
+    return ctx, outputs[0] if single else tuple(outputs)
 
 
 def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recording: bool, separate: bool) -> None:
     """Puts a Function's results into the graph, by torch's rules for inputs returned, changed in place, or not differentiable."""
-    inputs = {id(args[i]): at for at, i in enumerate(node._positions)}
+    ctx = node.ctx
+    inputs = {id(args[i]): at for at, i in enumerate(node.positions)}
     for name, verb in (("dirty_tensors", "mark_dirty can only accept variables, but argument "),
                        ("non_differentiable", "mark_non_differentiable only accepts variable arguments, but got ")):
-        if not all(isinstance(t, Tensor) for t in getattr(node, name)):
+        if not all(isinstance(t, Tensor) for t in getattr(ctx, name)):
             raise RuntimeError(verb)
-    dirty, plain = {id(t): t for t in node.dirty_tensors}, {id(t) for t in node.non_differentiable}
-    saved_ids = {id(t) for t in node.to_save or ()}
+    dirty, plain = {id(t): t for t in ctx.dirty_tensors}, {id(t) for t in ctx.non_differentiable}
+    saved_ids = {id(t) for t in ctx.to_save or ()}
     if not dirty.keys() <= {id(o) for o in outputs}:
         raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                            "modified inplace must all be outputs of the Function.")
     if recording:
-        node._inputs = tuple([(args[i]._data.shape, args[i]._k.np) for i in node._positions])
+        node.inputs_as = tuple([(args[i]._data.shape, args[i]._k.np) for i in node.positions])
         node.n_outputs = len(outputs)
-        node._outputs = tuple([(o._data.shape, o._k) if isinstance(o, Tensor) else None for o in outputs])
+        node.outputs_as = tuple([(o._data.shape, o._k) if isinstance(o, Tensor) else None for o in outputs])
         for _ in outputs[1:]:
             next_id()
         node.id = next_id()
@@ -371,7 +415,7 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
                 views.mark(output, views.MULTI_VIEW)
     if recording:
         saved: list[Any] = []
-        for at, t in enumerate(node.to_save or ()):
+        for at, t in enumerate(ctx.to_save or ()):
             if t is None:
                 saved.append(SavedVariable._save(node, None, None))
             elif not isinstance(t, Tensor):
@@ -381,9 +425,9 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
             else:
                 own = saved_outputs.get(id(t)) if id(t) not in inputs or id(t) in dirty else None
                 saved.append(SavedVariable._save(node, t, own))
-        node._variables = tuple(saved)
+        node.saved = tuple(saved)
         frontend.pack_saved(node)
-    node.to_save, node.dirty_tensors, node.non_differentiable = None, (), ()
+    ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable = None, (), ()
 
 
 def _view_of_itself(t: Tensor) -> Tensor:
