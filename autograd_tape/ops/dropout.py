@@ -15,6 +15,7 @@ from ._host import on_host
 from ._losses import constant
 from . import _shapes as shapes
 from ._record import Sample, op
+from ._strided import by_memory
 
 ALPHA = 1.7580993408473766  # of the SELU activation
 
@@ -26,10 +27,19 @@ def _scaled(input: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray:
     return fused.apply_mask(input, mask, scale)
 
 
+def _kept(like: np.ndarray, p: float, dtype: Any) -> np.ndarray:
+    """1 with chance 1 - p, else 0, in the layout of `like`: numbers are drawn in the order of the elements in memory."""
+    if like.flags.c_contiguous:
+        return default_generator.bernoulli(1 - p, like.shape, dtype)
+    order = by_memory(like)
+    drawn = default_generator.bernoulli(1 - p, tuple([like.shape[d] for d in order]), dtype)
+    return drawn.transpose(sorted(range(like.ndim), key=order.__getitem__))
+
+
 def _dropout(input: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray, float]:
     one = input.dtype.type(1)
     scale = one / input.dtype.type(1 - p)
-    mask = default_generator.bernoulli(1 - p, input.shape, np.bool_)
+    mask = _kept(input, p, np.bool_)
     return _scaled(input, mask, scale), mask, float(scale)
 
 
@@ -49,7 +59,8 @@ class random_dropout:
 class random_mask:
     """Zeros with chance `p`, else ones, of a shape; float64 where `like` is, else float32."""
 
-    def numpy(like, shape, p): return default_generator.bernoulli(1 - p, tuple(shape), np.float64 if like.dtype == np.float64 else np.float32)
+    def numpy(like, shape, p):
+        return default_generator.bernoulli(1 - p, tuple(shape), np.float64 if like.dtype == np.float64 else np.float32)
     compose = on_host(numpy)
     def shape(like, shape, p): return tuple(shape)
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 1), 0.0

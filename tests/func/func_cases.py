@@ -306,6 +306,36 @@ cases(
 )
 
 
+# -- what cannot be mapped, and what changes examples in place ------------------------------------------------------------------
+
+
+def _mapped(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any], Any]:
+    """A function of an example of ones and one of positions."""
+    return lambda t: t.vmap(lambda x, i: function(t, x, i))(t.ones(3, 4), t.zeros(3, 2, dtype=t.long))
+
+
+cases(**{f"mapped_{name}": _mapped(function) for name, function in {
+    "add_": lambda t, x, i: t.zeros(4).add_(x), "mul_": lambda t, x, i: t.zeros(4).mul_(x), "eq_": lambda t, x, i: t.zeros(4).eq_(x),
+    "masked_fill_": lambda t, x, i: t.zeros(4).masked_fill_(x > 0, 1.0), "fill_": lambda t, x, i: t.zeros(4).fill_(x[0]),
+    "masked_fill_tensor_": lambda t, x, i: t.zeros(4).masked_fill_(t.ones(4) > 0, x[0]),
+    "index_put_": lambda t, x, i: t.zeros(4).index_put_((i,), x[:2]), "scatter_": lambda t, x, i: t.zeros(4).scatter_(0, i, x),
+    "setitem": lambda t, x, i: t.zeros(4).__setitem__(0, x[0]), "scatter_add_": lambda t, x, i: t.zeros(4).scatter_add_(0, i, x),
+    "index_add_": lambda t, x, i: t.zeros(4).index_add_(0, i, x[:2]), "index_copy_": lambda t, x, i: t.zeros(4).index_copy_(0, i, x[:2]),
+    "index_fill_": lambda t, x, i: t.zeros(4).index_fill_(0, i, 2.0), "lerp_": lambda t, x, i: t.zeros(4).lerp_(x, x),
+    "addcmul_": lambda t, x, i: t.zeros(4).addcmul_(x, x), "clamp_": lambda t, x, i: t.zeros(4).clamp_(x),
+    "addmm_": lambda t, x, i: t.zeros(2, 2).addmm_(x.view(2, 2), x.view(2, 2)), "atan2_": lambda t, x, i: t.zeros(4).atan2_(x),
+    "bitwise_and_": lambda t, x, i: t.zeros(2, dtype=t.long).bitwise_and_(i), "shape_": lambda t, x, i: x.clone().add_(t.ones(2, 4)),
+    "shape_of_number_": lambda t, x, i: x[0].clone().add_(x), "unsqueeze_": lambda t, x, i: x.clone().unsqueeze_(0) * 2,
+    "squeeze_": lambda t, x, i: x.clone().view(1, 4).squeeze_(), "t_": lambda t, x, i: (x + t.arange(4)).view(2, 2).t_(),
+    "transpose_": lambda t, x, i: (x + t.arange(4)).view(1, 4, 1).transpose_(0, 1), "zero_": lambda t, x, i: x.clone().zero_(),
+    "allclose": lambda t, x, i: t.allclose(x, x), "equal": lambda t, x, i: t.equal(x, x), "unique": lambda t, x, i: t.unique(x),
+    "masked_select": lambda t, x, i: x.masked_select(x > 0), "one_hot": lambda t, x, i: t.nn.functional.one_hot(i),
+    "one_hot_of_5": lambda t, x, i: t.nn.functional.one_hot(i, 5), "repeat_interleave": lambda t, x, i: x.repeat_interleave(2),
+    "combinations": lambda t, x, i: t.combinations(x), "cartesian_prod": lambda t, x, i: t.cartesian_prod(x, x),
+    "len": lambda t, x, i: x * len(x), "arange": lambda t, x, i: t.arange(x[0]), "int": lambda t, x, i: int(x[0]),
+}.items()})
+
+
 def _each_randomness(draw: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """What a random operation on an example of ones gives in each mode, errors by their text."""
     def function(t: Any) -> Any:
@@ -331,7 +361,8 @@ cases(**{f"randomness_{name}": _each_randomness(draw) for name, draw in {
     "exponential_inplace": lambda t, x: x.clone().exponential_(), "cauchy_inplace": lambda t, x: x.clone().cauchy_(),
     "geometric_inplace": lambda t, x: x.clone().geometric_(0.3), "log_normal_inplace": lambda t, x: x.clone().log_normal_(),
     "random_inplace": lambda t, x: x.clone().random_(), "normal_tensors": lambda t, x: t.normal(x, x),
-    "normal_mean": lambda t, x: t.normal(x, 1.0), "normal_std": lambda t, x: t.normal(0.0, x), "normal_size": lambda t, x: t.normal(0.0, 1.0, (2,)),
+    "normal_mean": lambda t, x: t.normal(x, 1.0), "normal_std": lambda t, x: t.normal(0.0, x),
+    "normal_size": lambda t, x: t.normal(0.0, 1.0, (2,)),
     "normal_shared": lambda t, x: t.normal(t.zeros(2), t.ones(2)), "multinomial": lambda t, x: t.multinomial(x, 3),
     "multinomial_shared": lambda t, x: t.multinomial(t.ones(5), 2), "poisson": lambda t, x: t.poisson(x * 3),
     "poisson_shared": lambda t, x: t.poisson(t.ones(2) * 3), "dropout_shared": lambda t, x: t.nn.functional.dropout(t.ones(5)),

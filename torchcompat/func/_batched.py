@@ -109,6 +109,33 @@ class BatchedTensor(Tensor):
         raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
                            "functorch.vjp instead or call backward() outside of functorch transforms.")
 
+    def _become(self, view: Any) -> Tensor:
+        """Takes the shape of a view of itself, in place."""
+        self._value, self._bdim, self._data = view._value, view._bdim, view._data
+        return self
+
+    def t_(self) -> Tensor:
+        """In-place `t`."""
+        return self._become(self.t())
+
+    def transpose_(self, dim0: int, dim1: int) -> Tensor:
+        """In-place `transpose`."""
+        return self._become(self.transpose(dim0, dim1))
+
+    swapaxes_ = swapdims_ = transpose_
+
+    def squeeze_(self, dim: Any = None) -> Tensor:
+        """In-place `squeeze`."""
+        return self._become(self.squeeze() if dim is None else self.squeeze(dim))
+
+    def unsqueeze_(self, dim: int) -> Tensor:
+        """In-place `unsqueeze`."""
+        return self._become(self.unsqueeze(dim))
+
+    def as_strided_(self, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+        """In-place `as_strided`."""
+        return self._become(self.as_strided(size, stride, storage_offset))
+
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from autograd_tape.dtypes import result_dtype
 from autograd_tape.ops import Record
 
@@ -26,10 +28,37 @@ DYNAMIC = {"masked_select": "masked_select", "nonzero": "nonzero", "argwhere": "
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
           "vmap or perform the randomness operation out of vmap")
 
-_UNBATCHED = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
-              "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. "
-              "Please try to use out-of-place operators instead of inplace arithmetic. If said operator is being called inside the PyTorch "
-              "framework, please file a bug report instead.")
+_UNBATCHED = ("vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
+              "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {1}. Please try to use "
+              "out-of-place operators instead of {0}. If said operator is being called inside the PyTorch framework, please file a bug "
+              "report instead.")
+NAMES = {"index_add_scaled": "index_add", "scatter_src": "scatter", "scatter_value": "scatter", "index_fill_value": "index_fill",
+         "index_fill_tensor": "index_fill", "put_at": "index_put", "clamp_tensor": "clamp"}
+"""What messages call operations whose records have names of their own."""
+_ARITHMETIC = frozenset("sub mul div copy logical_and logical_or".split())
+_SHAPED = frozenset("add atan2 bitwise_and bitwise_or bitwise_xor copysign gcd".split())
+_NAMED = frozenset("fill index_put scatter_add index_add index_fill bernoulli".split())
+_MORE = " Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+REFUSED = {
+    "allclose": "vmap over torch.allclose isn't supported yet." + _MORE,
+    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "unique": "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::_unique2." + _MORE,
+}
+"""Irregular operations whose result depends on the values of examples, and what is said of them."""
+
+
+def unbatched(level: Level, name: str, args: Sequence[Any]) -> RuntimeError:
+    """torch's error for an in-place operation that would have to store examples in a tensor that all share."""
+    name = NAMES.get(name, name)
+    if name in _SHAPED:
+        sizes = [(level.size, *x._data.shape) if is_example(x, level) else x._data.shape for x in tensors_in(args)]
+        return RuntimeError(f"output with shape {list(args[0]._data.shape)} doesn't match the broadcast shape "
+                            f"{list(np.broadcast_shapes(*sizes))}")
+    if name in _ARITHMETIC or name == "masked_fill" and not is_example(args[2], level):
+        return RuntimeError(_UNBATCHED.format("inplace arithmetic", "in a vmap"))
+    if name in _NAMED:
+        return RuntimeError(_UNBATCHED.format(name + "_" if name != "bernoulli" else "inplace bernoulli", "in a vmap"))
+    return RuntimeError(_UNBATCHED.format(f"aten::{name}_", f"at level {level.number}"))
 
 
 class Call:
@@ -102,6 +131,9 @@ def is_example(x: Any, level: Level) -> bool:
 def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Carries out an operation on examples of `level`."""
     rec: Record = general.rec
+    if rec.name == "masked_select" and is_example(args[1], level):
+        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
+                           "batch this would return a differently shaped Tensor." + _MORE)
     if rec.name in DYNAMIC:
         raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
                            f"aten::{DYNAMIC[rec.name]}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
@@ -274,6 +306,8 @@ def _irregular(level: Level, function: Any, args: tuple[Any, ...], kwargs: dict[
 
     rec: Record = function.record
     named, params = RULES.get(rec.name), rec.params
+    if named is None and rec.name in REFUSED:
+        raise RuntimeError(REFUSED[rec.name])
     if named is None or kwargs.get("out") is not None or len(args) > len(params):
         return NotImplemented
     values = [args[i] if i < len(args) else kwargs[p.name] if p.name in kwargs else rec.defaults.get(p.name) for i, p in enumerate(params)]
@@ -289,7 +323,7 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     rec: Record = general.rec
     target = args[0]
     if not is_example(target, level):
-        raise RuntimeError(_UNBATCHED)
+        raise unbatched(level, rec.name, args)
     if is_elementwise(rec) or rec.family == "store":
         call = Call(level, general, args)
         rank = call.ranks[rec.params[0].name]
@@ -298,7 +332,9 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
             return target
     result = run(level, general, args, None, False)
     if result._data.shape != target._data.shape:
-        raise RuntimeError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result._data.shape)}")
+        lead = result._data.ndim - target._data.ndim
+        raise RuntimeError(f"output with shape {[level.size, *(1,) * lead, *target._data.shape]} doesn't match the broadcast shape "
+                           f"{[level.size, *result._data.shape]}")
     F.copy_(front(target), front(result))
     return target
 
@@ -348,7 +384,7 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
             return drawn_or_not(function, shape, source)
         if target is not None and not is_example(target, level):
             if source is not None and is_example(source, level):
-                raise RuntimeError(_UNBATCHED.replace("arithmetic", "bernoulli"))
+                raise unbatched(level, "bernoulli", ())
             raise RuntimeError("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
                                "randomness. If this is necessary for your usage, please file an issue with functorch.")
         if source is not None:

@@ -6,12 +6,7 @@ import math
 from typing import Any
 from collections.abc import Callable
 
-import numpy as np
-
-from autograd_tape.ops.index import _ALL
-
-from ._batching import Call, F, aligned, is_example, shifted
-from ._whole import front
+from ._batching import Call, F, aligned, shifted
 
 
 RULES: dict[str, Callable[[Call], Any]] = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograd_tape.ops.index import _ALL
 
-from ._batching import Call, F, aligned, is_example, shifted
+from ._batching import Call, F, is_example, shifted
 from ._rules import rule
 from ._whole import front
 
@@ -342,6 +342,14 @@ def embedding_bag(call: Call) -> Any:
     factors = None if call.per_sample_weights is None else F.reshape(call.whole("per_sample_weights"), shape)
     result = call(input=F.reshape(indices, shape), weight=weight, offsets=offsets, per_sample_weights=factors)
     return F.reshape(result, (call.size, result._data.shape[0] // call.size, result._data.shape[1]))
+
+
+@rule("one_hot")
+def one_hot(call: Call) -> Any:
+    """As many classes for all examples."""
+    if call.num_classes == -1:
+        raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
+    return call()
 
 
 # -- order --------------------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._batching import Call, F, aligned, shifted
-from ._rules import matmul, rule
+from ._rules import rule
 
 
 def _merged(t: Any) -> Any:
