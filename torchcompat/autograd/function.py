@@ -63,7 +63,7 @@ class FunctionCtx:
         self.materialize_grads = value
 
 
-class BackwardCFunction(FunctionCtx):
+class Context(FunctionCtx):
     """The ctx of a Function's call. The graph's node holds it, and it knows the node as long as the graph lives."""
 
     __slots__ = ("__node",)  # all else is in __dict__, which is the user's
@@ -141,7 +141,7 @@ class FunctionNode(TapeEntry):
     __slots__ = ("ctx", "positions", "inputs_as", "outputs_as", "arity")
     takes_undefined = True
 
-    ctx: BackwardCFunction
+    ctx: Context
     positions: tuple[int, ...]
     inputs_as: tuple[Any, ...]
     outputs_as: tuple[Any, ...]
@@ -180,7 +180,7 @@ class FunctionNode(TapeEntry):
                      o in zip(grads, self.outputs_as)]
         before = grad_mode()
         try:
-            result = BackwardCFunction.apply(self.ctx, *grads)
+            result = Context.apply(self.ctx, *grads)
         finally:
             _mode.set(before)
         result = result if isinstance(result, tuple) else tuple(result) if isinstance(result, list) else (result,)
@@ -213,14 +213,17 @@ class FunctionNode(TapeEntry):
         return frontend.fit(g, shape, dtype)
 
 
+BackwardCFunction = FunctionNode
+
+
 class FunctionMeta(type):
     """Gives each Function the classes of its ctx and of its graph node."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
         own = {"_forward_cls": cls, "__module__": "torch.autograd.function"}
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), own)
-        cls._node_cls = type(name + "Backward", (FunctionNode,), {**own, "__slots__": ()})
+        cls._context_cls = type(name + "Backward", (Context,), own)
+        cls._backward_cls = type(name + "Backward", (FunctionNode,), {**own, "__slots__": ()})
 
 
 class Function(metaclass=FunctionMeta):
@@ -243,8 +246,8 @@ class Function(metaclass=FunctionMeta):
     tensor([6.])
     """
 
-    _backward_cls: type[BackwardCFunction]
-    _node_cls: type[FunctionNode]
+    _context_cls: type[Context]
+    _backward_cls: type[FunctionNode]
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -311,11 +314,11 @@ transforms: Any = None
 """Set by function transforms: called with (Function, arguments) at each `apply`; NotImplemented passes."""
 
 
-def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[BackwardCFunction, Any]:
+def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[Context, Any]:
     """(ctx, result) of a Function, recorded."""
     separate = cls.setup_context is not Function.setup_context
-    node = cls._node_cls()
-    node.ctx = ctx = cls._backward_cls(node)
+    node = cls._backward_cls()
+    node.ctx = ctx = cls._context_cls(node)
     node.positions = positions = tuple([i for i, a in enumerate(args) if isinstance(a, Tensor)])
     recording = grad_mode() is GradMode.ENABLED and any([args[i]._node is not None for i in positions])
     ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a._node is not None for a in args])
