@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autograd_tape.dtypes import CPU_KINDS, DType, Device, default_dtype, int64
+from autograd_tape.ops._strided import by_memory
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
 from autograd_tape.tensor import LEAF
@@ -194,9 +195,13 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     return _draw((n,), draw)
 
 
-def _like(function: Any) -> Any:
+def _like(function: Any, fill: str) -> Any:
     def like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
              memory_format: Any = None, generator: Any = None) -> Tensor:
+        if not input._data.flags.c_contiguous or memory_format is not None:
+            t = _empty_like(input, dtype, device, memory_format)
+            getattr(t, fill)(generator=generator)
+            return t.requires_grad_(requires_grad)
         return function(input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device, requires_grad=requires_grad,
                         generator=generator)
 
@@ -205,7 +210,13 @@ def _like(function: Any) -> Any:
     return like
 
 
-rand_like, randn_like = _like(rand), _like(randn)
+rand_like, randn_like = _like(rand, "uniform_"), _like(randn, "normal_")
+
+
+def _empty_like(input: Tensor, dtype: DType | None = None, device: Any = None, memory_format: Any = None) -> Tensor:
+    """Memory for numbers in the layout of `input`."""
+    more = {} if memory_format is None else {"memory_format": memory_format}
+    return frontend.empty_like(input.detach(), dtype=dtype or input._k.dtype, device=device or input._k.device, **more)
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
@@ -213,6 +224,9 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: DTy
     """`randint` with the shape, dtype and device of `input`."""
     if high is None:
         low, high = 0, low
+    if not input._data.flags.c_contiguous or memory_format is not None:
+        t: Any = _empty_like(input, dtype, device, memory_format)
+        return t.random_(low, high).requires_grad_(requires_grad)
     return randint(low, high, input._data.shape, dtype=dtype or input._k.dtype, device=device or input._k.device,
                    requires_grad=requires_grad)
 
@@ -255,6 +269,19 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 # -- in place -------------------------------------------------------------------------------------------------------
 
 
+class _Target(NamedTuple):
+    """What numbers are drawn for: a shape, a dtype, and whether it is filled row by row in one piece."""
+
+    shape: tuple[int, ...]
+    np: np.dtype
+    rows: bool
+
+
+def _turned(p: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
+    """A tensor of parameters as an array with its dimensions in another order; numbers as they are."""
+    return np.broadcast_to(p._data, shape).transpose(order) if isinstance(p, Tensor) else p
+
+
 def _inplace(name: str, draw: Any, doc: str) -> None:
     def method(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         frontend.check_random_inplace(self)
@@ -266,7 +293,14 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
             if found is not NotImplemented:
                 return frontend.copy_(self, found)
         if self._k.device.type != "meta":
-            self._data[...] = draw(_stream(generator), self, *args, **kwargs)
+            data = self._data
+            rows = data.flags.c_contiguous
+            if not rows:  # numbers are drawn in the order of the elements in memory
+                order = by_memory(data)
+                args = tuple([_turned(a, data.shape, order) for a in args])
+                kwargs = {name: _turned(a, data.shape, order) for name, a in kwargs.items()}
+                data = data.transpose(order)
+            data[...] = draw(_stream(generator), _Target(data.shape, self._k.np, rows), *args, **kwargs)
         frontend.bump(self)
         return self
 
@@ -275,23 +309,23 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
     setattr(Tensor, name, method)
 
 
-_inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t._data.shape, t._k.np, kw.get("from", from_), to),
+_inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t.shape, t.np, kw.get("from", from_), to),
          "Filled with uniform numbers in [from, to).")
-_inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t._data.shape, t._k.np, mean, std, t._data.flags.c_contiguous),
+_inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t.shape, t.np, mean, std, t.rows),
          "Filled with normal numbers of mean `mean` and standard deviation `std`.")
-_inplace("bernoulli_", lambda g, t, p=0.5: g.bernoulli(p._data if isinstance(p, Tensor) else p, t._data.shape, t._k.np),
+_inplace("bernoulli_", lambda g, t, p=0.5: g.bernoulli(p._data if isinstance(p, Tensor) else p, t.shape, t.np),
          "Filled with 1 of probability `p`, else 0.")
-_inplace("exponential_", lambda g, t, lambd=1.0: g.exponential(t._data.shape, t._k.np, lambd),
+_inplace("exponential_", lambda g, t, lambd=1.0: g.exponential(t.shape, t.np, lambd),
          "Filled with exponential numbers of rate `lambd`.")
-_inplace("cauchy_", lambda g, t, median=0.0, sigma=1.0: g.cauchy(t._data.shape, t._k.np, median, sigma), "Filled with Cauchy numbers.")
-_inplace("log_normal_", lambda g, t, mean=1.0, std=2.0: g.log_normal(t._data.shape, t._k.np, mean, std), "Filled with log-normal numbers.")
-_inplace("geometric_", lambda g, t, p: g.geometric(t._data.shape, t._k.np, p), "Filled with geometric numbers.")
+_inplace("cauchy_", lambda g, t, median=0.0, sigma=1.0: g.cauchy(t.shape, t.np, median, sigma), "Filled with Cauchy numbers.")
+_inplace("log_normal_", lambda g, t, mean=1.0, std=2.0: g.log_normal(t.shape, t.np, mean, std), "Filled with log-normal numbers.")
+_inplace("geometric_", lambda g, t, p: g.geometric(t.shape, t.np, p), "Filled with geometric numbers.")
 
 
-def _random_(g: Any, t: Tensor, *bounds: Any, **named: Any) -> np.ndarray:
+def _random_(g: Any, t: _Target, *bounds: Any, **named: Any) -> np.ndarray:
     low, high = (bounds[0] if len(bounds) == 2 else 0 if len(bounds) == 1 else None), (bounds[-1] if bounds else None)
     low, high = named.get("from", low), named.get("to", high)
-    return g.random(t._data.shape, t._k.np, low, high)
+    return g.random(t.shape, t.np, low, high)
 
 
 _inplace("random_", _random_, "Filled with integers from the dtype's whole range, or from [from, to).")

@@ -100,6 +100,38 @@ def dense_strides(shape: Sequence[int], *operands: Sequence[int]) -> tuple[int, 
     return tuple(found)
 
 
+def by_memory(a: np.ndarray) -> tuple[int, ...]:
+    """The dimensions of `a`, that with the longest steps first: the order in which torch draws random numbers.
+
+    >>> by_memory(np.ones((2, 3, 4)).transpose(1, 2, 0))
+    (2, 0, 1)
+    """
+    strides = dense_strides(a.shape, [s // a.itemsize for s in a.strides])
+    return tuple(sorted(range(a.ndim), key=lambda d: (-strides[d], d)))
+
+
+def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
+    """What an elementwise operation computed of `operands`, in memory as torch has it: in the order of the first operand that has one.
+
+    >>> x = np.ones((2, 3), order="F")
+    >>> laid_out(x + np.ones((2, 3)), x, np.ones((2, 3))).strides
+    (8, 16)
+    """
+    ndim, step, shape = result.ndim, result.itemsize, result.shape
+    if ndim < 2:
+        return result
+    steps = []
+    for a in operands:
+        if a.ndim:
+            steps.append([0] * (ndim - a.ndim) + [0 if n == 1 else s // a.itemsize for n, s in zip(a.shape, a.strides)])
+    strides = dense_strides(shape, *steps)
+    if all([n < 2 or s * step == have for n, s, have in zip(shape, strides, result.strides)]):
+        return result
+    copy = empty_strided(shape, strides, result.dtype)
+    np.copyto(copy, result)
+    return copy
+
+
 def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype) -> np.ndarray:
     """Fresh memory laid out by `strides`, in elements."""
     size = 1 if 0 in shape else 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])

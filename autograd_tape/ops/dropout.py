@@ -60,7 +60,8 @@ class random_mask:
     """Zeros with chance `p`, else ones, of a shape; float64 where `like` is, else float32."""
 
     def numpy(like, shape, p):
-        return default_generator.bernoulli(1 - p, tuple(shape), np.float64 if like.dtype == np.float64 else np.float32)
+        dtype = np.float64 if like.dtype == np.float64 else np.float32
+        return _kept(like, p, dtype) if like.shape == tuple(shape) else default_generator.bernoulli(1 - p, tuple(shape), dtype)
     compose = on_host(numpy)
     def shape(like, shape, p): return tuple(shape)
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 1), 0.0
