@@ -116,6 +116,27 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
     _after_accumulation(leaf)
 
 
+def accumulate_dual(leaf: Any, g: Tensor, owned: bool) -> None:
+    """Adds a gradient that may have tangents to `leaf.grad`, recording nothing. As in torch a gradient that is taken as it is comes
+    without its tangents, and one that is copied, or added to another, with them."""
+    if leaf._node is None:
+        return
+    have = getattr(leaf, "_grad", None)
+    if have is not None:
+        have.add_(g)
+    else:
+        data = leaf._data
+        taken = _getrefcount(g) <= 3 + owned and obeys_contract(g._data, data)
+        if taken and g._data.base is None and _getrefcount(g._data) <= 2 and g._data.flags.writeable:
+            leaf._grad = frontend.wrap(g._data, g._k)
+        else:
+            dense = is_dense(data.shape, data.strides, data.itemsize)
+            copy = frontend.wrap(empty_strided(data.shape, data.strides, data.dtype) if dense else np.empty(data.shape, data.dtype),
+                                 _plain(leaf._k))
+            leaf._grad = copy.copy_(g.detach() if taken else g)
+    _after_accumulation(leaf)
+
+
 def carries_out(*tensors: Any) -> bool:
     """Whether a class of these tensors carries out operations itself, so that gradients must be tensors."""
     return any([t is not None and t._k.special is not None and hasattr(type(t), "__torch_dispatch__") for t in tensors])
@@ -148,8 +169,35 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
     return gradient if create_graph else gradient._data
 
 
-# The cotangents of scalars. Nobody writes to them: what is stolen or added to in place is held by nobody else.
-_ONES = {k: k.scalar(1) for d in (bfloat16, float16, float32, float64) for k in [kind(d)]}
+def _ones() -> dict[Any, Any]:
+    """The cotangents of scalars. Nobody writes to them: what is stolen or added to in place is held by nobody else."""
+    return {k: k.scalar(1) for d in (bfloat16, float16, float32, float64) for k in [kind(d)]}
+
+
+_ONES = _ones()
+
+
+_root_buffer = _root_gradient
+_forward_levels = 0
+_levels_lock = threading.Lock()
+
+
+def _root_tensor(output: Any, gradient: Any, create_graph: bool) -> Any:
+    """The cotangent of a root as a tensor, which may have tangents."""
+    return _root_buffer(output, gradient, True)
+
+
+def note_forward_level(change: int) -> None:
+    """A level of forward mode was entered (1) or left (-1). While there is one on any thread, passes run on tensors, since gradients may
+    have tangents."""
+    global _root_gradient, _forward_levels
+    with _levels_lock:
+        _forward_levels += change
+        _root_gradient = _root_tensor if _forward_levels else _root_buffer
+        if _forward_levels:
+            _ONES.clear()
+        else:
+            _ONES.update(_ones())
 
 
 def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
@@ -172,7 +220,8 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
     tensors = create_graph or bool(roots) and isinstance(roots[0][1], TensorRef)
     F = frontend if tensors else executor_for(device).F
     engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
-                    accumulate=(accumulate_tensor if tensors else accumulate) if accumulate_grad else None,
+                    accumulate=None if not accumulate_grad else accumulate if not tensors else
+                    accumulate_dual if _forward_levels and not create_graph else accumulate_tensor,
                     observe=observer() if observers else None)
     mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
     if engine_depth() >= MAX_DEPTH:
@@ -299,7 +348,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     for ref, key in dict(zip(inputs, keys)).items():
         g = engine.captured.get(key)
         if g is not None and ref.is_leaf:
-            (accumulate_tensor if engine.create_graph else accumulate)(ref, g, False)
+            (accumulate if not engine.create_graph else accumulate_dual if _forward_levels and not create_graph else accumulate_tensor)(
+                ref, g, engine.create_graph)
 
 
 transforms: Any = None
