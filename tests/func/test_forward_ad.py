@@ -150,3 +150,40 @@ def test_levels_do_not_nest() -> None:
             fwad.make_dual(torch.ones(1), x)
         with pytest.raises(RuntimeError, match="out= function"):
             torch.add(x, x, out=torch.ones(1))
+
+
+def test_backward_gives_gradients_their_tangents_where_torch_does() -> None:
+    """torch drops the tangent of a gradient that it takes as it is, and keeps that of one it copies or adds to another."""
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    t = torch.tensor([1.0, 0.0])
+    with fwad.dual_level():
+        (fwad.make_dual(p, t) ** 3).sum().backward()
+        assert p.grad.tolist() == [3.0, 12.0] and tangent(p.grad) is None
+        (fwad.make_dual(p, t * 2) ** 3).sum().backward()
+        assert p.grad.tolist() == [6.0, 24.0] and tangent(p.grad).tolist() == [12.0, 0.0]
+    assert tangent(p.grad) is None
+    p.grad = None
+    with fwad.dual_level():
+        p.sum().backward(fwad.make_dual(torch.tensor(1.0), torch.tensor(2.0)))
+        assert p.grad.tolist() == [1.0, 1.0] and tangent(p.grad).tolist() == [2.0, 2.0]
+
+
+def test_hooks_and_retained_gradients_see_tangents() -> None:
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+    with fwad.dual_level():
+        y = fwad.make_dual(p, torch.tensor([1.0, 0.0])) ** 3
+        y.retain_grad()
+        y.register_hook(lambda g: seen.append(tangent(g).tolist()))
+        (y * y).sum().backward()
+        assert seen == [[6.0, 0.0]] and tangent(y.grad).tolist() == [6.0, 0.0] and p.grad.tolist() == [6.0, 192.0]
+
+
+def test_gradients_of_a_dual_level_have_memory_of_their_own() -> None:
+    a, b, g = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True), torch.ones(2)
+    with fwad.dual_level():
+        (a + b).backward(g)
+    a.grad.mul_(5)
+    assert b.grad.tolist() == g.tolist() == [1.0, 1.0]
+    (a * 2).sum().backward()
+    assert a.grad.tolist() == [7.0, 7.0]
