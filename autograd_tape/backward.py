@@ -22,6 +22,7 @@ import numpy as np
 from .dtypes import CPU, SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
+from .ops._host import values_of
 from .tape import GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
 from .tensor import LEAF_CLASSES, TensorRef
 
@@ -363,7 +364,7 @@ class Engine:
         return g if self.create_graph or g is None or self.wrap is None else self.wrap(g)
 
     def _buffer(self, g: Any) -> Any:
-        return g if self.create_graph or not isinstance(g, TensorRef) else g._data
+        return g if self.create_graph or not isinstance(g, TensorRef) else values_of(g)
 
     def _before_tensor(self, entry: TapeEntry, grad: Any) -> Any:
         """Hooks of the entry's output tensors."""

@@ -191,6 +191,18 @@ class Frontend:
         """What a list of outputs is returned in."""
         return tuple
 
+    def conjugate(self, x: Any) -> Any:
+        """`conj` of a complex tensor."""
+        return self.function("conj_physical")(x)
+
+    def values_of(self, t: Any) -> Any:
+        """The elements of a tensor of a special kind as an array."""
+        return t._data
+
+    def stored(self, target: TensorRef, result: Any) -> Any:
+        """What the memory of a tensor of a special kind must hold for its elements to be `result`."""
+        return result
+
     def wrap(self, array: np.ndarray, k: Kind | None = None, node: Any = None) -> Any:
         """A new tensor over a buffer."""
         t = object.__new__(self.Tensor)
@@ -295,7 +307,7 @@ class Frontend:
                 raise ShapeMismatchError("out= has another shape than the result", expected=str(r.shape), found=str(o.shape),
                                          remedy="pass a tensor of the result's shape")
             if o._k.device.type != "meta":
-                np.copyto(o._data, r._data, casting="unsafe")
+                np.copyto(o._data, r._data if o._k.special is None else self.stored(o, r._data), casting="unsafe")
             self.bump(o)
         return out
 

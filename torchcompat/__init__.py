@@ -126,23 +126,38 @@ def is_inference(input: Tensor) -> _Any:
 
 
 def is_conj(input: Tensor) -> _Any:
-    """Whether the tensor is a lazy conjugate; never here, conjugation is carried out."""
+    """Whether the memory of the tensor holds the conjugates of its elements, as after `conj()`."""
     return input.is_conj()
 
 
 def is_neg(input: Tensor) -> _Any:
-    """Whether the tensor is a lazy negation; never here."""
+    """Whether the memory of the tensor holds the negatives of its elements."""
     return input.is_neg()
 
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, since conjugation is carried out."""
+    """The tensor itself, or a copy of a conjugate view."""
     return input.resolve_conj()
 
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, since negation is carried out."""
+    """The tensor itself, or a copy of a negative view."""
     return input.resolve_neg()
+
+
+def _conj(input: Tensor) -> Tensor:
+    """A conjugate view."""
+    return input._conj()
+
+
+def _conj_physical(input: Tensor) -> Tensor:
+    """The conjugate, computed."""
+    return input._conj_physical()
+
+
+def _neg_view(input: Tensor) -> Tensor:
+    """A negative view."""
+    return input._neg_view()
 
 
 def is_floating_point(input: Tensor) -> _Any:

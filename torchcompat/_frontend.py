@@ -16,6 +16,7 @@ from autograd_tape.tape import GradMode, NoGradView, OutputEdge, TapeEntry, grad
 from autograd_tape.tensor import TensorRef
 
 from . import views
+from .bits import bits_of, flipped, values
 
 
 _REPEATABLE = frozenset(["fill", "zero", "masked_fill", "index_fill", "put_at", "tril", "triu"])
@@ -49,6 +50,21 @@ class TorchFrontend(Frontend):
         device, executor = super().place(rec, tensors, values)
         override = self.executor_override() if self.executor_override is not None else None
         return device, override or executor
+
+    def conjugate(self, x: Any) -> Any:
+        """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""
+        quiet = self.namespace["Q_ALL"]
+        plain = x._k in quiet or quiet and bits_of(x) is not None
+        return flipped(self, x, True, False) if plain and "tangents" not in (getattr(x, "_info", None) or ()) else self.conj_physical(x)
+
+    def values_of(self, t: Any) -> Any:
+        """The buffer, but of a conjugate or negative view what it stands for."""
+        return values(t)
+
+    def stored(self, target: TensorRef, result: Any) -> Any:
+        """The conjugate or negative for a tensor that stands for that of its memory."""
+        bits = bits_of(target)
+        return result if bits is None else bits(result)
 
     def wrap(self, array: np.ndarray, k: Kind | None = None, node: Any = None) -> Any:
         """A new tensor over a buffer; an inference tensor in inference mode."""
@@ -147,7 +163,7 @@ class TorchFrontend(Frontend):
         """`t` on another device, recorded as a copy."""
         if t._k.device.type == "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        result = self.clone(t) if t._node is not None else self.wrap(t._data)
+        result = self.clone(t) if t._node is not None else self.wrap(values(t))
         data = result._data
         if device.type == "meta":
             from autograd_tape.executors.meta import meta_array
@@ -210,7 +226,7 @@ class TorchFrontend(Frontend):
                                   stacklevel=4)
                 resize(o, r._data.shape)
             if o._k.device.type != "meta":
-                np.copyto(o._data, r._data, casting="unsafe")
+                np.copyto(o._data, r._data if o._k.special is None else self.stored(o, r._data), casting="unsafe")
             self.bump(o)
         return out
 

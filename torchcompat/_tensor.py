@@ -25,6 +25,7 @@ from autograd_tape.tensor import LEAF, TensorRef
 
 from ._frontend import TorchFrontend
 from .size import Size
+from .bits import Bits, bits_of, flipped, marked, values, with_bits
 from .storage import TypedStorage, UntypedStorage
 from .views import NO_GRAD, NotImplementedNode, creation_of, rebase, refusal
 
@@ -212,16 +213,34 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         return self._k.device.type == "meta"
 
     def is_conj(self) -> bool:
-        """Whether the tensor is a lazy conjugate; never here, conjugation is carried out."""
-        return False
+        """Whether the memory holds the conjugates of the elements, as after `conj()`."""
+        bits = bits_of(self)
+        return bits is not None and bits.conj
 
-    is_neg = is_conj
+    def is_neg(self) -> bool:
+        """Whether the memory holds the negatives of the elements, as that of the imaginary part of a conjugate."""
+        bits = bits_of(self)
+        return bits is not None and bits.neg
 
     def resolve_conj(self) -> "Tensor":
-        """Itself."""
-        return self
+        """The tensor with its elements in memory: itself, or a copy of a conjugate view."""
+        return self.clone() if self.is_conj() else self
 
-    resolve_neg = resolve_conj
+    def resolve_neg(self) -> "Tensor":
+        """The tensor with its elements in memory: itself, or a copy of a negative view."""
+        return self.clone() if self.is_neg() else self
+
+    def _conj(self) -> "Tensor":
+        """A conjugate view."""
+        return frontend.conj(self)
+
+    def _conj_physical(self) -> "Tensor":
+        """The conjugate, computed."""
+        return frontend.conj_physical(self)
+
+    def _neg_view(self) -> "Tensor":
+        """A negative view."""
+        return flipped(frontend, self, False, True)
 
     def get_device(self) -> int:
         """The device index, -1 on the CPU."""
@@ -468,17 +487,20 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         """The value of a one-element tensor as a Python number."""
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
-        if self._k.special is not None and hasattr(type(self), "__torch_dispatch__"):
-            from .utils._python_dispatch import dispatched_method
+        data = self._data
+        if self._k.special is not None:
+            if hasattr(type(self), "__torch_dispatch__"):
+                from .utils._python_dispatch import dispatched_method
 
-            return dispatched_method(self, "_local_scalar_dense", Tensor.item)
+                return dispatched_method(self, "_local_scalar_dense", Tensor.item)
+            data = values(self)
         self._needs_data("item")
-        value = self._data.item()
+        value = data.item()
         return value if value.__class__ in _PYTHON_NUMBERS else float(value)
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        data = self._data
+        data = self._data if self._k.special is None else values(self)
         return data.astype(np.float32).tolist() if self._k.dtype.itemsize <= 2 and self._k.dtype.is_floating_point else data.tolist()
 
     def _needs_data(self, what: str) -> None:
@@ -490,10 +512,16 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         """The array itself: the same memory."""
         if self._node is not None and not force and grad_mode() is GradMode.ENABLED:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        self._needs_data("numpy")
-        if self._k.dtype is bfloat16 or self._k.dtype.itemsize == 1 and self._k.dtype.is_floating_point:
-            raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPE_NAMES[self._k.dtype.name]}")
-        return self._data
+        k = self._k
+        if k.special is not None or k.device.type == "meta":
+            self._needs_data("numpy")
+            bits = bits_of(self)
+            if bits is not None and not force:
+                bit, name = ("conjugate", "conj") if bits.conj else ("negative", "neg")
+                raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")
+        if k.dtype is bfloat16 or k.dtype.itemsize == 1 and k.dtype.is_floating_point:
+            raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPE_NAMES[k.dtype.name]}")
+        return self._data if k.special is None else values(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -509,7 +537,9 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def __dlpack__(self, stream: Any = None, **kwargs: Any) -> Any:
         if self._node is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self.numpy().__dlpack__()
+        if self.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
+        return self._data.__dlpack__() if self.is_neg() else self.numpy().__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -535,7 +565,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
     def __index__(self) -> int:
         if self._k.dtype.category > 1 or self._data.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return operator.index(self._data.item())
+        return operator.index(self.item())
 
     def __len__(self) -> int:
         if not self._data.ndim:
@@ -573,7 +603,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         is_parameter = nn is not None and isinstance(self, nn.Parameter)
         is_plain = cls is Tensor or is_parameter and cls is nn.Parameter  # type: ignore[union-attr]  # nn is loaded there
         return tensor_str(
-            None if device.type == "meta" else self._data, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
+            None if device.type == "meta" else values(self), dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
             device=None if device.type == "cpu" else str(device), requires_grad=self._node is not None,
             grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__,
             shape=self._data.shape, is_default_float=dtype is default_dtype(), is_parameter=is_parameter,
@@ -677,7 +707,9 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         import copy
 
         t = _new(type(self))
-        t._data, t._k, t._node = self._data.copy(order="K"), self._k, None if self._node is None else LEAF
+        t._data, t._k, t._node = values(self).copy(order="K"), self._k, None if self._node is None else LEAF
+        if bits_of(self) is not None:
+            t._k = with_bits(t._k, False, False)
         t._v = t._base = None
         memo[id(self)] = t
         grad = getattr(self, "_grad", None)
@@ -694,6 +726,11 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         return (rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
                            str(self._k.device), self._node is not None, dict(self.__dict__)))
 
+        bits = bits_of(self)
+        if bits is not None:
+            memory = self.detach()
+            memory._k = with_bits(self._k, False, False)
+            return (marked, (memory.requires_grad_(self._node is not None), bits.conj, bits.neg))
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
@@ -719,8 +756,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def apply_(self, function: Callable[[Any], Any]) -> "Tensor":
         """Replaces each element by `function(element)`."""
-        flat = [function(v) for v in self._data.ravel().tolist()]
-        self._data[...] = np.array(flat, self._k.np).reshape(self._data.shape)
+        flat = [function(v) for v in values(self).ravel().tolist()]
+        self._data[...] = frontend.stored(self, np.array(flat, self._k.np).reshape(self._data.shape))
         frontend.bump(self)
         return self
 
@@ -728,8 +765,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         """Replaces each element a by `function(a, b)` with b from `other`."""
         if self._node is not None or other._node is not None:
             raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
-        pairs = zip(self._data.ravel().tolist(), np.broadcast_to(other._data, self._data.shape).ravel().tolist())
-        self._data[...] = np.array([function(a, b) for a, b in pairs], self._k.np).reshape(self._data.shape)
+        pairs = zip(values(self).ravel().tolist(), np.broadcast_to(values(other), self._data.shape).ravel().tolist())
+        self._data[...] = frontend.stored(self, np.array([function(a, b) for a, b in pairs], self._k.np).reshape(self._data.shape))
         frontend.bump(self)
         return self
 
@@ -806,7 +843,8 @@ def _blank(cls: Any, array: np.ndarray, k: Kind | None = None) -> Any:
 
 def _kind_for(cls: type, k: Kind) -> Kind:
     """The kind of an instance of `cls`: special where the class overrides torch functions."""
-    return kind(k.dtype, k.device, None if cls is Tensor or getattr(cls, "_plain", False) else cls)
+    plain = k.special if k.special.__class__ is Bits else None
+    return kind(k.dtype, k.device, plain if cls is Tensor or getattr(cls, "_plain", False) else cls)
 
 
 def _dim_error(dim: int, ndim: int) -> IndexError:

@@ -12,6 +12,7 @@ from autograd_tape.tensor import LEAF
 
 from ._conversion import convert
 from ._tensor import Tensor, frontend
+from .bits import values
 
 _new = object.__new__
 
@@ -19,7 +20,7 @@ _new = object.__new__
 def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     """A new array from nested lists, numbers, arrays or tensors, with torch's dtype rule."""
     if isinstance(data, Tensor):
-        array = data._data
+        array = values(data)
         return array.astype(array.dtype if dtype is None else dtype.np, copy=True)
     if isinstance(data, (np.ndarray, np.generic)):
         array = np.asarray(data)
@@ -66,7 +67,7 @@ def _plain(data: Any) -> Any:
                 return [_plain(y) for y in data]
         return data
     if isinstance(data, Tensor):
-        return data._data.tolist() if data._data.ndim else data.item()
+        return data.tolist()
     if isinstance(data, np.ndarray):
         return data.tolist()
     if isinstance(data, np.generic):

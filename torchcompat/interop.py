@@ -36,6 +36,7 @@ def to_mindspore(tensor: Tensor) -> Any:
     _notice("to_mindspore", 4)  # past Tensor.to_mindspore
     ms = load()
     tensor._needs_data("numpy")
+    tensor = tensor.resolve_conj().resolve_neg()
     flags = tensor._data.flags
     # MindSpore writes to what it shares, and copies other layouts without a word.
     array = tensor._data if flags.c_contiguous and flags.writeable else np.array(tensor._data, order="C")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 from collections.abc import Callable
+from types import NoneType
 
 from autograd_tape.tape import enter_quiet_path, leave_quiet_path
+
+from .bits import Bits
 
 
 class _State(threading.local):
@@ -91,7 +94,8 @@ def _overriding(rec: Any, args: tuple[Any, ...], out: Any) -> list[Any]:
         for x in value if isinstance(value, (tuple, list)) else (value,):
             k = getattr(x, "_k", None)
             if (k is None and p.is_tensor and hasattr(type(x), "__torch_function__")
-                    or k is not None and k.special is not None and type(x).__torch_function__ is not disabled_torch_function):
+                    or k is not None and k.special.__class__ not in (NoneType, Bits)
+                    and type(x).__torch_function__ is not disabled_torch_function):
                 index = next((i for i, y in enumerate(found) if issubclass(type(x), type(y)) and type(x) is not type(y)), len(found))
                 found.insert(index, x)
     return found

@@ -29,9 +29,11 @@ import numpy as np
 import numpy.typing as npt
 
 import torchcompat as torch
+
 from autograd_tape.ops._strided import address as address_of
 from autograd_tape.dtypes import Device, DType, uint8
 
+from .bits import marked
 from ._weights_only import (
     WeightsUnpickler,
     add_safe_globals,
@@ -123,11 +125,8 @@ def _rebuild_tensor_v3(
         array: np.ndarray = np.ndarray(tuple(size), dtype.np, memory, offset * step, tuple(n * step for n in stride))
     else:
         array = np.empty(tuple(size), dtype.np)
-    if metadata and metadata.get("conj"):
-        array = array.conj()
-    if metadata and metadata.get("neg"):
-        array = -array
-    return torch.Tensor.of(array, requires_grad=requires_grad)
+    tensor = torch.Tensor.of(array, requires_grad=requires_grad)
+    return marked(tensor, metadata.get("conj", False), metadata.get("neg", False)) if metadata else tensor
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, hooks: Any) -> Any:
@@ -342,9 +341,10 @@ def _reduce_data(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad)
     storage, offset = _storage_of(tensor)
     arguments: tuple[Any, ...] = (storage, offset, size, stride, tensor.requires_grad, OrderedDict())
+    metadata = {name: True for name in ("conj", "neg") if getattr(tensor, "is_" + name)()}
     if isinstance(storage, UntypedStorage):
-        return _rebuild_tensor_v3, (*arguments, tensor.dtype)
-    return _rebuild_tensor_v2, arguments
+        return _rebuild_tensor_v3, (*arguments, tensor.dtype, *([metadata] if metadata else []))
+    return _rebuild_tensor_v2, (*arguments, *([metadata] if metadata else []))
 
 
 class _Sink:

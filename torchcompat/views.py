@@ -18,6 +18,8 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.tape import GradMode, NoGradView, TapeEntry, edge_of, grad_mode, next_id
 from autograd_tape.tensor import LEAF, TensorRef
 
+from .bits import Bits, bits_of, restored
+
 
 
 class CopySlices(TapeEntry):
@@ -36,6 +38,7 @@ class CopySlices(TapeEntry):
     # saved holds the operation's own entry, so that freeing it frees what that one saved
     self_nr: int             # which of its edges is the changed tensor, -1 for none
     geometry: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, np.dtype]
+    bits: Bits | None = None  # of the view
 
     @property
     def fn(self) -> TapeEntry:
@@ -51,10 +54,11 @@ class CopySlices(TapeEntry):
         np.copyto(total, grad)
         view_dtype = total.dtype if (total.dtype.kind == "c") == (dtype.kind == "c") else dtype
         region: np.ndarray = np.ndarray(shape, view_dtype, memory_of(total), offset, strides)
-        grads = list(self.fn.raw(region.copy(), F))
+        bits = self.bits
+        grads = list(self.fn.raw(region.copy() if bits is None else bits(region), F))
         if self.self_nr >= 0:
             own = grads.pop(self.self_nr)
-            region[...] = 0 if own is None else own
+            region[...] = 0 if own is None else own if bits is None else bits(own)
         else:
             region[...] = 0
         return [total if self.edges[0] is not None else None, *grads]
@@ -68,12 +72,13 @@ class CopySlices(TapeEntry):
             total = F.wrap(empty_strided(total._data.shape, base_strides, total._data.dtype), grad._k)
             total.copy_(grad)
         region = in_kind(F, total, dtype).as_strided(shape, tuple(s // item for s in strides), offset // item)
-        grads = list(self.fn.recorded(region.clone(), F))
+        bits = self.bits
+        grads = list(self.fn.recorded(region.clone() if bits is None else bits(region, F), F))
         own = grads.pop(self.self_nr) if self.self_nr >= 0 else None
         if own is None:
             region.zero_()
         else:
-            region.copy_(own)
+            region.copy_(own if bits is None else bits(own, F))
         return [total, *grads]
 
 
@@ -112,6 +117,11 @@ def overlap(a: np.ndarray, b: np.ndarray, whole: bool = False) -> bool:
     if not is_dense(a.shape, a.strides, a.itemsize) or not is_dense(b.shape, b.strides, b.itemsize):
         return False
     return whole or a.nbytes != b.nbytes or address_of(a) != address_of(b) or a.strides != b.strides
+
+
+def same_region(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays are the same elements of the same memory."""
+    return address_of(a) == address_of(b) and a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
 
 
 def is_dense(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
@@ -300,6 +310,8 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
     entry.edges = (edge_of(base), *edges)
     entry.saved, entry.meta = (node,), None
     entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, _offset(target, base), data.dtype)
+    if target._k.special is not None:
+        entry.bits = bits_of(target)
     entry.id = next_id()
     move_retained_grad(base, entry)
     base._node = entry
@@ -329,11 +341,17 @@ def refresh_views(frontend: Any, base: Any) -> None:
             poisoned.forbids = refusal(view, creation, indirect=True)
             poisoned.id, poisoned.edges, poisoned.saved, poisoned.meta = next_id(), (edge_of(base),), (), None
             # A kind of its own keeps the view off the quiet path: whatever records an operation on it raises.
-            view._node, view._k = poisoned, Kind(view._k.dtype, view._k.device)
+            view._node, view._k = poisoned, Kind(view._k.dtype, view._k.device, view._k.special)
             continue
+        bits = None if view._k.special is None else bits_of(view)
         item = view._data.itemsize
-        fresh = frontend.as_strided(in_kind(frontend, base, view._data.dtype), view._data.shape,
-                                    tuple([s // item for s in view._data.strides]), view.storage_offset())
+        if bits is not None and same_region(view._data, base._data):
+            fresh = base
+        else:
+            fresh = frontend.as_strided(in_kind(frontend, base, view._data.dtype), view._data.shape,
+                                        tuple([s // item for s in view._data.strides]), view.storage_offset())
+        if bits is not None:
+            fresh = restored(frontend, fresh, bits)
         move_retained_grad(view, fresh._node)
         view._node = fresh._node
     version[1:] = [r for r in version[1:] if r() is not None]

@@ -20,7 +20,7 @@ from .. import dtypes
 from ..errors import AutogradError
 from ..executors.kernels.pool import BIG, ufunc1, ufunc2
 from ..tape import GradMode, TapeEntry, grad_mode, next_id
-from ..tensor import LEAF
+from ..tensor import LEAF, TensorRef
 from ._record import RECORDS, Param, Record
 
 UNNEEDED = (None, (0,), 0, None)
@@ -621,7 +621,9 @@ def conjugate(F: Any, g: Any) -> Any:
     """A gradient, or a list of gradients, conjugated."""
     if g.__class__ is list or g.__class__ is tuple:
         return [conjugate(F, x) for x in g]
-    return None if g is None else F.conj(g)
+    if g is None or not (g.dtype.is_complex if isinstance(g, TensorRef) else g.dtype.kind == "c"):
+        return g
+    return F.conj_physical(g)  # a view would be handed out, which nobody asked for
 
 
 def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:

@@ -234,7 +234,7 @@ class General:
             if p.type == "Tensor[]":
                 arrays[p.name] = [self._cast(v._data, compute) for v in value]
             elif isinstance(value, TensorRef) and p.is_tensor:
-                data = value._data
+                data = value._data if value._k.special is None else self.frontend.values_of(value)
                 if data is None:
                     raise AutogradError(f"{rec.name}() needs data", expected="a tensor with data", found="a TensorRef without",
                                         remedy="bind data first, or record OpSpecs and let the executor compute them")
@@ -421,14 +421,14 @@ class General:
         recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
         if recording and first in rec.saved_names:
             # The gradient needs the value from before the update.
-            copy = frontend.wrap(target._data.copy(), target._k)
+            copy = frontend.wrap(frontend.values_of(target).copy(), target._k)
             copy._node = target._node
             values = {**values, first: copy}
         if target._k.device.type != "meta":  # which has no memory to write to
-            np.copyto(target._data, result, casting="unsafe")
+            np.copyto(target._data, result if target._k.special is None else frontend.stored(target, result), casting="unsafe")
         frontend.bump(target)
         if recording:
-            shadow = frontend.wrap(target._data, target._k)
+            shadow = frontend.wrap(frontend.values_of(target), target._k)
             shadow._v = target._v
             before = {**values}
             if first not in rec.saved_names:

@@ -30,4 +30,11 @@ def data_dependent(*args: Any) -> Any:
 
 def need_values(tensor: Any) -> Any:
     """The buffer of a tensor whose values decide a result's shape; `data_dependent`'s error for a meta tensor."""
-    return data_dependent() if tensor._k.device.type == "meta" else tensor._data
+    return data_dependent() if tensor._k.device.type == "meta" else values_of(tensor)
+
+
+def values_of(tensor: Any) -> Any:
+    """The buffer of a tensor; of a view that stands for the conjugates or negatives of its memory, those."""
+    from ..frontend import Frontend
+
+    return tensor._data if tensor._k.special is None else Frontend.latest.values_of(tensor)

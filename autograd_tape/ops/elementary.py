@@ -623,9 +623,31 @@ class conj:
     tensor([1., 2.])
     """
 
-    def function(F, input): return F.conj_physical(input) if input._k.dtype.category == COMPLEX else input
+    def function(F, input): return F.conjugate(input) if input._k.dtype.category == COMPLEX else input
     def numpy(input): return np.conjugate(input) if input.dtype.kind == "c" else input
     def compose(F, input): return F.conj_physical(input) if input.dtype.kind == "c" else input
+    samples = domain(-2, 2)
+
+
+@op("conj_view(Tensor input) -> Tensor", family="unary", result="same", quiet="all", method=False, namespace="_internal", out=False,
+    node="ConjBackward0")
+class conj_view:
+    """The history of a conjugate view, whose memory holds the conjugates of its elements."""
+
+    numpy = np.conjugate
+    mindspore = "ops.Conj"
+    def vjp(F, grad): return F.conj(grad)
+    samples = domain(-2, 2)
+
+
+@op("neg_view(Tensor input) -> Tensor", family="unary", result="same", quiet="all", method=False, namespace="_internal", out=False,
+    node="NegViewBackward0")
+class neg_view:
+    """The history of a negative view, whose memory holds the negatives of its elements."""
+
+    numpy = np.negative
+    mindspore = "ops.Neg"
+    def vjp(F, grad): return F.neg(grad)
     samples = domain(-2, 2)
 
 

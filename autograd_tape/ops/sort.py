@@ -13,7 +13,7 @@ from ..tensor import TensorRef
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._dims import wrap_dim
-from ._host import need_values, on_host
+from ._host import need_values, on_host, values_of
 from ._losses import constant
 from ._record import op
 from .extremes import along, need_elements
@@ -393,7 +393,7 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     scalar = not isinstance(q, TensorRef)
     if scalar and not 0 <= q <= 1:
         raise AutogradError(f"{name}() q must be in the range [0, 1] but got {q}")
-    values = np.asarray(q, input._k.np) if scalar else q._data
+    values = np.asarray(q, input._k.np) if scalar else values_of(q)
     if values.ndim > 1:
         raise AutogradError(f"{name}() q must be a scalar or 1D tensor")
     if not scalar and q._k.dtype is not input._k.dtype:
@@ -565,7 +565,7 @@ class bincount:
             raise AutogradError("minlength should be >= 0")
         if weights is not None and weights.shape != input.shape:
             raise AutogradError("weights should be 1-d and have the same length as input")
-        result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else weights._data, minlength)
+        result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else values_of(weights), minlength)
         single = weights is not None and weights._k.dtype.name == "float32"
         return constant(F, input, result.astype(np.float32) if single else result)
 
@@ -590,7 +590,7 @@ class histc:
             raise _not_implemented("histogram_cpu", input)
         if bins <= 0:
             raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-        data = input._data
+        data = values_of(input)
         low, high = float(min), float(max)
         if low == high and data.size:
             low, high = float(data.min()), float(data.max())
@@ -634,8 +634,8 @@ class searchsorted:
         if side == "left" and right:
             raise AutogradError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
         side = "right" if right or side == "right" else "left"
-        sequence = sorted_sequence._data
-        values = input._data if isinstance(input, TensorRef) else np.asarray(input, sequence.dtype)
+        sequence = values_of(sorted_sequence)
+        values = values_of(input) if isinstance(input, TensorRef) else np.asarray(input, sequence.dtype)
         if isinstance(input, TensorRef) and input._k.dtype is not sorted_sequence._k.dtype:
             raise AutogradError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
                                 "tensor "
@@ -686,8 +686,8 @@ class bucketize:
     def function(F, input, boundaries, *, out_int32=False, right=False, out=None):
         if boundaries.ndim != 1:
             raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-        values = input._data if isinstance(input, TensorRef) else np.asarray(input)
-        found = np.searchsorted(boundaries._data, values, "right" if right else "left")
+        values = values_of(input) if isinstance(input, TensorRef) else np.asarray(input)
+        found = np.searchsorted(values_of(boundaries), values, "right" if right else "left")
         result = constant(F, boundaries, np.asarray(found, np.int32 if out_int32 else np.int64))
         return result if out is None else F.copy_(out, result)
 
@@ -705,7 +705,7 @@ class isin:
     """
 
     def function(F, elements, test_elements, *, assume_unique=False, invert=False, out=None):
-        a, b = [x._data if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
+        a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements
         found = constant(F, like, np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))
         return found if out is None else F.copy_(out, found)

@@ -18,6 +18,7 @@ from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
+from ..bits import values
 from ..views import empty_strided, is_dense
 from .edges import several, with_leaves
 
@@ -164,8 +165,10 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
     if output._k.dtype.is_complex != gradient._k.dtype.is_complex:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                            f"grad_output[0] has a dtype of {gradient._k.dtype} and output[0] has a dtype of {output._k.dtype}.")
-    if gradient._k.dtype is not output._k.dtype:
-        gradient = frontend.cast(gradient, output._k.dtype)
+    if gradient._k is not output._k or gradient._k.special is not None:
+        if gradient._k.dtype is not output._k.dtype:
+            gradient = frontend.cast(gradient, output._k.dtype)
+        return gradient if create_graph else values(gradient)
     return gradient if create_graph else gradient._data
 
 

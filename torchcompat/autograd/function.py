@@ -18,6 +18,7 @@ from autograd_tape.tensor import LEAF
 
 from .. import views
 from .._tensor import Tensor, frontend
+from ..bits import values
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -168,7 +169,7 @@ class FunctionNode(TapeEntry):
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Calls backward with recording off."""
         grads = self._call([g if g is None else frontend.wrap(np.asarray(g)) for g in (grad if isinstance(grad, list) else [grad])])
-        return [None if g is None else g._data for g in grads]
+        return [None if g is None else values(g) for g in grads]
 
     def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
         """Calls backward with recording as it is."""

@@ -18,6 +18,7 @@ from autograd_tape.ops import Record
 from autograd_tape.tape import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
+from ..bits import bits_of
 from ._levels import Level, below, tensors_in
 from ._pull import begin, pull
 from ._batched import BatchedTensor
@@ -265,7 +266,7 @@ def give_tangent(t: Any, level: Level, tangent: Any) -> None:
 
 def same_layout(a: Any, b: Any) -> bool:
     """Whether two tensors agree in sizes, strides, offset, and how far their memory reaches."""
-    if a._data.shape != b._data.shape:
+    if a._data.shape != b._data.shape or bits_of(a) is not bits_of(b):
         return False
     if not a._data.size:
         return True

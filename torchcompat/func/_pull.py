@@ -19,6 +19,7 @@ from autograd_tape.tape import GradMode, TapeEntry, _mode, edge_of, grad_mode, n
 from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
+from ..bits import values
 from ._batched import BatchedTensor
 from ._levels import Level, state, transforming, vmap_levels
 from ._whole import hide, innermost, levels_of, logical, physical, shadow
@@ -88,7 +89,7 @@ def pull(outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Any
     before = grad_mode()
     _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
     try:
-        walk.run([(o if o._node is LEAF else o._node, c if tensors else c._data) for o, c in roots])
+        walk.run([(o if o._node is LEAF else o._node, c if tensors else values(c)) for o, c in roots])
     except AutogradError as error:
         raise error.as_builtin() from None
     finally:

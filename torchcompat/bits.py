@@ -1,0 +1,167 @@
+"""Conjugate and negative views: tensors whose memory holds the conjugates, or the negatives, of their elements.
+
+`x.conj()` of a complex tensor copies nothing. It is a view of the same memory whose *kind* carries a `Bits`; no quiet set holds such a
+kind, so its operations go the general path, where `resolve_arguments` gives them the values. Operations that make views hand the bits on,
+in-place operations write through them. Nothing else in the package looks at them, and while no such tensor was made nothing looks at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from autograd_tape.dtypes import Kind, kind
+from autograd_tape.errors import AutogradError
+from autograd_tape.ops import get_record
+from autograd_tape.ops._compile import node_class
+from autograd_tape.tape import GradMode, edge_of, grad_mode, next_id
+from autograd_tape.tensor import LEAF, TensorRef
+
+_REFUSALS = {
+    ("view_as_real", "conj"): "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+                              "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+                              "original.",
+    ("view_dtype", "conj"): "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.",
+    ("view_dtype", "neg"): "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.",
+}
+
+
+class Bits:
+    """What the memory of a tensor must go through to become its elements. There are three, in `BITS`."""
+
+    __slots__ = ("conj", "neg")
+
+    def __init__(self, conj: bool, neg: bool) -> None:
+        self.conj, self.neg = conj, neg
+
+    def __repr__(self) -> str:
+        return " ".join([name for name in self.__slots__ if getattr(self, name)])
+
+    def __call__(self, x: Any, F: Any = None) -> Any:
+        """Elements from what memory holds, or back again, which is the same: an array, or a tensor with its front end `F`."""
+        if self.conj:
+            x = np.conjugate(x) if F is None else F.conj_physical(x)
+        if self.neg:
+            x = np.negative(x) if F is None else F.neg(x)
+        return x
+
+
+BITS = {(conj, neg): Bits(conj, neg) for conj, neg in ((True, False), (False, True), (True, True))}
+
+
+def bits_of(t: Any) -> Bits | None:
+    """The bits of a tensor, None where it has none."""
+    special = t._k.special
+    return special if special.__class__ is Bits else None
+
+
+def with_bits(k: Kind, conj: bool, neg: bool) -> Kind:
+    """The kind that is like `k` but for the bits."""
+    return kind(k.dtype, k.device, BITS.get((conj, neg)), k.inference)
+
+
+def values(t: Any) -> Any:
+    """The elements of a tensor as an array: its buffer, unless it has bits."""
+    bits = bits_of(t)
+    return t._data if bits is None else bits(t._data)
+
+
+def flipped(frontend: Any, x: Any, conj: bool, neg: bool) -> Any:
+    """A view of `x` that is its conjugate, or its negative: the one of the two that is asked for."""
+    if resolve_arguments not in frontend.interceptors:
+        frontend.interceptors.append(resolve_arguments)
+    bits = bits_of(x)
+    k = with_bits(x._k, conj ^ (bits is not None and bits.conj), neg ^ (bits is not None and bits.neg))
+    view = frontend.wrap(x._data.view(), k)
+    view._k = kind(k.dtype, k.device, k.special, view._k.inference)
+    frontend.link_view(view, x)
+    if x._node is not None and grad_mode() is GradMode.ENABLED:
+        view._node = _entry("conj_view" if conj else "neg_view", x)
+    return view
+
+
+def _entry(name: str, x: Any) -> Any:
+    node = node_class(get_record(name))()
+    node.id, node.edges, node.saved, node.meta = next_id(), (edge_of(x),), (), None
+    return node
+
+
+def resolved(frontend: Any, t: Any) -> Any:
+    """The elements of a tensor with bits in memory of their own, with the history and the version of the tensor."""
+    plain = frontend.wrap(values(t), t._k)
+    if t._v is None:
+        t._v = [0]
+    plain._v = t._v
+    # An entry's edge to a leaf is the leaf itself, which `plain` is not.
+    plain._node = t._node if t._node is not LEAF else _entry("clone", t)
+    return plain
+
+
+def _tensors(args: Any) -> Iterator[Any]:
+    for x in args:
+        if isinstance(x, TensorRef):
+            yield x
+        elif x.__class__ is tuple or x.__class__ is list:
+            yield from _tensors(x)
+
+
+def resolve_arguments(frontend: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    """An interceptor: operations on tensors with bits get tensors without, but for those that make views and what is changed in place."""
+    changed = args[0] if inplace else None
+    if not any([bits_of(t) is not None for t in _tensors(args) if t is not changed]):
+        return NotImplemented
+    if general.rec.family in ("view", "view?"):
+        return _view(frontend, general, args, out)
+
+    def plain(x: Any) -> Any:
+        if isinstance(x, TensorRef):
+            return x if x is changed or bits_of(x) is None else resolved(frontend, x)
+        return type(x)([plain(y) for y in x]) if x.__class__ is tuple or x.__class__ is list else x
+
+    return general((*([changed] if inplace else []), *[plain(x) for x in args[inplace:]]), out, inplace)
+
+
+def _view(frontend: Any, general: Any, args: tuple[Any, ...], out: Any) -> Any:
+    """A view of a tensor with bits: of its memory, with the bits that are left."""
+    x, rec = args[0], general.rec
+    redirect = rec.field("redirect")
+    name = (redirect and redirect(*args) or (rec.name,))[0]  # `view` of another dtype is `view_dtype`
+    bits: Any = bits_of(x)
+    for bit in ("conj", "neg"):
+        if getattr(bits, bit) and (name, bit) in _REFUSALS:
+            raise frontend.error(AutogradError(_REFUSALS[name, bit], remedy=f"use resolve_{bit}() first"))
+    conj, neg = bits.conj, bits.neg
+    if name in ("real_part", "imag_part"):
+        conj, neg = False, neg ^ (conj and name == "imag_part")
+    own, x._k = x._k, with_bits(x._k, False, False)
+    try:
+        result = general(args, out)
+    finally:
+        x._k = own
+    for view in (result if isinstance(result, (tuple, list)) else (result,)):
+        if view is x:
+            continue
+        if view._base is not None:
+            view._k = with_bits(view._k, conj, neg)
+        else:  # copied
+            view._data = bits(view._data)
+    return result
+
+
+def restored(frontend: Any, fresh: Any, bits: Bits | None) -> Any:
+    """A view that was made anew of a changed base, with the bits it had."""
+    if bits is not None and bits.conj:
+        fresh = flipped(frontend, fresh, True, False)
+    return flipped(frontend, fresh, False, True) if bits is not None and bits.neg else fresh
+
+
+def marked(t: Any, conj: bool, neg: bool) -> Any:
+    """A tensor whose memory was filled by others, with bits."""
+    from ._tensor import frontend
+
+    if resolve_arguments not in frontend.interceptors:
+        frontend.interceptors.append(resolve_arguments)
+    t._k = with_bits(t._k, conj, neg)
+    return t
