@@ -53,7 +53,12 @@ def _shown(name: str) -> str:
 
 def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None = None, nr: int = 0) -> AutogradError:
     """The error of a saved tensor that was changed in place since; of output `nr` of the entry itself where only its buffer is left."""
+    from .saved import is_severed
+
     tensor = isinstance(value, TensorRef)
+    if tensor and is_severed(value):
+        return AutogradError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+                             "please use out-of-place `.detach()` instead")
     version = value._v[0] if tensor else found
     names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
              "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}

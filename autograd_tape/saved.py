@@ -32,6 +32,52 @@ OUTPUT = object()
 """The edge of an entry's own output."""
 
 
+class _Severed(int):
+    """A version that equals only versions seen since the tensor was severed from its history."""
+
+    def __ne__(self, other: object) -> bool:
+        return other.__class__ is not _Severed or int(self) != int(other)
+
+    def __bool__(self) -> bool:
+        return True  # what was saved is not taken for no version
+
+    __hash__ = int.__hash__
+
+
+class _SeveredCounter(list[Any]):
+    """The version counter of such a tensor, in front of the one that whoever saved its memory looks at."""
+
+    def __init__(self, counter: list[Any]) -> None:
+        self.counter = counter
+
+    def __getitem__(self, at: Any) -> Any:
+        return _Severed(self.counter[0]) if at == 0 else self.counter[at]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        self.counter[at] = int(value) if at == 0 else value
+
+    def __len__(self) -> int:
+        return len(self.counter)
+
+    def append(self, view: Any) -> None:
+        """Notes a view."""
+        self.counter.append(view)
+
+
+def sever(tensor: TensorRef) -> None:
+    """Makes entries refuse what they saved as `tensor`, which is about to lose its history in place. Nobody looks for it: the counter
+    it gets compares as changed, and `stale` tells why."""
+    if tensor._v is None:
+        tensor._v = [0]
+    if tensor._v.__class__ is list and not any([view() is not None for view in tensor._v[1:]]):
+        tensor._v = _SeveredCounter(tensor._v)
+
+
+def is_severed(tensor: TensorRef) -> bool:
+    """Whether it lost its history in place."""
+    return tensor._v.__class__ is _SeveredCounter
+
+
 class LeafAlias(TapeEntry):
     """The history of a tensor that stands for a leaf, such as a leaf that was packed and unpacked."""
 

@@ -20,6 +20,7 @@ from autograd_tape.dtypes import (
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
+from autograd_tape.saved import sever
 from autograd_tape.tape import GradMode, NoGradView, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
@@ -447,6 +448,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
                                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
                                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
                                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+        if self._node is not None and self._node is not LEAF:
+            sever(self)
         self._node = None
         info = getattr(self, "_info", None)
         if info:

@@ -669,6 +669,7 @@ def _raw_saved_getter(kind: str, at: int, nr: int) -> Callable[[Any], Any]:
 def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
     def get(self: Any) -> Any:
         from ..backward import freed, stale, unpack
+        from ..saved import is_severed
 
         saved = self.saved
         if saved is None:
@@ -686,7 +687,7 @@ def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
             if item[1][0] != item[2]:
                 raise stale(self, item[0], item[2], item[1][0]).as_builtin()
             return Frontend.latest.saved_output(self, nr, item)
-        if kind == "tensor" and hasattr(item, "_v") and item._v is not None and item._v[0] != (saved[at + 1] or 0):
+        if kind == "tensor" and hasattr(item, "_v") and item._v is not None and item._v[0] != (saved[at + 1] or 0) and not is_severed(item):
             raise stale(self, item, saved[at + 1]).as_builtin()
         return item
 

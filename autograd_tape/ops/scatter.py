@@ -79,6 +79,7 @@ class gather:
             [4.]])
     """
 
+    layout = "rows"
     def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
     compose = on_host(numpy)
     def shape(input, dim, index, sparse_grad): return index
@@ -347,7 +348,9 @@ class scatter_reduce:
         return _reduce_vjp(F, grad, input, src, result, reduce, include_self,
                            lambda x: F.gather(x, dim, index), lambda x, v: F.scatter_add(x, dim, index, v),
                            lambda x: _zeroed(F, x, dim, index), lambda g: _to_source(F, g, src.shape),
-                           lambda x: _used(F, x, index), lambda a, b: F.scatter_reduce(a, dim, index, b, reduce, include_self=include_self))
+                           lambda x: _used(F, x, index), lambda a, b: F.scatter_reduce(a, dim, index, b, reduce, include_self=include_self),
+                           "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
+                           "position in self")
 
     def samples(rng):
         index, src = np.array([[0, 0], [1, 3]]), rng.uniform(0.5, 2, (2, 2))
@@ -370,7 +373,7 @@ def _used(F: Any, src: Any, index: Any) -> Any:
 
 
 def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool, gather: Any, add: Any, zeroed: Any,
-                restore: Any, used: Any, again: Any) -> Any:
+                restore: Any, used: Any, again: Any, refusal: str = "") -> Any:
     """Gradients of a reduction at indices: `gather` reads at them, `add` adds at them, `zeroed` clears them, `again` reduces."""
     shape = tuple(input.shape)
     part = used(src)
@@ -385,9 +388,12 @@ def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: st
         ones = F.masked_fill(input, F.eq(input, 0), 1)
         g_input = grad * again(ones, src) / ones
         zero = F.eq(part, 0)
-        alone = F.logical_and(zero, F.eq(gather(add(F.zeros_for(grad, shape), F.cast_like(zero, grad))), 1))
+        zeros = gather(add(F.zeros_for(grad, shape), F.cast_like(zero, grad)))
+        alone = F.logical_and(zero, F.eq(zeros, 1))
         without = again(input, F.masked_fill(part, alone, 1))
         g_src = F.where(alone, gather(grad * without), gather(grad * result) / F.masked_fill(part, zero, 1))
+        if isinstance(g_src, TensorRef):
+            g_src = F.once_where(g_src, F.le(zeros, 1), refusal)
     else:
         # Equal extremes share the gradient.
         same = F.cast_like(F.eq(part, gather(result)), grad)
@@ -400,6 +406,24 @@ def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: st
     if not include_self:
         g_input = zeroed(g_input)
     return g_input, restore(g_src)
+
+
+def _once(F: Any, grad: Any, condition: Any, refusal: str) -> Any:
+    if not F.all(condition):
+        raise AutogradError(refusal, remedy="keep zeros apart")
+    return grad
+
+
+@op("once_where(Tensor input, Mask condition, str refusal) -> Tensor", quiet="all", broadcasts=True, method=False, out=False,
+    namespace="_internal", node="Error")
+class once_where:
+    """A gradient that may be differentiated where the condition holds everywhere; else that is refused with the text given."""
+
+    numpy = lambda input, condition, refusal: input
+    compose = on_host(numpy)
+    def shape(input, condition, refusal): return input
+    vjp = _once
+    def samples(rng): yield rng.standard_normal(3), np.ones(3, bool), "no"
 
 
 @op("cast_like(Tensor input, Tensor like) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
@@ -595,6 +619,7 @@ def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: Any) -> n
 class index_fill_value:
     """`input` with a number put at positions of a dimension."""
 
+    layout = "input"
     numpy = _index_fill
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
@@ -608,6 +633,7 @@ class index_fill_value:
 class index_fill_tensor:
     """`input` with a 0-dim tensor's value put at positions of a dimension."""
 
+    layout = "input"
     numpy = _index_fill
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
@@ -687,7 +713,9 @@ class index_reduce:
         return _reduce_vjp(F, grad, input, source, result, reduce, include_self,
                            lambda x: F.index_select(x, dim, index), lambda x, v: F.index_add(x, dim, index, v),
                            lambda x: F.index_fill_value(x, dim, index, 0), lambda g: g, lambda x: x,
-                           lambda a, b: F.index_reduce(a, dim, index, b, reduce, include_self=include_self))
+                           lambda a, b: F.index_reduce(a, dim, index, b, reduce, include_self=include_self),
+                           "index_reduce(): Double backward is unsupported for source when >1 zeros in source are scattered to the same "
+                           "position in self")
 
     def samples(rng):
         for reduce in ("mean", "prod", "amax", "amin"):
@@ -746,6 +774,7 @@ class put:
     tensor([2., 0., 1.])
     """
 
+    layout = "input"
     numpy = _put
     compose = on_host(_put)
     def shape(input, index, source, accumulate): return input
