@@ -25,8 +25,8 @@ from autograd_tape.tape import GradMode, NoGradView, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 
 from ._frontend import TorchFrontend
-from .size import Size
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
+from .size import Size
 from .storage import TypedStorage, UntypedStorage
 from .views import NO_GRAD, NotImplementedNode, creation_of, rebase, refusal
 
@@ -726,14 +726,14 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment")
         # Tensor goes by None: it calls itself torch.Tensor, which pickle could not import without the alias.
         cls = None if type(self) is Tensor else type(self)
-        return (rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
-                           str(self._k.device), self._node is not None, dict(self.__dict__)))
-
         bits = bits_of(self)
         if bits is not None:
             memory = self.detach()
             memory._k = with_bits(self._k, False, False)
             return (marked, (memory.requires_grad_(self._node is not None), bits.conj, bits.neg))
+        return (rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
+                           str(self._k.device), self._node is not None, dict(self.__dict__)))
+
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
