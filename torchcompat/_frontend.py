@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.dtypes import CPU_KINDS, SCALAR_TYPE_NAMES, Kind, inference_kind, kind
+from autograd_tape import errors
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend, watch_view
 from autograd_tape.ops._record import Param, Record
@@ -21,6 +22,14 @@ from .bits import bits_of, flipped, values
 
 _REPEATABLE = frozenset(["fill", "zero", "masked_fill", "index_fill", "put_at", "tril", "triu"])
 """Operations that may write several times to one place: torch lets them, since they write the same everywhere, or does not look."""
+
+
+class LinAlgError(RuntimeError):
+    """A singular matrix, or one that a factorization does not exist for."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"
 
 
 class TorchFrontend(Frontend):
@@ -102,7 +111,7 @@ class TorchFrontend(Frontend):
 
     def error(self, error: AutogradError) -> Exception:
         """The built-in exception with torch's wording."""
-        return error.as_builtin()
+        return LinAlgError(error.message) if isinstance(error, errors.LinAlgError) else error.as_builtin()
 
     def made_like(self, model: Any, result: Any) -> Any:
         """After the model of an example in vmap, one for each example."""

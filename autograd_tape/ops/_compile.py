@@ -22,6 +22,7 @@ from ..executors.kernels.pool import BIG, ufunc1, ufunc2
 from ..tape import GradMode, TapeEntry, grad_mode, next_id
 from ..tensor import LEAF, TensorRef
 from ._record import RECORDS, Param, Record
+from ._strided import laid_out
 
 UNNEEDED = (None, (0,), 0, None)
 """What is saved in the place of an output that no gradient that is wanted needs."""
@@ -55,7 +56,8 @@ def base_namespace() -> dict[str, Any]:
         "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode,
         "ENABLED": GradMode.ENABLED,
-        "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS,
+        "laid_out": laid_out, "ascontiguousarray": np.ascontiguousarray, "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id,
+        "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS,
         "STUMBLES": STUMBLES, "UNNEEDED": UNNEEDED,
     }
 
@@ -277,6 +279,33 @@ _KEEP_DTYPE = frozenset(["expand_reduced", "typed", "count"])
 """What formulas may call without more ado: it leaves the dtype of gradients."""
 
 
+def layout_operands(rec: Record, scalar: str | None = None) -> list[Param]:
+    """The tensors whose order in memory decides that of the result: the operands of element-wise operations, or what the record's
+    `layout` names. Where they differ, NumPy gives rows, and torch the order of the first that has one."""
+    layout = rec.field("layout")
+    if layout == "rows" or [t for t, _ in rec.returns] != ["Tensor"]:
+        return []
+    if layout is not None:
+        return [p for name in layout.split() for p in rec.params if p.name == name != scalar]
+    if rec.family in ("unary", "binary", "compare") or rec.broadcasts:
+        return [p for p in rec.tensor_params if p.name != scalar and p.type in ("Tensor", "Operand", "Mask")]
+    return []
+
+
+def _layout(rec: Record, scalar: str | None) -> list[str]:
+    """Statements that lay the result out in memory as torch does, where NumPy may not."""
+    if rec.field("layout") == "rows":
+        return ["if not _r0.flags.c_contiguous: _r0 = ascontiguousarray(_r0)"]
+    arrays = [_raw(p) for p in layout_operands(rec, scalar)]
+    if len(arrays) < (2 if rec.field("layout") is None else 1):
+        return []
+    if "_a :=" in (call := _call(rec, scalar)) and f"(_a := {arrays[0]})" in call:
+        arrays[0] = "_a"
+    # Of two, the first decides where it has an order at all.
+    rows = " and ".join([f"{a}.flags.c_contiguous" for a in (arrays[:1] if len(arrays) == 2 else arrays)])
+    return [f"if not ({rows}): _r0 = laid_out(_r0, {', '.join(arrays)})"]
+
+
 def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False) -> list[str]:
     """Statements that turn `_r` into the output tensors, record the entry, and return. With `number`, those for 0-dim results, whose
     entry notes the inputs' dtype where its formulas would change it."""
@@ -290,13 +319,17 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     saved = _saved(rec, scalar) if rec.differentiable else []
     if not number and (zero_dim := _widens(rec, scalar)):
         out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
+    else:
+        zero_dim = ""
     for i in range(count):
         # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
         if rec.result == "same" and not isinstance(rec.field("numpy"), np.ufunc):
             out.append(f"if _r{i}.__class__ is not ndarray or _r{i}.dtype is not _k.np: _r{i} = narrowed(_r{i}, _k.np)")
-        else:
+        elif i or not zero_dim:
             out.append(f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
                    f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
+        if i == 0 and not number:
+            out += _layout(rec, scalar)
         out.append(f"_k{i} = {_kind(rec, i)}")
         out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
         needs_version = any(f"(_r{i}, _v{i}" in s for s in saved)
@@ -396,7 +429,7 @@ def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
     tests = [*guard, "_k in Q_FLOAT", f"{b.name}._k is _k", f"({alpha}.__class__ is float or {alpha}.__class__ is int)"]
     return [f"        elif {' and '.join(tests)}:",
             f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
-            f"            _r = kernel({a.name}._data, {b.name}._data * _o)", *_wrap(rec)]
+            f"            _r = kernel(_a := {a.name}._data, {b.name}._data * _o)", *_wrap(rec)]
 
 
 def _gather_lines(rec: Record) -> list[str]:

@@ -15,8 +15,10 @@ from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..saved import INFERENCE_SAVED
 from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
+from ._compile import layout_operands
 from ._overloads import check_overloads, no_match_of
 from ._record import Param, Record
+from ._strided import copy_like, laid_out
 
 _HALVES = ("float16", "bfloat16")
 _OPMATH = ("add", "sub", "mul", "div", "lerp")
@@ -174,6 +176,7 @@ class General:
             broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])
         results = executor.run(rec, arrays)
         results = results if isinstance(results, (tuple, list)) else (results,)
+        results = self._laid_out(results, values)
         results, kinds = self._finish(results, compute, device, values)
         if inplace:
             return self._store(values, tensors, results[0], kinds)
@@ -270,9 +273,23 @@ class General:
             arrays[last] = np.asarray(arrays[last] * np.asarray(alpha).astype(compute.np).astype(np.float32))
 
     def _cast(self, array: np.ndarray, compute: DType | None) -> np.ndarray:
-        return array if compute is None or array.dtype is compute.np or array.dtype == compute.np else array.astype(compute.np)
+        if compute is None or array.dtype is compute.np or array.dtype == compute.np:
+            return array
+        return (copy_like(array) if 0 in array.strides else array).astype(compute.np)
 
     # -- results --------------------------------------------------------------------------------------------------
+
+    def _laid_out(self, results: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
+        """Results in memory as torch has them."""
+        first = results[0] if results else None
+        if first.__class__ is not np.ndarray:
+            return results
+        if self.rec.field("layout") == "rows":
+            return results if first.flags.c_contiguous else (np.ascontiguousarray(first), *results[1:])
+        operands = [x._data for p in layout_operands(self.rec) if isinstance(x := values[p.name], TensorRef)]
+        if not operands or all([a.flags.c_contiguous for a in operands]):
+            return results
+        return (laid_out(first, *operands), *results[1:])
 
     def _finish(self, results: Sequence[Any], compute: DType | None, device: Device, values: dict[str, Any]
                 ) -> tuple[list[np.ndarray], list[Kind]]:

@@ -91,6 +91,8 @@ class Record:
                           has no edge for the number, and saves what the other inputs' formulas need
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
+    `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
+                          one; left out, that of element-wise operations is the order of their operands, in turn
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input

@@ -374,6 +374,7 @@ class linalg_cross:
     tensor([0., 0., 1.])
     """
 
+    layout = "rows"
     numpy = _cross
     mindspore = None
     def compose(F, input, other, dim=-1):

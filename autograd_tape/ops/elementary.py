@@ -770,6 +770,7 @@ class angle:
     tensor([3.1416, 0.0000])
     """
 
+    layout = "input"
     numpy = _angle
     def compose(F, input): return F.where(F.isnan(input), input, F.where(input < 0, np.full_like(input, math.pi), np.zeros_like(input)))
     shape = broadcast_shapes

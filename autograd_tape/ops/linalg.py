@@ -597,6 +597,7 @@ class addr:
     tensor([[7., 9.]])
     """
 
+    layout = "input"
     def numpy(input, vec1, vec2, beta=1):
         if vec1.ndim != 1 or vec2.ndim != 1:
             raise ValueError("vectors expected")

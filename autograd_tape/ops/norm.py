@@ -587,6 +587,7 @@ class rms_norm:
 
             eps = float(np.finfo(single.np if dtype.itemsize == 2 else dtype.np).eps)
         axes = tuple(range(input.ndim - len(size), input.ndim))
+        x = F.contiguous(x)
         y = x * F.rsqrt(F.mean(x * x, axes, True) + eps)
         if weight is not None:
             y = y * weight

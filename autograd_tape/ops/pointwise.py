@@ -34,11 +34,10 @@ def is_complex(x: Any) -> bool:
 
 @op("zero_gradient(Tensor input) -> Tensor", family="unary", result="same", quiet="all", method=False, namespace="_internal", out=False)
 class zero_gradient:
-    """Zeros in place of a cotangent: the gradient of a function that is constant almost everywhere."""
+    """Zeros in place of a cotangent: the gradient of a function that is constant almost everywhere. They have no history, as in torch."""
 
     numpy = np.zeros_like
     mindspore = "ops.ZerosLike"
-    def vjp(F, grad): return F.zero_gradient(grad)
     samples = domain(-2, 2)
 
 
@@ -118,6 +117,7 @@ class rsub:
     tensor([2., 1.])
     """
 
+    layout = "other input"
     overloads = ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1")
     numbers = {"other": "RsubBackward1"}
 
@@ -136,6 +136,7 @@ class rsub:
 class rsub_scaled:
     """`rsub` with a factor other than 1."""
 
+    layout = "other input"
     numbers = {"other": "RsubBackward1"}
 
     def numpy(input, other, alpha): return np.subtract(other, input * input.dtype.type(alpha))

@@ -655,7 +655,7 @@ class pixel_shuffle:
                                 f"input.size(-3)={c} is not divisible by {r * r}")
         n, c = len(batch), c // (r * r)
         x = F.permute(F.reshape(input, (*batch, c, r, r, h, w)), (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-        return F.reshape(x, (*batch, c, h * r, w * r))
+        return F.contiguous(F.reshape(x, (*batch, c, h * r, w * r)))
 
     def samples(rng): yield rng.standard_normal((1, 8, 2, 3)), 2
 
@@ -691,7 +691,7 @@ class pixel_unshuffle:
                                     f"divisible by {r}")
         n = len(batch)
         x = F.permute(F.reshape(input, (*batch, c, h // r, r, w // r, r)), (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-        return F.reshape(x, (*batch, c * r * r, h // r, w // r))
+        return F.contiguous(F.reshape(x, (*batch, c * r * r, h // r, w // r)))
 
     def samples(rng): yield rng.standard_normal((1, 2, 4, 2)), 2
 
@@ -712,6 +712,6 @@ class channel_shuffle:
         n, c, *space = input.shape
         if c % groups:
             raise AutogradError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-        return F.reshape(F.transpose(F.reshape(input, (n, groups, c // groups, *space)), 1, 2), input.shape)
+        return F.contiguous(F.reshape(F.transpose(F.reshape(input, (n, groups, c // groups, *space)), 1, 2), input.shape))
 
     def samples(rng): yield rng.standard_normal((2, 4, 3)), 2

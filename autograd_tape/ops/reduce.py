@@ -584,7 +584,7 @@ class renorm:
         d = wrap_dim(dim, input.ndim)
         norm = F.linalg_vector_norm(input, float(p), tuple([i for i in range(input.ndim) if i != d]), True)
         # Norms within the bound scale by one; 1e-7 is torch's guard against dividing by zero.
-        return F.mul(input, F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0), out=out)
+        return F.mul(F.contiguous(input), F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0), out=out)
 
     def function_(F, input, p, dim, maxnorm): return F.copy_(input, F.renorm(input, p, dim, maxnorm))
 

@@ -358,7 +358,7 @@ def _t(input: np.ndarray) -> np.ndarray:
     return input.transpose()
 
 
-@op("t(Tensor input) -> Tensor", family="view", quiet="all", node="TBackward0")
+@op("t(Tensor input) -> Tensor", family="view", quiet="all")
 class t:
     """A matrix transposed; a vector or number as it is.
 
@@ -488,7 +488,7 @@ def _squeeze(input: np.ndarray, dim: Any) -> np.ndarray:
     return input.squeeze(tuple([d for d in dims if n and shape[d] == 1]))
 
 
-@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", family="view", quiet="all", node="SqueezeBackward0")
+@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", family="view", quiet="all")
 class squeeze:
     """Without the dimensions of size one, or without the given ones where they are.
 
@@ -730,7 +730,7 @@ class zeros_for:
 class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
-    def numpy(input, dtype): return input.astype(dtype.np)
+    def numpy(input, dtype): return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
     shape = shapes.like_first
     def samples(rng): yield rng.integers(0, 9, 3), DType.by_name["float64"]
     compose = on_host(numpy)

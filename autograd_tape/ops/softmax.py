@@ -136,6 +136,7 @@ class softmax:
     tensor([0.5000, 0.5000])
     """
 
+    layout = "rows"
     def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _softmax
     half = _softmax_half
@@ -161,6 +162,7 @@ class log_softmax:
     tensor([-0.6931, -0.6931])
     """
 
+    layout = "rows"
     def complex_kernel(input, dim, **_): return f"log_softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _log_softmax
     half = _log_softmax_half

@@ -32,6 +32,7 @@ class erf:
     tensor([0.0000, 0.8427])
     """
 
+    layout = "input"
     numpy = fused.erf
     mindspore = "ops.Erf"
     def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * _2_SQRTPI)
@@ -81,6 +82,7 @@ class erfinv:
     tensor([0.0000, 0.4769])
     """
 
+    layout = "input"
     numpy = _erfinv
     mindspore = "ops.Erfinv"
     def vjp(F, grad, result): return grad * (F.exp(result * result) / _2_SQRTPI)
@@ -325,6 +327,7 @@ class polygamma:
     tensor([1.6449, 4.9348])
     """
 
+    layout = "input"
     def complex_kernel(n, **_): return {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
     numpy = _polygamma
     def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
@@ -682,7 +685,7 @@ class frexp:
             raise AutogradError("torch.frexp() only supports floating-point dtypes", remedy="convert the tensor")
 
     # mantissa / input is 2 ** -exponent, in the dtype of the gradient.
-    def vjp(F, grad, input, mantissa): return grad * F.where(F.isfinite(input) & (input != 0), mantissa / input, 1)
+    def vjp(F, grad, exponent): return grad / F.exp2(F.cast_like(exponent, grad))
 
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 

@@ -1,0 +1,130 @@
+"""Strides of what operations give for operands that lie in memory in other orders than by rows.
+
+Run with a python that has torch to record ``tests/fixtures/layouts.json`` from the cases under ``data/``::
+
+    python tests/oracle/oracle_layouts.py
+
+Each recorded case is called with its operands laid out anew: ``columns`` turns the order of all dimensions of all operands around,
+``first`` that of the first operand only, ``others`` that of the others, and ``expanded`` repeats each operand's first row.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from oracle_cases import flatten
+from oracle_operations import OPERATIONS, Missing
+from oracle_replay import Replay
+
+FIXTURE = Path(__file__).resolve().parents[1] / "fixtures" / "layouts.json"
+CASES = 4  # per operation
+LAYOUTS: dict[str, Callable[[int], bool]] = {"columns": lambda i: True, "first": lambda i: i == 0, "others": lambda i: i > 0}
+RANDOM = ("dropout", "rand", "bernoulli", "multinomial", "normal", "uniform", "exponential", "cauchy", "geometric", "empty", "new_empty")
+
+
+def columns(t: Any) -> Any:
+    """The same values with the first dimension's step the shortest."""
+    order = tuple(range(t.ndim - 1, -1, -1))
+    return t.detach().permute(order).contiguous().permute(order).requires_grad_(t.requires_grad)
+
+
+def expanded(t: Any) -> Any:
+    """The first row of all dimensions but the last, repeated."""
+    row = t.detach()
+    for d in range(t.ndim - 1):
+        row = row.narrow(d, 0, 1)
+    return row.expand(t.shape).requires_grad_(t.requires_grad)
+
+
+def laid(torch: Any, value: Any, layout: str, count: list[int]) -> Any:
+    """`value`, an argument or nested arguments, with its tensors in `layout`; `count` holds how many tensors were seen."""
+    if isinstance(value, torch.Tensor):
+        count[0] += 1
+        if value.ndim < 2 or value.numel() < 2:
+            return value
+        if layout == "expanded":
+            return expanded(value)
+        return columns(value) if LAYOUTS[layout](count[0] - 1) else value
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(laid(torch, x, layout, count) for x in value)
+    if isinstance(value, dict):
+        return {k: laid(torch, x, layout, count) for k, x in value.items()}
+    return value
+
+
+def strides(torch: Any, result: Any) -> list[Any]:
+    """The strides of each tensor in `result`, of dimensions with several elements."""
+    found = []
+    for t in flatten(result):
+        if isinstance(t, torch.Tensor):
+            found.append([s if n > 1 else 0 for n, s in zip(t.shape, t.stride())] if t.numel() else [])
+    return found
+
+
+def observed(torch: Any, operation: str) -> dict[str, list[Any]]:
+    """From "case layout" to the strides of results; the name of the error where there is one."""
+    replay = Replay(torch, operation)
+    cases = [c for c in replay.record["cases"] if any(len(t["s"]) > 1 and np.prod(t["s"]) > 1 for t in _tensors(c))]
+    picked = cases if len(cases) <= CASES else [cases[round(i * (len(cases) - 1) / (CASES - 1))] for i in range(CASES)]
+    found: dict[str, list[Any]] = {}
+    for case in picked:
+        for layout in (*LAYOUTS, "expanded"):
+            arguments, keywords = replay._arguments(case)
+            count = [0]
+            arguments = laid(torch, arguments, layout, count)
+            keywords = laid(torch, keywords, layout, count)
+            if layout in ("first", "others") and count[0] < 2:
+                continue
+            try:
+                found[f"{case['id']} {layout}"] = strides(torch, replay.call(*arguments, **keywords))
+            except Exception as error:  # what torch refuses has no strides
+                found[f"{case['id']} {layout}"] = [type(error).__name__]
+    return found
+
+
+def _tensors(case: dict[str, Any]) -> list[dict[str, Any]]:
+    from oracle_cases import tensors_in
+
+    return tensors_in(case["in"]) + tensors_in(case["kw"])
+
+
+def everything(torch: Any) -> dict[str, dict[str, list[Any]]]:
+    """What is observed of every operation."""
+    table = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for operation in OPERATIONS:
+            if any(name in operation for name in RANDOM):
+                continue
+            try:
+                found = observed(torch, operation)
+            except Missing:
+                continue
+            if found:
+                table[operation] = found
+    return table
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--compare"]:
+        import torchcompat
+
+        ours, theirs = everything(torchcompat), json.loads(FIXTURE.read_text())
+        different = 0
+        for operation, cases in theirs.items():
+            for key, wanted in cases.items():
+                got = ours.get(operation, {}).get(key)
+                if got != wanted:
+                    different += 1
+                    print(operation, key, got, "for", wanted)
+        print(f"{different} of {sum(len(c) for c in theirs.values())} differ")
+    else:
+        import torch
+
+        FIXTURE.write_text(json.dumps(everything(torch), separators=(",", ":")).replace('},"', '},\n"') + "\n")

@@ -1,0 +1,44 @@
+"""Strides of results of operands that do not lie in memory by rows, against what torch gave (see ``oracle_layouts.py``)."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+from oracle_layouts import FIXTURE, observed
+
+import torchcompat as torch
+
+RECORDED = json.loads(FIXTURE.read_text())
+DIFFERENT = {
+    # Two operands that both broadcast against each other, the second one in columns; what torch gives follows neither.
+    "ldexp": ["float32-6 columns", "float32-6 others"],
+    "rsub": ["float32-7 first"],
+    "__rmod__": ["float32-6 first", "float64-5 first"],
+    "__rpow__": ["float32-6 first", "float64-5 first"],
+    "__rsub__": ["float32-6 first", "float64-5 first", "int64-3 first"],
+    # Reductions written with operations of other strides.
+    "linalg.vector_norm": ["float32-8 columns"],
+    "norm": ["float32-4 columns", "float64-5 columns"],
+    "cdist": ["float32-11 columns", "float32-11 others", "float64-5 columns", "float64-5 others"],
+    "nn.functional.adaptive_avg_pool1d": ["float32-4 columns"],
+    "nn.functional.binary_cross_entropy_with_logits": ["float32-7 first", "float32-7 others"],
+    # torch refuses to view the product as a matrix; here it is copied.
+    "kron": ["float32-0 first", "float32-0 others"],
+    # torch forgets about the memory format where nothing is converted.
+    "long": ["int64-3 columns", "int64-3 expanded"],
+}
+
+
+@pytest.mark.parametrize("operation", RECORDED)
+def test_strides_of_results(operation: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = observed(torch, operation)
+    different = [key for key, strides in RECORDED[operation].items() if ours.get(key) != strides]
+    assert different == DIFFERENT.get(operation, []), {key: (ours.get(key), RECORDED[operation][key]) for key in different}
+
+
+def test_the_record_holds_many_layouts() -> None:
+    assert sum(len(cases) for cases in RECORDED.values()) > 4000
