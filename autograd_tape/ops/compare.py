@@ -9,12 +9,15 @@ import numpy as np
 
 from ..dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
+from ..executors.kernels import select
 from ..tensor import TensorRef
 from ._constants import SMALL
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ._record import op
 from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
 from .pointwise import broadcast_shapes
+
+LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 
 # -- comparisons --------------------------------------------------------------------------------------------------------
 
@@ -530,6 +533,13 @@ class lcm:
 # -- selection by masks -------------------------------------------------------------------------------------------------
 
 
+_np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
+
+
+def _where(condition: Any, input: Any, other: Any) -> Any:
+    return _np_where(condition, input, other) if condition.size < LARGE else select.where(condition, input, other)
+
+
 def _where_half(condition: Any, input: Any, other: Any) -> Any:
     half = next(x.dtype for x in (input, other) if isinstance(x, np.ndarray) and x.dtype.itemsize == 2)
     return np.where(condition, *[x if isinstance(x, np.ndarray) else np.asarray(x).astype(half) for x in (input, other)])
@@ -550,7 +560,7 @@ class where:
     tensor([1., 0.])
     """
 
-    numpy = np.where
+    numpy = _where
     half = _where_half  # bfloat16 and numbers have no common dtype in NumPy
     meta = _where_meta
 
@@ -586,7 +596,7 @@ def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
         raise AutogradError(_value_text(value))
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
         value = np.asarray(value).astype(input.dtype)
-    return np.where(mask, value, input)
+    return _where(mask, value, input)
 
 
 @op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True,

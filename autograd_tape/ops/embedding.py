@@ -19,12 +19,15 @@ def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, s
                sparse: bool = False) -> np.ndarray:
     if weight.ndim != 2:
         raise ValueError("a matrix expected")
+    if indices.size * weight.shape[1] >= state.cheap:
+        try:
+            return fused.embedding(weight, indices)
+        except IndexError:
+            pass  # for the check below, which says more
     if indices.size and (np.minimum.reduce(indices, None) < 0 or np.maximum.reduce(indices, None) >= weight.shape[0]):
         raise IndexRangeError("index out of range in self", expected=f"0 to {weight.shape[0] - 1}", found="another index",
                               remedy="enlarge the table, or correct the index")
-    if indices.size * weight.shape[1] < state.cheap:
-        return weight.take(indices, 0)
-    return fused.embedding(weight, indices)
+    return weight.take(indices, 0)
 
 
 def _scaled_rows(weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool) -> np.ndarray:

@@ -9,9 +9,12 @@ import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from ..executors.kernels import reduce as fused
 from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
 from . import _shapes as shapes
 from ._record import Sample, op
+
+LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 
 
 def _pair(rng: np.random.Generator) -> Any:
@@ -29,15 +32,20 @@ def _check_floating(kernel: str, *tensors: Any) -> None:
 
 
 def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> Any:
+    if input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
+        large = fused.square_distance(input, target)
+        return large if reduction == "sum" else large / input.dtype.type(input.size)
     d = input - target
     if reduction == "none":
         return np.multiply(d, d, d) if d.__class__ is np.ndarray else d * d
-    flat = d.reshape(-1)
+    flat = d.ravel()
     total = flat.dot(flat)
     return total if reduction == "sum" else total / flat.dtype.type(flat.size)
 
 
 def _mse_grad(F: Any, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
+    if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
+        return fused.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)
     d = input - target
     d = d * (grad * (2.0 / max(prod(d.shape), 1) if reduction == "mean" else 2.0))
     return [d if needs[0] else None, -d if needs[1] else None]

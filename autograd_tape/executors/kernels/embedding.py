@@ -24,12 +24,18 @@ def embedding(weight: np.ndarray, index: np.ndarray) -> np.ndarray:
     array([[3., 4.],
            [3., 4.]])
     """
-    if index.size and (index.min() < 0 or index.max() >= weight.shape[0]):
-        raise IndexError("index out of range in self")
     rows = contiguous(weight)
-    flat = np.ascontiguousarray(index).reshape(-1)
+    flat = np.ascontiguousarray(index, np.int64).reshape(-1)
     width = weight.shape[1]
     y = np.empty((flat.size, width), weight.dtype)
+    if y.size >= state.fused and weight.dtype.char in "fd":
+        bad = np.zeros(1, np.int64)
+        share_rows(_compiled.take_rows, weight.dtype.char, flat.size, width, 2, rows, flat, y, bad)
+        if bad[0]:
+            raise IndexError("index out of range in self")
+        return y.reshape(*index.shape, width)
+    if index.size and (index.min() < 0 or index.max() >= weight.shape[0]):
+        raise IndexError("index out of range in self")
     # The index is checked, and mode "raise" would gather into a buffer of its own first.
     parallel_rows(
         flat.size, width, lambda start, stop: np.take(rows, flat[start:stop], 0, out=y[start:stop], mode="clip")

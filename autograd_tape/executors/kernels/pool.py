@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import Kernel, LazyModule
+from ._compile import Kernel, LazyModule, state
 
 __all__ = [
     "BIG",
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _team = LazyModule("team")
-_elementwise = LazyModule("elementwise")
+_arithmetic = LazyModule("arithmetic")
 
 #: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
 GRAIN = 65536
@@ -291,30 +291,38 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
+    if out.size >= state.cheap and out.dtype.char in "fd":
+        share_elements(_arithmetic.fill, out.dtype.char, flat.size, flat, 0.0)
+        return out
     parallel_for(flat.size, BIG, lambda start, stop: flat[start:stop].fill(0))
     return out
 
 
-def ufunc1(ufunc: np.ufunc, a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """``ufunc(a)``, sliced over the pool when ``a`` is big and C-contiguous.
+def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
+    """``ufunc(a)``, shared by the pool when ``a`` is big and C-contiguous.
 
     >>> ufunc1(np.sqrt, np.array([1.0, 4.0]))
     array([1., 2.])
     """
-    if a.size < BIG or not a.flags.c_contiguous or _pool.n_threads == 1:
-        return ufunc(a) if out is None else ufunc(a, out=out)
-    if out is None:
-        # The first call on an empty slice lets NumPy itself choose the result dtype.
-        out = np.empty(a.shape, ufunc(a.reshape(-1)[:0]).dtype)
-    elif not out.flags.c_contiguous:
-        return ufunc(a, out=out)
+    if a.size < BIG or not a.flags.c_contiguous:
+        return ufunc(a)
+    if a.dtype.char in "fd" and a.size >= state.cheap and a.flags.aligned:
+        op = _arithmetic.UNARY.get(ufunc)
+        if op is not None:
+            out = np.empty(a.shape, a.dtype)
+            share_elements(_arithmetic.each, a.dtype.char, a.size, op, a.reshape(-1), out.reshape(-1))
+            return out
+    if _pool.n_threads == 1:
+        return ufunc(a)
+    # The first call on an empty slice lets NumPy itself choose the result dtype.
+    out = np.empty(a.shape, ufunc(a.reshape(-1)[:0]).dtype)
     x, y = a.reshape(-1), out.reshape(-1)
     parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], out=y[start:stop]))
     return out
 
 
-def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """``ufunc(a, b)``, sliced over the pool when big and C-contiguous: of one shape, or one of them a scalar or a row.
+def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``ufunc(a, b)``, shared by the pool when big and C-contiguous: of one shape, or one of them a scalar or a row.
 
     >>> ufunc2(np.add, np.array([1.0, 4.0]), np.array([1.0, 1.0]))
     array([2., 5.])
@@ -322,16 +330,21 @@ def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray, out: np.ndarray | None
     full, part = (a, b) if a.size >= b.size else (b, a)
     if (
         full.size < BIG
-        or _pool.n_threads == 1
         or a.dtype != b.dtype
         or not full.flags.c_contiguous
         or part.shape != full.shape[full.ndim - part.ndim :]
-        or not (part.flags.c_contiguous and (out is None or (out.flags.c_contiguous and out.shape == full.shape)))
+        or not part.flags.c_contiguous
     ):
-        return ufunc(a, b) if out is None else ufunc(a, b, out=out)
-    if out is None:
-        # The first call on empty slices lets NumPy itself choose the result dtype.
-        out = np.empty(full.shape, ufunc(a.reshape(-1)[:0], b.reshape(-1)[:0]).dtype)
+        return ufunc(a, b)
+    swapped = full is b
+    if a.dtype.char in "fd" and full.size >= state.cheap and full.flags.aligned and part.flags.aligned:
+        ops = _arithmetic.BINARY.get(ufunc)
+        if ops is not None:
+            return _arithmetic2(ops[swapped], full, part)
+    if _pool.n_threads == 1:
+        return ufunc(a, b)
+    # The first call on empty slices lets NumPy itself choose the result dtype.
+    out = np.empty(full.shape, ufunc(a.reshape(-1)[:0], b.reshape(-1)[:0]).dtype)
     if full.size == part.size:
         x, z, y = a.reshape(-1), b.reshape(-1), out.reshape(-1)
 
@@ -341,7 +354,6 @@ def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray, out: np.ndarray | None
         x, z, y = full.reshape(-1, part.size), part.reshape(-1), out.reshape(-1, part.size)
         if part.size == 1:
             x, z, y = x.reshape(-1), part.reshape(()), y.reshape(-1)
-        swapped = full is b
 
         def run(start: int, stop: int) -> None:
             if swapped:
@@ -350,4 +362,18 @@ def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray, out: np.ndarray | None
                 ufunc(x[start:stop], z, out=y[start:stop])
 
     parallel_for(len(x), max(1, len(x) // (2 * _pool.n_threads)), run)
+    return out
+
+
+def _arithmetic2(op: int, full: np.ndarray, part: np.ndarray) -> np.ndarray:
+    out = np.empty(full.shape, full.dtype)
+    char, width = full.dtype.char, part.size
+    if width == full.size:
+        share_elements(_arithmetic.pairs, char, width, op, full.reshape(-1), part.reshape(-1), out.reshape(-1))
+    elif width == 1:
+        number = float(part.reshape(()))
+        share_elements(_arithmetic.scalars, char, full.size, op, full.reshape(-1), number, out.reshape(-1))
+    else:
+        x, y = full.reshape(-1, width), out.reshape(-1, width)
+        share_rows(_arithmetic.rows, char, len(x), width, 1, op, x, part.reshape(-1), y)
     return out

@@ -14,9 +14,21 @@ import numpy as np
 from . import pool
 from ._compile import LazyModule, contiguous, is_half, state
 
-__all__ = ["amax", "amin", "cumsum", "fits_topk", "mean", "sum", "topk"]
+__all__ = [
+    "amax",
+    "amin",
+    "cumsum",
+    "fits_distance",
+    "fits_topk",
+    "mean",
+    "square_distance",
+    "square_distance_backward",
+    "sum",
+    "topk",
+]
 
 _compiled = LazyModule("reduce")
+_arithmetic = LazyModule("arithmetic")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
 _SHARED = 1 << 18
 _BLOCK = 1 << 16
@@ -43,6 +55,8 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
     fits = inner == 1 and n > 0 and dtype == x.dtype and dtype.char in "fd"
     if fits and x.size >= state.fused and x.flags.aligned:
         return _rows(ufunc, table.reshape(outer, n)).reshape(kept)
+    if dtype == x.dtype and dtype.char in "fd" and ufunc is np.add and x.size >= state.fused and inner >= 16 and n >= 8:
+        return _columns(table).reshape(kept)
     y = np.empty((outer, inner), dtype)
     if outer >= 4:
 
@@ -82,6 +96,42 @@ def _rows(ufunc: np.ufunc, rows: np.ndarray) -> np.ndarray:
     else:
         pool.share_rows(_compiled.extreme_rows, char, outer, n, 1, rows, y, ufunc is np.minimum)
     return y
+
+
+def _columns(table: np.ndarray) -> np.ndarray:
+    """Sums over the middle axis by compiled code: (outer, n, inner) to (outer, inner)."""
+    outer, n, inner = table.shape
+    # A fixed number of blocks, added up in order: the result does not depend on the threads.
+    per_block = -(-n // max(1, min(16 // outer, n * inner // _BLOCK)))
+    parts = np.empty((outer, -(-n // per_block), inner), table.dtype)
+    items, cols = outer * parts.shape[1], per_block * inner
+    pool.share_rows(_compiled.sum_blocks, table.dtype.char, items, cols, 1, contiguous(table), parts, per_block)
+    return parts[:, 0] if parts.shape[1] == 1 else np.add.reduce(parts, 1)
+
+
+def fits_distance(x: np.ndarray, z: np.ndarray) -> bool:
+    """Whether the distances of two arrays are worth a compiled pass."""
+    fits = x.size >= _SHARED and x.size >= state.fused and x.shape == z.shape and x.dtype == z.dtype and x.dtype.char in "fd"
+    return fits and x.flags.c_contiguous and z.flags.c_contiguous and x.flags.aligned and z.flags.aligned
+
+
+def square_distance(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """``sum((x - z)**2)``, 0-d; needs ``fits_distance``."""
+    blocks = -(-x.size // 4096)
+    parts = np.empty(blocks)
+    pool.share_rows(_compiled.square_distances, x.dtype.char, blocks, 4096, 1, x.reshape(-1), z.reshape(-1), parts)
+    return np.asarray(parts.sum(), x.dtype)
+
+
+def square_distance_backward(
+    grad: float, x: np.ndarray, z: np.ndarray, needs: tuple[bool, bool]
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The gradients ``2 grad (x - z)`` for ``x``, and the opposite for ``z``; needs ``fits_distance``."""
+    scale, dx = 2.0 * grad if needs[0] else -2.0 * grad, np.empty(x.shape, x.dtype)
+    dz = np.empty(x.shape if needs[0] and needs[1] else 0, x.dtype)
+    kernel, flat = _arithmetic.scaled_differences, (v.reshape(-1) for v in (x, z))
+    pool.share_elements(kernel, x.dtype.char, x.size, *flat, scale, dx.reshape(-1), dz.reshape(-1))
+    return (dx if needs[0] else None), (dz if needs[0] else dx) if needs[1] else None
 
 
 def sum(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray:

@@ -5,6 +5,19 @@ from __future__ import annotations
 from .base import kernel
 
 
+@kernel("r2 q1 w2 Q1 i i")
+def take_rows(table, index, y, bad, start, stop):
+    """``y[i] = table[index[i]]``; sets ``bad[0]`` where there is no such row."""
+    for i in range(start, stop):
+        k = index[i]
+        if k < 0 or k >= table.shape[0]:
+            bad[0] = 1
+            continue
+        xs, ys = table[k], y[i]
+        for j in range(ys.size):
+            ys[j] = xs[j]
+
+
 @kernel("w2 q1 r2 i i")
 def add_rows(target, index, rows, start, stop):
     """Columns [start, stop) of ``target[index[i]] += rows[i]``."""

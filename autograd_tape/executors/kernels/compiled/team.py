@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_process_triple
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
@@ -24,9 +25,11 @@ from .base import kernel
 REMAINING, BACK, PENDING, FAILED = 0, 16, 32, 48
 JOB, ARGUMENTS, ITEMS, CHUNKS, YIELD = 64, 65, 66, 67, 68
 
-#: Looks at a counter between two offers of the core to other threads, and such offers before a worker goes to sleep.
-_LOOKS = 100
-_PATIENCE = 400
+#: Looks at a counter (about 20 ns each) until a worker goes to sleep, and between the caller's offers of its core.
+#: Workers do not offer theirs while they look: with other programs about, it would be milliseconds until they got it back.
+_PATIENCE = 10000
+_LOOKS = 1000
+_X86 = get_process_triple().startswith("x86_64")
 
 _word = ir.IntType(64)
 _job_type = ir.FunctionType(ir.IntType(32), [_word, _word, _word])
@@ -72,6 +75,18 @@ def _offer(typingctx, address):
             builder.call(builder.inttoptr(args[0], ir.FunctionType(ir.IntType(32), []).as_pointer()), [])
 
     return types.void(types.int64), codegen
+
+
+@intrinsic
+def _pause(typingctx):
+    """Tells the processor that a loop only waits."""
+
+    def codegen(context, builder, signature, args):
+        if _X86:
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+
+    return types.void(), codegen
 
 
 @intrinsic
@@ -143,6 +158,7 @@ def share(cells, items, chunks, job, arguments):
     _take_part(cells, True)
     looks = 0
     while _load(cells, PENDING) > 0:
+        _pause()
         looks += 1
         if looks % _LOOKS == 0:
             _offer(_load(cells, YIELD))
@@ -154,15 +170,12 @@ def share(cells, items, chunks, job, arguments):
 def serve(cells, call):
     """Take part in jobs until there has been none for a while, or ``call[0]`` is set."""
     patience = _PATIENCE
-    looks = 0
     while patience > 0 and _load(call, 0) == 0:
         if _load(cells, REMAINING) > 0:
             _take_part(cells, False)
             patience = _PATIENCE
-        looks += 1
-        if looks % _LOOKS == 0:
-            patience -= 1
-            _offer(_load(cells, YIELD))
+        _pause()
+        patience -= 1
 
 
 def prepare(cells: np.ndarray) -> None:

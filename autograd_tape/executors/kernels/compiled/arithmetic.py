@@ -1,0 +1,144 @@
+"""NumPy's arithmetic on big arrays, and selection and copying, for threads to share.
+
+``op`` names the operation (``OPS``): one loop each, chosen outside of it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba.extending import register_jitable
+
+from .base import kernel
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE, SUBTRACT_FROM, DIVIDE_INTO = range(6)
+NEGATE, ABSOLUTE, SQUARE, ROOT = range(4)
+
+#: The binary operations by NumPy's function: as they are, and with their operands exchanged.
+BINARY = {
+    np.add: (ADD, ADD),
+    np.subtract: (SUBTRACT, SUBTRACT_FROM),
+    np.multiply: (MULTIPLY, MULTIPLY),
+    np.divide: (DIVIDE, DIVIDE_INTO),
+}
+UNARY = {np.negative: NEGATE, np.absolute: ABSOLUTE, np.square: SQUARE, np.sqrt: ROOT}
+
+
+@register_jitable
+def _line(op, xs, zs, ys):
+    if op == ADD:
+        for i in range(ys.size):
+            ys[i] = xs[i] + zs[i]
+    elif op == SUBTRACT:
+        for i in range(ys.size):
+            ys[i] = xs[i] - zs[i]
+    elif op == MULTIPLY:
+        for i in range(ys.size):
+            ys[i] = xs[i] * zs[i]
+    elif op == DIVIDE:
+        for i in range(ys.size):
+            ys[i] = xs[i] / zs[i]
+    elif op == SUBTRACT_FROM:
+        for i in range(ys.size):
+            ys[i] = zs[i] - xs[i]
+    else:
+        for i in range(ys.size):
+            ys[i] = zs[i] / xs[i]
+
+
+@kernel("i r1 r1 w1 i i")
+def pairs(op, x, z, y, start, stop):
+    _line(op, x[start:stop], z[start:stop], y[start:stop])
+
+
+@kernel("i r2 r1 w2 i i")
+def rows(op, x, z, y, start, stop):
+    """Each row of ``x`` with all of ``z``."""
+    for r in range(start, stop):
+        _line(op, x[r], z, y[r])
+
+
+@kernel("i r1 s w1 i i")
+def scalars(op, x, number, y, start, stop):
+    xs, ys, z = x[start:stop], y[start:stop], x.dtype.type(number)
+    if op == ADD:
+        for i in range(ys.size):
+            ys[i] = xs[i] + z
+    elif op == SUBTRACT:
+        for i in range(ys.size):
+            ys[i] = xs[i] - z
+    elif op == MULTIPLY:
+        for i in range(ys.size):
+            ys[i] = xs[i] * z
+    elif op == DIVIDE:
+        for i in range(ys.size):
+            ys[i] = xs[i] / z
+    elif op == SUBTRACT_FROM:
+        for i in range(ys.size):
+            ys[i] = z - xs[i]
+    else:
+        for i in range(ys.size):
+            ys[i] = z / xs[i]
+
+
+@kernel("i r1 w1 i i")
+def each(op, x, y, start, stop):
+    xs, ys = x[start:stop], y[start:stop]
+    if op == NEGATE:
+        for i in range(ys.size):
+            ys[i] = -xs[i]
+    elif op == ABSOLUTE:
+        for i in range(ys.size):
+            ys[i] = abs(xs[i])
+    elif op == SQUARE:
+        for i in range(ys.size):
+            ys[i] = xs[i] * xs[i]
+    else:
+        for i in range(ys.size):
+            ys[i] = math.sqrt(xs[i])
+
+
+@kernel("r1 r1 s w1 w1 i i")
+def scaled_differences(x, z, scale, dx, dz, start, stop):
+    """``dx = (x - z) * scale``, and ``dz = -dx`` if it is not empty."""
+    factor = x.dtype.type(scale)
+    xs, zs, ys = x[start:stop], z[start:stop], dx[start:stop]
+    if dz.size == 0:
+        for i in range(ys.size):
+            ys[i] = (xs[i] - zs[i]) * factor
+        return
+    ws = dz[start:stop]
+    for i in range(ys.size):
+        d = (xs[i] - zs[i]) * factor
+        ys[i] = d
+        ws[i] = -d
+
+
+@kernel("w1 s i i")
+def fill(y, number, start, stop):
+    y[start:stop] = y.dtype.type(number)
+
+
+@kernel("b1 r1 r1 w1 i i")
+def select(mask, x, z, y, start, stop):
+    ms, xs, zs, ys = mask[start:stop], x[start:stop], z[start:stop], y[start:stop]
+    for i in range(ys.size):
+        a, b = xs[i], zs[i]
+        ys[i] = a if ms[i] else b
+
+
+@kernel("b1 r1 s w1 i i")
+def select_or(mask, x, number, y, start, stop):
+    ms, xs, ys, z = mask[start:stop], x[start:stop], y[start:stop], x.dtype.type(number)
+    for i in range(ys.size):
+        a = xs[i]
+        ys[i] = a if ms[i] else z
+
+
+@kernel("b1 r1 s w1 i i")
+def fill_where(mask, x, number, y, start, stop):
+    ms, xs, ys, z = mask[start:stop], x[start:stop], y[start:stop], x.dtype.type(number)
+    for i in range(ys.size):
+        a = xs[i]
+        ys[i] = z if ms[i] else a
