@@ -66,6 +66,7 @@ class threshold_backward:
 
     def compose(F, grad_output, input, threshold): return F.where(input <= threshold, 0, grad_output)
     def vjp_grad_output(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
+    def vjp_input(F, grad): return F.zero_gradient(grad)  # so that a gradient requires grad where the input does, as in torch
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 1.0, -3.0]]), 0
 
 
@@ -82,7 +83,7 @@ class relu6:
     def numpy(input): return np.minimum(np.maximum(input, 0), 6)
     def compose(F, input): return F.minimum(F.relu(input), 6)
     check = _check_relu
-    def vjp(F, grad, input): return F.where((input > 0) & (input < 6), grad, 0)
+    def vjp(F, grad, input): return F.hardtanh_backward(grad, input, 0, 6)
     samples = domain(-8, 8, kinks=(0, 6))
 
 
@@ -109,11 +110,25 @@ class hardtanh:
             raise BoundsError("min_val cannot be greater than max_val", remedy="exchange them")
         takes("int float", "hardtanh_cpu")(input=input)
 
-    def vjp(F, grad, input, min_val, max_val): return F.where((input > min_val) & (input < max_val), grad, 0)
+    def vjp(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
     samples = domain(-2, 2, kinks=(-1, 1))
 
     def errors(rng):
         yield (np.ones(2), 1.0, -1.0), ValueError, "min_val cannot be greater than max_val"
+
+
+@op("hardtanh_backward(Tensor grad_output, Tensor input, Scalar min_val, Scalar max_val) -> Tensor", family="binary", result="same",
+    method=False, namespace="_internal", out=False)
+class hardtanh_backward:
+    """grad_output where input is between the bounds, else zero."""
+
+    def numpy(grad_output, input, min_val, max_val):
+        return np.where((input > min_val) & (input < max_val), grad_output, grad_output.dtype.type(0))
+
+    def compose(F, grad_output, input, min_val, max_val): return F.where((input > min_val) & (input < max_val), grad_output, 0)
+    def vjp_grad_output(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 0.75, -3.0]]), -1, 1
 
 
 class BoundsError(AutogradError, ValueError):
@@ -138,11 +153,25 @@ class leaky_relu:
 
     def compose(F, input, negative_slope): return F.where(input > 0, input, input * negative_slope)
     check = takes("float", "leaky_relu_cpu")
-    def vjp(F, grad, input, negative_slope): return F.where(input > 0, grad, grad * negative_slope)
+    def vjp(F, grad, input, negative_slope): return F.leaky_relu_backward(grad, input, negative_slope)
     samples = domain(-2, 2, 0.2, kinks=(0,))
 
     def errors(rng):
         yield (np.array([1]),), NotImplementedError, "\"leaky_relu_cpu\" not implemented for 'Long'"
+
+
+@op("leaky_relu_backward(Tensor grad_output, Tensor input, Scalar negative_slope) -> Tensor", family="binary", result="same", method=False,
+    namespace="_internal", out=False)
+class leaky_relu_backward:
+    """grad_output where input is positive, negative_slope * grad_output elsewhere."""
+
+    def numpy(grad_output, input, negative_slope):
+        return np.where(input > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
+
+    def compose(F, grad_output, input, negative_slope): return F.where(input > 0, grad_output, grad_output * negative_slope)
+    def vjp_grad_output(F, grad, input, negative_slope): return F.leaky_relu_backward(grad, input, negative_slope)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.1
 
 
 def _channels(input: Any, weight: Any) -> tuple[int, ...]:
@@ -591,7 +620,7 @@ class hardshrink:
     def numpy(input, lambd): return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
     check = takes("float", "hardshrink_cpu")
-    def vjp(F, grad, input, lambd): return F.where((input > lambd) | (input < -lambd), grad, 0)
+    def vjp(F, grad, input, lambd): return F.hardshrink_backward(grad, input, lambd)
     samples = domain(-2, 2, kinks=(-0.5, 0.5))
 
     def errors(rng):
@@ -620,11 +649,39 @@ class softshrink:
                 remedy="pass a non-negative one")
         takes("float", "softshrink_check")(input=input)
 
-    def vjp(F, grad, input, lambd): return F.where((input > lambd) | (input < -lambd), grad, 0)
+    def vjp(F, grad, input, lambd): return F.softshrink_backward(grad, input, lambd)
     samples = domain(-2, 2, kinks=(-0.5, 0.5))
 
     def errors(rng):
         yield (np.ones(2, np.float32), -1.0), RuntimeError, "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1"
+
+
+def _outside(grad_output: Any, input: Any, lambd: float) -> Any:
+    return np.where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
+
+
+@op("hardshrink_backward(Tensor grad_output, Tensor input, Scalar lambd) -> Tensor", family="binary", result="same", method=False,
+    namespace="_internal", out=False)
+class hardshrink_backward:
+    """grad_output where input is outside [-lambd, lambd], else zero."""
+
+    numpy = _outside
+    def compose(F, grad_output, input, lambd): return F.where((input > lambd) | (input < -lambd), grad_output, 0)
+    def vjp_grad_output(F, grad, input, lambd): return F.hardshrink_backward(grad, input, lambd)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.25, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.5
+
+
+@op("softshrink_backward(Tensor grad_output, Tensor input, Scalar lambd) -> Tensor", family="binary", result="same", method=False,
+    namespace="_internal", out=False)
+class softshrink_backward:
+    """The same, as the gradient of softshrink."""
+
+    numpy = _outside
+    def compose(F, grad_output, input, lambd): return F.where((input > lambd) | (input < -lambd), grad_output, 0)
+    def vjp_grad_output(F, grad, input, lambd): return F.softshrink_backward(grad, input, lambd)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.25, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.5
 
 
 # -- gates --------------------------------------------------------------------------------------------------------------
