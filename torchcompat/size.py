@@ -6,6 +6,9 @@ import math
 from typing import Any
 
 
+_item = tuple.__getitem__
+
+
 class Size(tuple):
     """The sizes of a tensor: a tuple of int.
 
@@ -25,8 +28,7 @@ class Size(tuple):
         return math.prod(self)
 
     def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if index.__class__ is slice else found
+        return Size(_item(self, index)) if index.__class__ is slice else _item(self, index)
 
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, tuple(other))) if isinstance(other, tuple) else NotImplemented

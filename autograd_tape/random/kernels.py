@@ -17,14 +17,20 @@ from . import polynomials as poly
 WORTH_IMPORTING = 1 << 18  # draws below this size do not pay for importing the compiler,
 WORTH_LOADING = 1 << 12  # nor below this one for loading the compiled code where the compiler is imported already
 
+PATIENCE = 5000  # as many small draws take as long without the compiled code as loading it does
+
 _loaded: SimpleNamespace | None = None
 _tried = False
+_small_draws = 0
 
 
 def load(size: int) -> SimpleNamespace | None:
     """The compiled kernels, or ``None`` where the draw is too small to pay for them or numba is absent."""
-    global _loaded, _tried
-    if not _tried and size >= (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
+    global _loaded, _tried, _small_draws
+    if _tried:
+        return _loaded
+    _small_draws += 1
+    if size >= (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING) or _small_draws > PATIENCE:
         _tried = True
         try:
             _loaded = _build()
