@@ -218,8 +218,8 @@ class Generator:
             words = self._engine.take(count + 16)
             words[whole : whole + 16] = words[-16:]
             normals = _box_muller32(words[: whole + 16], mean, std)
-            out = normals[:count]
-            out[-16:] = normals[-16:].copy()
+            out = normals[:count].copy()  # in memory of its own size
+            out[-16:] = normals[-16:]
             return out
         if dtype == F32:
             words = self._engine.take(count)
