@@ -16,6 +16,9 @@ CASES = {
     "grouped": ((2, 4, 6, 6), (6, 2, 3, 3), (1, 1), (1, 1), (1, 1), 2),
     "depthwise": ((2, 3, 6, 7), (3, 1, 3, 3), (1, 1), (1, 1), (1, 1), 3),
     "depthwise multiplied": ((2, 3, 6, 7), (6, 1, 3, 2), (2, 2), (1, 1), (2, 1), 3),
+    "depthwise in rows": ((2, 3, 6, 9), (3, 1, 3, 3), (1, 1), (1, 1), (1, 1), 3),
+    "depthwise in long rows": ((2, 2, 5, 43), (4, 1, 2, 5), (1, 1), (1, 3), (1, 2), 2),
+    "depthwise in rows, dilated": ((1, 2, 9, 12), (2, 1, 3, 3), (1, 1), (0, 0), (2, 2), 2),
     "pointwise": ((2, 3, 4, 5), (6, 3, 1, 1), (1, 1), (0, 0), (1, 1), 1),
     "pointwise grouped": ((2, 4, 4, 5), (6, 2, 1, 1), (1, 1), (0, 0), (1, 1), 2),
     "pointwise strided": ((2, 3, 5, 5), (6, 3, 1, 1), (2, 2), (0, 0), (1, 1), 1),
@@ -121,6 +124,18 @@ def test_transposed(case, extra, kernels, dtype, rng, close):
 
 
 # Products cut into pieces by rows, by columns, not at all; several chunks of samples; rows that end early.
+def test_depthwise_rows_keep_what_is_not_finite_in_place(kernels):
+    x, w, g = np.zeros((1, 1, 3, 10)), np.ones((1, 1, 3, 3)), np.ones((1, 1, 1, 8))
+    x[0, 0, 1, 9] = np.inf
+    x, w = np.concatenate([x, x], 1), np.concatenate([w, w])
+    y = conv.conv2d(x, w, None, (1, 1), (0, 0), (1, 1), 2)
+    np.testing.assert_array_equal(np.isfinite(y[0, 0, 0]), [True] * 7 + [False])
+    _, dw, _ = conv.conv2d_backward(np.concatenate([g, g], 1), x, w, (1, 1), (0, 0), (1, 1), 2)
+    assert np.isposinf(dw[0, 0, 1, 2])
+    assert np.isposinf(dw[:, 0, 1, 2]).all()
+    assert np.isfinite(dw).sum() == 16
+
+
 @pytest.mark.parametrize(
     ("x_shape", "w_shape", "stride", "padding", "groups"),
     [

@@ -333,8 +333,7 @@ def conv2d(
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         planes = c.reshape(n * channels, height, width), weight.reshape(out, kh, kw), y.reshape(n * out, *size)
-        multiplier = out // channels
-        share_rows(_compiled.depthwise, c.dtype.char, n * out, length * taps, 1, *planes, multiplier, *geometry)
+        _depthwise(*planes, out // channels, stride, padding, dilation)
     else:
         flat = weight.reshape(groups, out // groups, per_group * taps)
         ys = y.reshape(n, groups, out // groups, length)
@@ -373,6 +372,22 @@ def conv2d(
     return y.astype(x.dtype, copy=False)
 
 
+def _in_rows(stride: Ints, width: int, ow: int) -> bool:
+    """Whether the depthwise kernels over rows serve."""
+    return stride == (1, 1) and min(width, ow) >= 8
+
+
+def _depthwise(
+    x: np.ndarray, w: np.ndarray, y: np.ndarray, multiplier: int, stride: Ints, padding: Ints, dilation: Ints
+) -> None:
+    """Planes ``y`` (N C multiplier, H', W') of a depthwise convolution from planes ``x`` (N C, H, W)."""
+    cols, char = y.shape[1] * y.shape[2] * w.shape[1] * w.shape[2], x.dtype.char
+    if _in_rows(stride, x.shape[2], y.shape[2]):
+        share_rows(_compiled.depthwise_rows, char, len(y), cols, 1, x, w, y, multiplier, *padding, *dilation)
+    else:
+        share_rows(_compiled.depthwise, char, len(y), cols, 1, x, w, y, multiplier, *stride, *padding, *dilation)
+
+
 def conv2d_input_grad(
     grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
@@ -381,15 +396,23 @@ def conv2d_input_grad(
     size = tuple(rest)
     _, per_group, kh, kw = w.shape
     length, taps, channels = size[0] * size[1], kh * kw, per_group * groups
+    depthwise = per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding)
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
+        return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
+    if depthwise and not np.isfinite(w).all():  # zeros around the cotangents must stay zeros
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
     g = contiguous(compute_array(grad))
     weight = contiguous(compute_array(w).astype(g.dtype, copy=False))
     dx = np.empty(shape, g.dtype)
     geometry = (*stride, *padding, *dilation)
-    if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
+    if depthwise:
         planes = g.reshape(n * out, *size), weight.reshape(out, kh, kw), dx.reshape(n * channels, *shape[2:])
         multiplier = out // channels
+        around = dilation[0] * (kh - 1) - padding[0], dilation[1] * (kw - 1) - padding[1]
+        if multiplier == 1 and stride == (1, 1) and min(around) >= 0:
+            flipped = contiguous(planes[1][:, ::-1, ::-1])
+            _depthwise(planes[0], flipped, planes[2], 1, stride, around, dilation)
+            return dx.astype(grad.dtype, copy=False)
         work = multiplier * length * taps
         share_rows(_compiled.depthwise_dx, g.dtype.char, n * channels, work, 1, *planes, multiplier, *geometry)
         return dx.astype(grad.dtype, copy=False)
@@ -439,8 +462,17 @@ def _weight_grad(
         dw = np.empty((out, kh, kw), c.dtype)
         planes = g.reshape(n * out, *size), c.reshape(n * channels, height, width), dw
         multiplier = out // channels
-        share_rows(_compiled.depthwise_dw, c.dtype.char, out, n * length * taps, 1, *planes, n, multiplier, *geometry)
-        return dw.reshape(shape)
+        if _in_rows(stride, width, size[1]):
+            kernel, geometry = _compiled.depthwise_rows_dw, (*padding, *dilation)
+        else:
+            kernel = _compiled.depthwise_dw
+        share_rows(kernel, c.dtype.char, out, n * length * taps, 1, *planes, n, multiplier, *geometry)
+        if np.isfinite(dw).all():
+            return dw.reshape(shape)
+        # Infinity times the zeros that fill up rows is NaN: once more without them.
+        exact = convnd_backward(g, c, np.empty(shape, c.dtype), stride, padding, dilation, groups, (False, True, False))[1]
+        assert exact is not None  # it was asked for
+        return exact
     gs = g.reshape(n, groups, out // groups, length)
     pointwise = _pointwise((kh, kw), stride, padding)
     gather = None if pointwise else _compiled.im2col[c.dtype.char]

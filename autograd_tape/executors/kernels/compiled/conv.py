@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import register_jitable
 
 from .base import REORDER, kernel
+from .simd import LANES, load, multiply_add, spread, store
+from .simd import total as sum_of
 
 
 @kernel("r3 w3 i i i i i i i i i i i i")
@@ -128,7 +131,116 @@ def col2im_wide(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, by_sample, by_row,
                         xs[s * sw] = inner[s]
 
 
-# Depthwise convolution works on a padded plane as one flat vector: with windows at every position (stride 1) a tap is
+# Depthwise convolution with stride 1: rows in vectors of eight, the last of which overlaps the one before it.
+
+
+@register_jitable
+def _pad(plane, rows, pitch, top, left):
+    """Copies a plane into rows of length ``pitch``, all zeros around it; at least eight columns."""
+    height, width = plane.shape
+    flat = plane.reshape(-1)
+    for r in range(height):
+        first, source = (r + top) * pitch + left, r * width
+        for s in range(0, width - LANES, LANES):
+            store(rows, first + s, load(flat, source + s))
+        store(rows, first + width - LANES, load(flat, source + width - LANES))
+
+
+@register_jitable
+def _three(rows, at, dw, t0, t1, t2, a):
+    a = multiply_add(t0, load(rows, at), a)
+    a = multiply_add(t1, load(rows, at + dw), a)
+    return multiply_add(t2, load(rows, at + 2 * dw), a)
+
+
+@register_jitable
+def _three_by_three(rows, weights, tap0, ys, oh, ow, pitch, dh, dw):
+    """The common size, with the weights in registers."""
+    zero = spread(ys.dtype.type(0))
+    t00, t01, t02 = spread(weights[tap0]), spread(weights[tap0 + 1]), spread(weights[tap0 + 2])
+    t10, t11, t12 = spread(weights[tap0 + 3]), spread(weights[tap0 + 4]), spread(weights[tap0 + 5])
+    t20, t21, t22 = spread(weights[tap0 + 6]), spread(weights[tap0 + 7]), spread(weights[tap0 + 8])
+    for r in range(oh):
+        for begin in range(0, ow, LANES):
+            s = min(begin, ow - LANES)
+            at = r * pitch + s
+            a = _three(rows, at, dw, t00, t01, t02, zero)
+            a = _three(rows, at + dh * pitch, dw, t10, t11, t12, a)
+            a = _three(rows, at + 2 * dh * pitch, dw, t20, t21, t22, a)
+            store(ys, r * ow + s, a)
+
+
+@kernel("r3 r3 w3 i i i i i i i")
+def depthwise_rows(x, w, y, multiplier, ph, pw, dh, dw, start, stop):
+    """``depthwise`` with stride 1, where planes and rows of results have eight columns or more."""
+    T = x.dtype.type
+    height, width, oh, ow = x.shape[1], x.shape[2], y.shape[1], y.shape[2]
+    filters, kh, kw = w.shape
+    pitch = width + 2 * pw
+    rows = np.zeros((height + 2 * ph) * pitch, x.dtype)
+    weights = w.reshape(-1)
+    last = ow - LANES
+    for p in range(start, stop):
+        if p == start or p % multiplier == 0:
+            _pad(x[p // multiplier], rows, pitch, ph, pw)
+        ys, tap0 = y[p].reshape(-1), p % filters * kh * kw
+        if kh == 3 and kw == 3:
+            _three_by_three(rows, weights, tap0, ys, oh, ow, pitch, dh, dw)
+            continue
+        for r in range(oh):
+            for s in range(0, ow, 4 * LANES):
+                s0, s1, s2, s3 = min(s, last), min(s + LANES, last), min(s + 2 * LANES, last), min(s + 3 * LANES, last)
+                a0 = a1 = a2 = a3 = spread(T(0))
+                for i in range(kh):
+                    first = (r + i * dh) * pitch
+                    for j in range(kw):
+                        t = spread(weights[tap0 + i * kw + j])
+                        at = first + j * dw
+                        a0 = multiply_add(t, load(rows, at + s0), a0)
+                        a1 = multiply_add(t, load(rows, at + s1), a1)
+                        a2 = multiply_add(t, load(rows, at + s2), a2)
+                        a3 = multiply_add(t, load(rows, at + s3), a3)
+                first = r * ow
+                store(ys, first + s0, a0)
+                store(ys, first + s1, a1)
+                store(ys, first + s2, a2)
+                store(ys, first + s3, a3)
+
+
+@kernel("r3 r3 w3 i i i i i i i i")
+def depthwise_rows_dw(grad, x, dw_out, n, multiplier, ph, pw, dh, dw, start, stop):
+    """``depthwise_dw`` with stride 1, where planes and rows of cotangents have eight columns or more."""
+    T = x.dtype.type
+    height, width, oh, ow = x.shape[1], x.shape[2], grad.shape[1], grad.shape[2]
+    filters, kh, kw = dw_out.shape
+    # Rows of cotangents end in zeros, and so do those of x, that zeros may not meet infinities.
+    lanes = (ow + 4 * LANES - 1) // (4 * LANES) * (4 * LANES)
+    pitch = max(width + 2 * pw, lanes + (kw - 1) * dw)
+    rows, cotangents = np.zeros((height + 2 * ph) * pitch, x.dtype), np.zeros(oh * lanes, x.dtype)
+    total = np.empty((kh, kw), np.float64)
+    for f in range(start, stop):
+        total[:] = 0.0
+        for sample in range(n):
+            q = sample * filters + f
+            _pad(x[q // multiplier], rows, pitch, ph, pw)
+            _pad(grad[q], cotangents, lanes, 0, 0)
+            for i in range(kh):
+                for j in range(kw):
+                    a0 = a1 = a2 = a3 = spread(T(0))
+                    for r in range(oh):
+                        g, at = r * lanes, (r + i * dh) * pitch + j * dw
+                        for s in range(0, lanes, 4 * LANES):
+                            a0 = multiply_add(load(cotangents, g + s), load(rows, at + s), a0)
+                            a1 = multiply_add(load(cotangents, g + s + LANES), load(rows, at + s + LANES), a1)
+                            a2 = multiply_add(load(cotangents, g + s + 2 * LANES), load(rows, at + s + 2 * LANES), a2)
+                            a3 = multiply_add(load(cotangents, g + s + 3 * LANES), load(rows, at + s + 3 * LANES), a3)
+                    total[i, j] += np.float64(sum_of(a0) + sum_of(a1) + (sum_of(a2) + sum_of(a3)))
+        for i in range(kh):
+            for j in range(kw):
+                dw_out[f, i, j] = T(total[i, j])
+
+
+# Depthwise convolution otherwise works on a padded plane as one flat vector: with windows at every position (stride 1) a tap is
 # one shift of it, so the inner loops are long and branch-free.  The few positions computed in vain, at the ends of
 # rows and between strides, cost less than short loops with limits.
 

@@ -1,0 +1,157 @@
+"""Kernels that threads share: every item once, whoever calls; and the kernels that only big arrays reach."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import _compile, elementwise, embedding, pool, reduce, select
+
+pytestmark = pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to share")
+
+
+@pytest.fixture(autouse=True)
+def compiled():
+    mode, before = _compile.use_numba("numba"), pool.get_num_threads()
+    pool.set_num_threads(2)
+    yield
+    pool.set_num_threads(before)
+    _compile.use_numba(mode)
+
+
+@pytest.mark.parametrize(("n", "grain", "threads"), [(0, 1, 2), (1, 1, 2), (103, 1, 5), (7, 100, 2), (5000, 3, 3)])
+def test_every_item_once(n, grain, threads):
+    pool.set_num_threads(threads)
+    kernel = pool._arithmetic.each
+    for _ in range(20):
+        x, y = np.arange(n, dtype=np.float64), np.full(n, np.nan)
+        pool.share(kernel, "d", n, grain, 0, x, y)
+        np.testing.assert_array_equal(y, -x)
+
+
+def test_workers_take_part_and_go_to_sleep():
+    x = np.ones(1 << 20, np.float32)
+    deadline = time.monotonic() + 30
+    while pool._pool.cells[16] == 0 and time.monotonic() < deadline:  # chunks that workers took of the last job
+        elementwise.sigmoid(x)
+    assert pool._pool.cells[16] > 0
+    while not pool._pool.workers[0].asleep and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert pool._pool.workers[0].asleep
+    seen = []
+    pool.parallel_for(8, 1, lambda start, stop: seen.append(stop - start))  # a sleeper serves both ways
+    assert sum(seen) == 8
+
+
+def test_python_work_calls_workers_back():
+    x = np.ones(1 << 20, np.float32)
+    for _ in range(50):
+        elementwise.relu(x)
+        meet = threading.Barrier(2, timeout=10)
+        pool.parallel_for(2, 1, lambda start, stop, meet=meet: meet.wait())  # opens only if a worker has come
+
+
+def test_concurrent_callers():
+    wrong = []
+
+    def caller(seed):
+        x = np.random.default_rng(seed).standard_normal(200_000)
+        for _ in range(30):
+            if not np.array_equal(elementwise.relu(x), np.maximum(x, 0)):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=caller, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_a_process_ends_while_workers_look_out():
+    code = (
+        "import numpy as np\n"
+        "from autograd_tape.executors.kernels import elementwise, pool\n"
+        "pool.set_num_threads(3)\n"
+        "for _ in range(30): elementwise.relu(np.ones(1 << 20, np.float32))"
+    )
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+        assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_child_of_a_fork_shares():
+    x = np.random.default_rng(0).standard_normal(1 << 18)
+    expected = elementwise.relu(x)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if all(np.array_equal(elementwise.relu(x), expected) for _ in range(20)) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_results_do_not_depend_on_threads(rng):
+    x = rng.standard_normal((64, 9000)).astype(np.float32)
+    found = []
+    for threads in (1, 2, 5):
+        pool.set_num_threads(threads)
+        found.append((reduce.sum(x), reduce.sum(x, 0), reduce.sum(x, 1), reduce.square_distance(x, -x)))
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_where_matches_numpy(rng, dtype):
+    mask, a, b = rng.random((70, 90)) > 0.5, *rng.standard_normal((2, 70, 90)).astype(dtype)
+    a[0, 0], b[1, 1] = np.nan, np.inf
+    number = np.array(2.5, dtype)
+    pairs = [(a, b), (a, 0), (1.5, b), (a, number), (number, b), (a.T.copy().T, b), (a, b[0]), (0, number)]
+    for first, second in [*pairs, (a, b.astype(np.float16)), (a, np.array(1.0, np.float64))]:
+        result, expected = select.where(mask, first, second), np.where(mask, first, second)
+        np.testing.assert_array_equal(result, expected)
+        assert result.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("shape", [(1000, 300), (3, 5000, 40), (5000, 16), (300, 1000)])
+def test_sums_over_leading_axes(shape, rng, dtype):
+    x = rng.standard_normal(shape).astype(dtype)
+    axes = tuple(range(len(shape) - 1))
+    expected = x.astype(np.float64).sum(axes)
+    np.testing.assert_allclose(reduce.sum(x, axes), expected, atol=1e-2 if dtype == np.float32 else 1e-9)
+    if len(shape) == 3:
+        np.testing.assert_allclose(reduce.sum(x, 1), x.sum(1), atol=1e-2 if dtype == np.float32 else 1e-9)
+
+
+def test_square_distance(rng, dtype):
+    x, z = rng.standard_normal((2, 700, 501)).astype(dtype)
+    assert reduce.fits_distance(x, z)
+    assert not reduce.fits_distance(x, z[0])
+    np.testing.assert_allclose(reduce.square_distance(x, z), np.square(x - z, dtype=np.float64).sum(), rtol=1e-5)
+    dx, dz = reduce.square_distance_backward(0.5, x, z, (True, True))
+    np.testing.assert_array_equal(dx, x - z)
+    np.testing.assert_array_equal(dz, z - x)
+    assert reduce.square_distance_backward(0.5, x, z, (True, False))[1] is None
+    only = reduce.square_distance_backward(0.5, x, z, (False, True))
+    assert only[0] is None
+    np.testing.assert_array_equal(only[1], z - x)
+
+
+def test_embedding_checks_the_index(rng, dtype):
+    table = rng.standard_normal((50, 40)).astype(dtype)
+    index = rng.integers(0, 50, (30, 20))
+    np.testing.assert_array_equal(embedding.embedding(table, index), table[index])
+    for bad in (-1, 50):
+        index[7, 3] = bad
+        with pytest.raises(IndexError, match="index out of range"):
+            embedding.embedding(table, index)
