@@ -68,6 +68,13 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             return legacy_tensor(cls, *args, **kwargs)
         return _blank(cls, np.empty(0, default_np()))
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if hasattr(cls, "__torch_dispatch__"):
+            from .utils._python_dispatch import look_for_classes
+
+            look_for_classes()
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass  # everything happens in __new__; TensorRef's own constructor takes other arguments
 

@@ -294,7 +294,8 @@ def to_dlpack(t: Tensor) -> Any:
     return t.__dlpack__()
 
 
-def scalar_tensor(value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                  requires_grad: bool = False) -> Tensor:
     """A zero-dimensional tensor of the default dtype."""
     return tensor(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)
 

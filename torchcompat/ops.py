@@ -10,9 +10,9 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from ._tensor import Tensor, frontend
 from .autograd.profiler import record_function
-from .utils._python_dispatch import OpOverload
+from .utils._aten import function as _function
+from .utils._python_dispatch import OpOverload, overload_of
 
 
 class OpOverloadPacket:
@@ -27,7 +27,9 @@ class OpOverloadPacket:
     def __getattr__(self, overload: str) -> OpOverload:
         if overload.startswith("_"):
             raise AttributeError(overload)
-        return OpOverload(self.__name__, overload, self._function)
+        found = overload_of(self.__name__, overload, self._function)
+        setattr(self, overload, found)
+        return found
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, (OpOverloadPacket, str)) and str(self) == str(other)
@@ -48,7 +50,7 @@ class _Aten:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         if name.startswith("__"):
             raise AttributeError(name)
-        function = getattr(frontend, name, None) or getattr(Tensor, name, None)
+        function = _function(name)
         if not callable(function):
             raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
         packet = OpOverloadPacket(name, function)

@@ -7,7 +7,7 @@ from typing import Any
 from collections.abc import Callable
 from types import NoneType
 
-from autograd_tape.tape import enter_quiet_path, leave_quiet_path
+from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
 
 from .bits import Bits
 
@@ -40,16 +40,45 @@ class TorchFunctionMode:
     """A mode whose `__torch_function__` sees every operation inside `with mode:`."""
 
     def __enter__(self) -> "TorchFunctionMode":
+        from .utils import _factories
+
         leave_quiet_path()
+        _factories.look("function", _made)
         _state.modes += (self,)
         return self
 
     def __exit__(self, *exc: object) -> None:
+        from .utils import _factories
+
         _state.modes = _state.modes[:-1]
+        _factories.look_away("function")
         enter_quiet_path()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
+
+
+def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A tensor that the innermost mode makes."""
+    modes = _state.modes
+    if not modes:
+        return proceed()
+    _state.modes = modes[:-1]
+    try:
+        return modes[-1].__torch_function__(function, (), args, kwargs)
+    finally:
+        _state.modes = modes
+
+
+class enable_reentrant_dispatch:
+    """Inside, a `__torch_dispatch__` may call operations that are recorded, as outside of it."""
+
+    def __enter__(self) -> None:
+        self.before = grad_mode()
+        _mode.set(GradMode.ENABLED)
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.set(self.before)
 
 
 def function_override(frontend: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:

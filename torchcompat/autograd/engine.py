@@ -120,6 +120,8 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
 def accumulate_dual(leaf: Any, g: Tensor, owned: bool) -> None:
     """Adds a gradient that may have tangents to `leaf.grad`, recording nothing. As in torch a gradient that is taken as it is comes
     without its tangents, and one that is copied, or added to another, with them."""
+    if carries_out(leaf, g):
+        return accumulate_tensor(leaf, g, owned)
     if leaf._node is None:
         return
     have = getattr(leaf, "_grad", None)
@@ -181,7 +183,7 @@ _ONES = _ones()
 
 
 _root_buffer = _root_gradient
-_forward_levels = 0
+_on_tensors = 0
 _levels_lock = threading.Lock()
 
 
@@ -190,14 +192,14 @@ def _root_tensor(output: Any, gradient: Any, create_graph: bool) -> Any:
     return _root_buffer(output, gradient, True)
 
 
-def note_forward_level(change: int) -> None:
-    """A level of forward mode was entered (1) or left (-1). While there is one on any thread, passes run on tensors, since gradients may
-    have tangents."""
-    global _root_gradient, _forward_levels
+def run_on_tensors(change: int) -> None:
+    """Somebody looks at what passes do (1), or looks away (-1): a level of forward mode, since gradients may have tangents, or a dispatch
+    mode. While there is one on any thread, passes run on tensors."""
+    global _root_gradient, _on_tensors
     with _levels_lock:
-        _forward_levels += change
-        _root_gradient = _root_tensor if _forward_levels else _root_buffer
-        if _forward_levels:
+        _on_tensors += change
+        _root_gradient = _root_tensor if _on_tensors else _root_buffer
+        if _on_tensors:
             _ONES.clear()
         else:
             _ONES.update(_ones())
@@ -224,7 +226,7 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
     F = frontend if tensors else executor_for(device).F
     engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
                     accumulate=None if not accumulate_grad else accumulate if not tensors else
-                    accumulate_dual if _forward_levels and not create_graph else accumulate_tensor,
+                    accumulate_dual if _on_tensors and not create_graph else accumulate_tensor,
                     observe=observer() if observers else None)
     mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
     if engine_depth() >= MAX_DEPTH:
@@ -351,7 +353,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     for ref, key in dict(zip(inputs, keys)).items():
         g = engine.captured.get(key)
         if g is not None and ref.is_leaf:
-            (accumulate if not engine.create_graph else accumulate_dual if _forward_levels and not create_graph else accumulate_tensor)(
+            (accumulate if not engine.create_graph else accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)(
                 ref, g, engine.create_graph)
 
 

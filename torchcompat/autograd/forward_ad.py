@@ -106,7 +106,7 @@ def primal_of(tensor: Any, at: Level) -> Any:
         view = shadow(tensor)
     else:
         with below(at):
-            view = frontend.view(tensor, tuple(tensor.shape))
+            view = frontend.view(tensor, tuple(tensor.shape)) if tensor._k.special is None else frontend.basic_alias(tensor, (Ellipsis,))
     set_tangent(view, at, None)
     return view
 

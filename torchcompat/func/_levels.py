@@ -49,7 +49,7 @@ class Level:
         if self.kind is not REVERSE:
             leave_quiet_path()
             if self.kind is FORWARD:
-                note_forward_level(1)
+                run_on_tensors(1)
         return self
 
     def leave(self) -> None:
@@ -59,7 +59,7 @@ class Level:
         if self.kind is not REVERSE:
             enter_quiet_path()
             if self.kind is FORWARD:
-                note_forward_level(-1)
+                run_on_tensors(-1)
         for ref in self.duals:
             t = ref()
             if t is not None:
@@ -165,7 +165,7 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
     return _forward.run(level, general, args, out, inplace)
 
 
-from ..autograd.engine import note_forward_level  # noqa: E402  # these need the functions above
+from ..autograd.engine import run_on_tensors  # noqa: E402  # these need the functions above
 from ..overrides import _state as overrides  # noqa: E402
 from ._batched import BatchedTensor  # noqa: E402
 from ._whole import tangents_of  # noqa: E402

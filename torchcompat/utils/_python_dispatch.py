@@ -19,12 +19,15 @@ from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, lea
 from autograd_tape.tensor import LEAF
 
 from .._tensor import Tensor, frontend
+from ..autograd.engine import run_on_tensors
+from . import _aten, _factories
 
 _new = object.__new__
 
 
 class _State(threading.local):
     modes: tuple["TorchDispatchMode", ...] = ()
+    disabled = 0
 
 
 _state = _State()
@@ -44,9 +47,11 @@ class OpOverload:
         return self.function(*args, **kwargs)
 
     @property
-    def overloadpacket(self) -> str:
-        """All overloads of the operation, by their common name."""
-        return f"aten.{self.name_}"
+    def overloadpacket(self) -> Any:
+        """All overloads of the operation, `torch.ops.aten.mul`."""
+        from ..ops import aten
+
+        return getattr(aten, self.name_)
 
     def name(self) -> str:
         """The full name, such as `aten::mul.Tensor`."""
@@ -65,16 +70,31 @@ class OpOverload:
         return isinstance(other, OpOverload) and (self.name_, self.overload) == (other.name_, other.overload)
 
 
+_overloads: dict[tuple[str, str], OpOverload] = {}
+
+
+def overload_of(name: str, overload: str, function: Callable[..., Any] | None = None) -> OpOverload:
+    """The operation `torch.ops.aten.name.overload`, the same object each time."""
+    found = _overloads.get((name, overload))
+    if found is None:
+        found = _overloads[name, overload] = OpOverload(name, overload, _aten.function(name) or function)  # type: ignore[arg-type]
+    return found
+
+
 class TorchDispatchMode:
     """A mode whose `__torch_dispatch__` carries out every operation inside `with mode:`."""
 
     def __enter__(self) -> "TorchDispatchMode":
         leave_quiet_path()
+        run_on_tensors(1)
+        _factories.look("dispatch", _made)
         _state.modes = (*_state.modes, self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         _state.modes = _state.modes[:-1]
+        _factories.look_away("dispatch")
+        run_on_tensors(-1)
         enter_quiet_path()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -82,19 +102,21 @@ class TorchDispatchMode:
 
 
 class _DisableTorchDispatch:
-    """Inside, no mode is called."""
+    """Inside, no mode and no class is called."""
 
     def __enter__(self) -> None:
         self.modes, _state.modes = _state.modes, ()
+        _state.disabled += 1
 
     def __exit__(self, *exc: object) -> None:
         _state.modes = self.modes
+        _state.disabled -= 1
 
 
 def dispatches(tensor: Any) -> bool:
     """Whether the tensor's class carries out operations itself."""
     cls = tensor._k.special
-    return cls is not None and getattr(cls, "__torch_dispatch__", None) is not None
+    return cls is not None and not _state.disabled and getattr(cls, "__torch_dispatch__", None) is not None
 
 
 def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...],
@@ -104,7 +126,7 @@ def _call(function: Callable[..., Any], name: str, overload: str, tensors: Seque
     before, modes = grad_mode(), _state.modes
     if not types and not modes:
         return NotImplemented
-    func = OpOverload(name, overload, function)
+    func = overload_of(name, overload, function)
     _mode.set(GradMode.DISABLED)
     try:
         if modes:
@@ -122,22 +144,52 @@ def _call(function: Callable[..., Any], name: str, overload: str, tensors: Seque
                     + "\n".join(f"  - tensor subclass {c}" for c in types))
 
 
-def _overload(rec: Any, values: dict[str, Any]) -> str:
-    operand = next((p for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
-    return "default" if operand is None else "Tensor" if isinstance(values[operand.name], Tensor) else "Scalar"
+_NUMBERS: dict[str, Callable[..., Any]] = {"item": lambda x: x, "__bool__": bool, "__int__": int, "__float__": float}
+
+
+def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A tensor that a mode, or the class of the tensor it is made like, makes."""
+    like = next(iter(args), None)
+    like = like if isinstance(like, Tensor) else None
+    if not _state.modes and (like is None or not dispatches(like)) or kwargs.get("out") is not None:
+        return proceed()
+    number = _NUMBERS.get(name)
+    if number is not None or name == "detach":
+        if like is None or dispatches(like) or number is not None and like.numel() != 1:
+            return proceed()  # the methods themselves ask the class
+        return _detached(like) if number is None else number(_call(Tensor.item, "_local_scalar_dense", "default", (like,), (like,), {}))
+    if name in ("tensor", "as_tensor"):
+        result = proceed()
+        return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
+    aten, overload, given, options = _factories.form(name, args, kwargs)
+    result = _call(function, aten, overload, () if like is None else (like,), tuple(given), options)
+    return result.requires_grad_() if kwargs.get("requires_grad") else result
+
+
+def _detached(t: Any) -> Any:
+    """`t.detach()` that modes see; version counters are shared."""
+    result = _call(Tensor.detach, "detach", "default", (t,), (t,), {})
+    if t._v is None:
+        t._v = [0]
+    result._v = t._v
+    return result
 
 
 def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
     """Carries out an operation whose arguments are checked by asking a mode or subclass, and records it."""
     rec, F = general.rec, general.frontend
-    positional = [values[p.name] for p in rec.params if not p.keyword_only]
-    kwargs = {p.name: values[p.name] for p in rec.params if p.keyword_only and values[p.name] is not rec.defaults.get(p.name)}
-    name = rec.name + "_" if inplace else rec.name
+    if not inplace and rec.name in _aten.COMPOSITES:
+        result = _aten.COMPOSITES[rec.name](**values)
+        if result is not NotImplemented:
+            return result
+    name, overload, positional, kwargs = _aten.form(rec, values)
     if inplace:
-        return _in_place(general, values, tensors, name, tuple(positional), kwargs)
-    result = _call(F.function(name), name, _overload(rec, values), tensors, tuple(positional), kwargs)
+        return _in_place(general, values, tensors, name + "_", overload, tuple(positional), kwargs)
+    result = _call(F.function(rec.name), name, overload, tensors, tuple(positional), kwargs)
     if result is NotImplemented:
         return result
+    if rec.name in _aten.FIRST:
+        result = result[0]
     single = isinstance(result, Tensor)
     outputs = [result] if single else list(result)
     given = {id(t) for t in tensors}
@@ -152,7 +204,7 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     return F.list_type(rec)(outputs) if rec.returns_list else F.return_type(rec)(*outputs)
 
 
-def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, args: tuple[Any, ...],
+def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, overload: str, args: tuple[Any, ...],
               kwargs: dict[str, Any]) -> Any:
     rec, F = general.rec, general.frontend
     first = rec.params[0].name
@@ -167,7 +219,7 @@ def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name
             _mode.set(before)
         copy._node = node
         values = {**values, first: copy}
-    if _call(F.function(name), name, _overload(rec, values), tensors, args, kwargs) is NotImplemented:
+    if _call(F.function(rec.name + "_"), name, overload, tensors, args, kwargs) is NotImplemented:
         return NotImplemented
     F.bump(target)
     if recording:
@@ -208,6 +260,17 @@ def detached(t: Any) -> Any:
         t._v = [0]
     result._v = t._v
     return result
+
+
+_classes_look = False
+
+
+def look_for_classes() -> None:
+    """Called when a class that carries out operations is made: from now on it also makes the tensors that are to be like its own."""
+    global _classes_look
+    if not _classes_look:
+        _classes_look = True
+        _factories.look("dispatch", _made)
 
 
 def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None,

@@ -1,0 +1,167 @@
+"""What dispatch modes and classes see of operations, in ATen's words, against what torch 2.13 itself shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+import torchcompat as torch
+from torchcompat.utils import _factories, _python_dispatch
+from torchcompat.utils._mode_utils import no_dispatch
+from torchcompat.utils._python_dispatch import TorchDispatchMode
+
+_spec = importlib.util.spec_from_file_location("aten_cases", pathlib.Path(__file__).with_name("aten_cases.py"))
+assert _spec is not None and _spec.loader is not None
+aten_cases = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(aten_cases)
+RECORDED = json.loads(pathlib.Path(__file__).with_name("aten_recorded.json").read_text())
+
+
+def test_every_case_is_recorded() -> None:
+    assert list(aten_cases.CASES) == list(RECORDED)
+
+
+@pytest.mark.parametrize("name", list(RECORDED))
+def test_modes_see_what_torchs_see(name: str) -> None:
+    found = json.loads(json.dumps(aten_cases.seen(torch, TorchDispatchMode, name)))
+    assert [f[0] for f in found] == [e[0] for e in RECORDED[name]]
+    for (_, args, kwargs), (op, expected, named) in zip(found, RECORDED[name]):
+        assert args == expected, op
+        assert kwargs == named, op
+
+
+class Log(TorchDispatchMode):
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_modes_see_backward_passes() -> None:
+    x, w = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    with Log() as log:
+        torch.nn.functional.linear(x, w).relu().sum().backward()
+    assert "aten.threshold_backward.default" in log.seen and log.seen.count("aten.mm.default") == 3
+    assert x.grad.tolist() == [[4.0] * 3] * 2 and w.grad.tolist() == [[2.0] * 3] * 4
+
+
+def test_pieces_of_a_composite_are_recorded() -> None:
+    x, w, b = [t.requires_grad_() for t in (torch.ones(2, 3), torch.ones(4, 3), torch.ones(4))]
+    with Log():
+        y = torch.nn.functional.linear(x, w, b)
+    assert y.grad_fn.name() == "AddmmBackward0"
+    y.sum().backward()
+    assert (x.grad.sum(), w.grad.sum(), b.grad.sum()) == (24, 24, 8)
+
+
+def test_nothing_is_replaced_while_nobody_looks() -> None:
+    if _python_dispatch._classes_look:
+        _factories.look_away("dispatch")
+    try:
+        before = torch.ones, torch.Tensor.detach
+        with Log():
+            assert torch.ones is not before[0]
+            with Log():
+                pass
+            assert torch.ones is not before[0]
+        assert (torch.ones, torch.Tensor.detach) == before and not any(_factories._counts.values())
+    finally:
+        if _python_dispatch._classes_look:
+            _factories.look("dispatch", _python_dispatch._made)
+
+
+def test_overloads_are_the_same_objects_each_time() -> None:
+    found = []
+
+    class Keep(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            found.append(func)
+            return func(*args, **(kwargs or {}))
+
+    with Keep():
+        torch.ones(2) + 1
+    assert found[1] is torch.ops.aten.add.Tensor and found[0].overloadpacket is torch.ops.aten.ones
+    assert found[1](torch.ones(2), torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+class Wrapper(torch.Tensor):
+    """Holds another tensor, and notes what is asked of it."""
+
+    log: list[str] = []
+
+    @staticmethod
+    def __new__(cls: Any, inner: Any) -> Any:
+        t = torch.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype)
+        t.inner = inner
+        return t
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.log.append(str(func))
+        result = func(*[a.inner if isinstance(a, cls) else a for a in args], **(kwargs or {}))
+        return cls(result) if isinstance(result, torch.Tensor) else result
+
+
+@pytest.mark.parametrize(("make", "op"), [
+    (torch.ones_like, "aten.ones_like.default"), (torch.zeros_like, "aten.zeros_like.default"),
+    (torch.empty_like, "aten.empty_like.default"), (torch.rand_like, "aten.rand_like.default"),
+    (lambda x: torch.full_like(x, 2), "aten.full_like.default"), (lambda x: x.new_zeros(2), "aten.new_zeros.default"),
+    (lambda x: x.new_full((2,), 1.0), "aten.new_full.default"), (lambda x: x.new_empty(2), "aten.new_empty.default"),
+])
+def test_tensors_made_like_one_of_a_class_are_made_by_the_class(make: Any, op: str) -> None:
+    x = Wrapper(torch.ones(2))
+    Wrapper.log.clear()
+    with torch.no_grad():
+        found = getattr(torch, make.__name__, make)(x)  # the function as it is called now
+    assert Wrapper.log == [op] and type(found) is Wrapper and found.shape == (2,)
+
+
+def test_without_dispatch_classes_and_modes_are_not_asked() -> None:
+    x = torch.Tensor._make_subclass(Wrapper, torch.ones(2))
+    Wrapper.log.clear()
+    with Log() as log, no_dispatch():
+        assert (x + 1).tolist() == [2.0, 2.0]
+    assert Wrapper.log == [] and log.seen == []
+
+
+def test_gradients_of_a_convolution() -> None:
+    x, w, b = torch.ones(1, 2, 4, 4, requires_grad=True), torch.ones(3, 2, 2, 2, requires_grad=True), torch.ones(3, requires_grad=True)
+    y = torch.nn.functional.conv2d(x, w, b)
+    expected = torch.autograd.grad(y, (x, w, b), torch.ones_like(y))
+    arguments = (3,), (1, 1), (0, 0), (1, 1), False, (0, 0), 1
+    found = torch.ops.aten.convolution_backward(torch.ones_like(y), x.detach(), w.detach(), *arguments, (True, True, True))
+    assert all(torch.equal(f, e) for f, e in zip(found, expected))
+    only = torch.ops.aten.convolution_backward(torch.ones_like(y), x.detach(), w.detach(), *arguments, (False, True, False))
+    assert only[0] is None and only[2] is None and torch.equal(only[1], expected[1])
+
+
+def test_zeros_with_the_layout_of_another_tensor() -> None:
+    new_zeros = torch.ops.aten._new_zeros_with_same_feature_meta
+    t, target = torch.randn(5), torch.randn(2, 3, 4, dtype=torch.double).transpose(0, 1)
+    z = new_zeros(t, target, self_num_batch_dims=1)
+    assert z.shape == (5, 3, 2, 4) and z.stride() == (24, *target.stride()) and z.dtype is torch.double and not z.any()
+
+
+def test_function_modes_see_what_makes_tensors() -> None:
+    class Mode(torch.overrides.TorchFunctionMode):
+        seen: list[str] = []
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Mode() as mode:
+        torch.ones(2)
+        torch.tensor([1.0])
+    assert mode.seen == ["ones", "tensor"]
+
+
+def test_operations_are_recorded_where_dispatch_is_reentrant() -> None:
+    with torch.no_grad(), torch.overrides.enable_reentrant_dispatch():
+        assert torch.ones(1, requires_grad=True).exp().grad_fn is not None
