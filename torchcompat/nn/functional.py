@@ -59,7 +59,7 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -_frontend.empty(logits.shape, dtype=logits.dtype, device=logits.device).exponential_().log()
+    noise = -_frontend.empty_like(logits, memory_format="torch.contiguous_format").exponential_().log()
     soft = _frontend.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
