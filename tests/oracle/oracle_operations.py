@@ -35,8 +35,10 @@ FAMILIES: dict[str, str] = {
     """,
     "linalg": """
         __rmatmul__ addbmm addmm addmm.decomposed addmv addr baddbmm block_diag bmm cartesian_prod cdist combinations
-        corrcoef cov cross dot einsum inner kron linalg.cholesky linalg.cross linalg.det linalg.inv linalg.matrix_power
-        linalg.multi_dot linalg.slogdet linalg.solve linalg.vecdot matmul mm mv outer tensordot vdot
+        cholesky_inverse cholesky_solve corrcoef cov cross dot einsum inner kron linalg.cholesky linalg.cross linalg.det
+        linalg.eigvals linalg.inv linalg.lstsq linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve
+        linalg.matrix_power linalg.multi_dot linalg.slogdet linalg.solve linalg.tensorinv linalg.tensorsolve linalg.vander
+        linalg.vecdot lu lu_solve lu_unpack matmul matrix_exp mm mv outer tensordot vdot
     """,
     "views": """
         T mT as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk

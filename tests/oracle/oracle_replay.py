@@ -31,7 +31,8 @@ NOT_YET, DEVIATIONS = HERE / "not_yet.txt", HERE / "deviations.json"
 Deviations = dict[tuple[str, str], str]  # (case, check) -> what was seen
 
 # dtype -> (relative, absolute); what is not listed must be equal
-TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5)}
+TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5),
+              "complex128": (1e-7, 1e-7)}
 GRADIENT_FACTOR = 4.0  # a backward pass sums more terms than the forward pass
 # Where float32 results carry more rounding than that in torch itself (sums of products that cancel, steep functions).
 WIDER_FAMILIES = {"linalg": (1e-5, 1e-4), "convolution": (1e-5, 1e-4), "layers": (1e-5, 1e-4)}

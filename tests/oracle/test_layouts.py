@@ -6,11 +6,12 @@ import json
 import warnings
 
 import pytest
-from oracle_layouts import FIXTURE, observed
+from oracle_layouts import DRAWS, FIXTURE, drawn, observed
 
 import torchcompat as torch
 
-RECORDED = json.loads(FIXTURE.read_text())
+FOUND = json.loads(FIXTURE.read_text())
+RECORDED, NUMBERS = FOUND["strides"], FOUND["draws"]
 DIFFERENT = {
     # Two operands that both broadcast against each other, the second one in columns; what torch gives follows neither.
     "ldexp": ["float32-6 columns", "float32-6 others"],
@@ -42,3 +43,10 @@ def test_strides_of_results(operation: str) -> None:
 
 def test_the_record_holds_many_layouts() -> None:
     assert sum(len(cases) for cases in RECORDED.values()) > 4000
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_numbers_are_drawn_in_the_order_of_memory(name: str) -> None:
+    strides, numbers = drawn(torch, name)
+    assert strides == NUMBERS[name][0]
+    assert numbers == pytest.approx(NUMBERS[name][1], rel=1e-5, abs=2e-6)
