@@ -21,9 +21,9 @@ from ._record import ALIASES, RECORDS, Record, Sample, get_record, op
 from ._compile import compile_function, node_class, source
 
 FAMILIES = (
-    "pointwise", "rounding", "elementary", "special", "activation", "compare", "reduce", "extremes", "scan", "sort", "shape", "parts",
-    "review", "join", "rearrange", "index", "scatter",
-    "masked", "linalg", "einsum", "factorization", "softmax", "entropy", "ctc", "loss", "distance", "norm", "conv", "pool", "resize",
+    "pointwise", "rounding", "elementary", "special", "gamma", "activation", "compare", "reduce", "extremes", "scan", "sort", "shape",
+    "parts", "review", "join", "rearrange", "index", "scatter", "masked", "linalg", "einsum", "factorization", "equations",
+    "softmax", "entropy", "ctc", "loss", "distance", "norm", "conv", "pool", "resize",
     "embedding", "dropout", "attention", "random", "create", "memory",
 )
 

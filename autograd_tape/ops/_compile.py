@@ -578,7 +578,10 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
             nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
             targets.append(f"_o{i}")
             after.append(f"if _o{i}[1][0] != _o{i}[2]: raise stale(self, _o{i}[0], _o{i}[2], _o{i}[1][0])")
-            after.append(f"{name} = None if _o{i}[0] is None else F.saved_output(self, {nr}, _o{i})" if recorded else f"{name} = _o{i}[0]")
+            # Nothing flows from an output that is no "Tensor"; the others are counted without these.
+            kinds = [t for t, _ in rec.returns]
+            made = f"F.saved_output(self, {kinds[:nr].count('Tensor')}, _o{i})" if kinds[nr] == "Tensor" else f"F.wrap(_o{i}[0], _o{i}[3])"
+            after.append(f"{name} = None if _o{i}[0] is None else {made}" if recorded else f"{name} = _o{i}[0]")
     head = ["_s = self.saved", "if _s.__class__ is not tuple: _s = unpack(self)"]
     if targets:
         head.append(", ".join(targets) + ", = _s")

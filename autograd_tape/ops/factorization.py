@@ -649,8 +649,16 @@ def _pinv(A: np.ndarray, atol: float | None = None, rtol: float | None = None, h
     return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))
 
 
+def _pinv_gradient(F: Any, grad: Any, A: Any, P: Any) -> Any:
+    """The gradient of A from that of its pseudo-inverse P."""
+    Pt, gt = _mH(F, P), _mH(F, grad)
+    gtP = F.matmul(gt, F.matmul(P, Pt))
+    PtPgt = F.matmul(F.matmul(Pt, P), gt)
+    return gtP - _product(F, Pt, grad, Pt) - _product(F, A, P, gtP) + PtPgt - _product(F, PtPgt, P, A)
+
+
 @op("linalg_pinv(Tensor input, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
-    alias=("linalg.pinv", "pinverse"), method=False, complex="explicit")
+    alias="linalg.pinv", method=False, complex="explicit")
 class linalg_pinv:
     """The Moore-Penrose inverses of matrices: singular values up to max(atol, rtol * largest) count as zero.
 
@@ -662,13 +670,8 @@ class linalg_pinv:
     numpy = _pinv
     compose = on_host(_pinv)
     def check(input, atol, rtol, hermitian): _check_matrix("linalg.pinv", input)
-    def vjp_input(F, grad, input, result):
-        P, Pt, gt = result, _mH(F, result), _mH(F, grad)
-        total = -_product(F, Pt, grad, Pt)
-        gtP = F.matmul(gt, F.matmul(P, Pt))
-        total = total + gtP - _product(F, input, P, gtP)
-        PtPgt = F.matmul(F.matmul(Pt, P), gt)
-        return total + PtPgt - _product(F, PtPgt, P, input)
+    def vjp_input(F, grad, input, result): return _pinv_gradient(F, grad, input, result)
+
     def samples(rng):
         yield (rng.standard_normal((3, 2)),)
         yield (rng.standard_normal((2, 2, 3)),)

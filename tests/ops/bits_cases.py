@@ -116,18 +116,20 @@ def dual(torch: Any, take: Callable[[Any], Any], tangent: Callable[[Any], Any]) 
         return forward.unpack_dual(d).tangent is t, part, real, forward.unpack_dual(d * d).tangent
 
 
-conj, neg = lambda z: z.conj(), lambda z: z._neg_view()
+neg = lambda z: z._neg_view()
+KINDS = (("plain", lambda z: z), ("conj", lambda z: z.conj()), ("neg", neg))
 CASES: dict[str, Callable[[Any], Any]] = {
-    "view": lambda torch: [x(torch).conj(), x(torch)._neg_view(), x(torch).conj()._neg_view(), x(torch).conj().conj(), torch._conj(x(torch)),
-                           torch._neg_view(x(torch)), x(torch)._conj_physical(), torch.conj_physical(x(torch)), torch._conj_physical(x(torch))],
+    "view": lambda torch: [x(torch).conj(), x(torch)._neg_view(), x(torch).conj()._neg_view(), x(torch).conj().conj(),
+                           torch._conj(x(torch)), torch._neg_view(x(torch)), x(torch)._conj_physical(), torch.conj_physical(x(torch)),
+                           torch._conj_physical(x(torch))],
     "resolve": lambda torch: [x(torch).conj().resolve_conj(), torch.resolve_conj(x(torch)), torch.resolve_neg(x(torch)._neg_view()),
                               torch.is_conj(x(torch).conj()), torch.is_neg(x(torch).conj().imag), x(torch).conj().imag.resolve_neg()],
     "memory": lambda torch: [(z := x(torch)).conj().data_ptr() == z.data_ptr(), z.conj()._base is z, z.conj().conj() is z,
                              z.conj().conj()._base is z, z.conj()._is_view(), z.conj().stride(), z.conj().is_contiguous(),
                              (r := torch.ones(2)).conj() is r],
     "views": lambda torch: [(c := x(torch).conj())[0], c[:, 1], c.t(), c.T, c.mT, c.mH, c.H, c.adjoint(), c.view(4), c.reshape(4),
-                            c.t().reshape(4), c.flatten(), c.unsqueeze(0), c.expand(2, 2, 2), c.permute(1, 0), c.diagonal(), c.detach(), c.data,
-                            c.contiguous(), c.as_strided((2,), (2,), 1), c.view_as(c), c.squeeze(), c.movedim(0, 1), *c.split(1),
+                            c.t().reshape(4), c.flatten(), c.unsqueeze(0), c.expand(2, 2, 2), c.permute(1, 0), c.diagonal(), c.detach(),
+                            c.data, c.contiguous(), c.as_strided((2,), (2,), 1), c.view_as(c), c.squeeze(), c.movedim(0, 1), *c.split(1),
                             *c.unbind(), c.real, c.imag],
     "copies": lambda torch: [(c := x(torch).conj()).clone(), c + 1, c * c, -c, c.to(torch.complex128), c.to(torch.complex64),
                              torch.empty_like(c).is_conj(), torch.zeros_like(c), torch.stack([c, c]), torch.cat([c, x(torch)]),
@@ -135,14 +137,16 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "numbers": lambda torch: [(c := x(torch).conj()).tolist(), c[0, 0].item(), complex(c[0, 1]), bool(c[0, 0]), format(c[0, 0]),
                               str(c), repr(c.imag), c.imag[0, 0].item(), c.imag.tolist(), c.numpy(force=True).tolist(),
                               torch.tensor(c.tolist()), c.sum(), c.mean(), c.abs(), c.angle(), c.sin(), (c == x(torch)).tolist()],
-    "products": lambda torch: [(c := x(torch).conj()) @ x(torch), c.mH @ c, torch.dot(c[0], c[1]).resolve_conj(), torch.vdot(c[0], x(torch)[1]),
-                               torch.einsum("ij,jk->ik", c, x(torch)), torch.linalg.det(c), torch.linalg.norm(c), torch.equal(c, c.clone())],
+    "products": lambda torch: [(c := x(torch).conj()) @ x(torch), c.mH @ c, torch.dot(c[0], c[1]).resolve_conj(),
+                               torch.vdot(c[0], x(torch)[1]), torch.einsum("ij,jk->ik", c, x(torch)), torch.linalg.det(c),
+                               torch.linalg.norm(c), torch.equal(c, c.clone())],
     "negative": lambda torch: [(n := x(torch).real._neg_view()) + 1, n * 2, n.sum(), (n > -2).tolist(), n.max(), n.sort()[1], n.argmax(),
                                torch.searchsorted(torch.tensor([-3.0, -1.0]), n.contiguous()), torch.isin(n, torch.tensor([-1.0])),
                                torch.quantile(n, 0.5), torch.tensor([1, 2])._neg_view(), torch.view_as_complex(n.clone()._neg_view()),
                                torch.view_as_real(x(torch)._neg_view()), torch.bucketize(n, torch.tensor([-3.0, -1.0]))],
     "parts of both": lambda torch: [(b := x(torch).conj()._neg_view()).real, b.imag, b.resolve_conj(), b.resolve_neg(), b[0], b * 2],
-    "pickle": lambda torch: [pickle.loads(pickle.dumps(x(torch).conj())), saved(torch, x(torch).conj()), saved(torch, x(torch).conj().imag)],
+    "pickle": lambda torch: [pickle.loads(pickle.dumps(x(torch).conj())), saved(torch, x(torch).conj()),
+                             saved(torch, x(torch).conj().imag)],
     "parameter": lambda torch: [torch.nn.Parameter(x(torch).conj()).is_conj()],
     "numpy": lambda torch: x(torch).conj().numpy(),
     "numpy of a negative": lambda torch: x(torch).conj().imag.numpy(),
@@ -177,7 +181,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "given cotangent": lambda torch: [torch.autograd.grad((z := x(torch, True)).conj(), z, x(torch).conj())[0]],
     "leaf in place": lambda torch: x(torch, True).conj().mul_(2),
     **{f"dual {a} {b}": lambda torch, p=p, t=t: dual(torch, p, t)
-       for a, p in (("plain", lambda z: z), ("conj", conj), ("neg", neg)) for b, t in (("plain", lambda z: z), ("conj", conj), ("neg", neg))},
+       for a, p in KINDS for b, t in KINDS},
     "vmap": lambda torch: [torch.vmap(lambda z: z.conj() * z)(x(torch)), torch.vmap(lambda z: z.sum())(x(torch).conj()),
                            torch.func.jvp(lambda z: z.conj() * z, (x(torch),), (x(torch) + 1,))],
 }
