@@ -286,6 +286,11 @@ class Engine:
         self.entry = None
         return grads
 
+    def needs(self, edge: Any) -> bool:
+        """Whether this pass asks for gradients that come through `edge`."""
+        target = edge.entry if edge._tag == 2 else edge
+        return self.needed is None or target in self.needed or target in self.wanted
+
     def reaches(self, target: Any) -> bool:
         """Whether an entry or leaf lies behind the roots."""
         if self._reached is None:

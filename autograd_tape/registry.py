@@ -156,7 +156,7 @@ class RecordGradFn:
 
         if rec.vjp_names is not None:
             return {target: formula(F, grad, *[value(n) for n in needed]) for target, formula, needed in rec.vjps
-                    if target is not None and named[target] is not None}
+                    if target is not None and named[target] is not None and not _is_integer(named[target])}
         _, formula, needed = rec.vjps[0]
         found = formula(F, grad, *[value(n) for n in needed])
         if len(targets) == 1 and targets[0].type != "Tensor[]":
@@ -194,6 +194,11 @@ def _run(F: Any, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
     positional = [named[p.name] for p in rec.params if not p.keyword_only]
     result = getattr(F, rec.name)(*positional, **{p.name: named[p.name] for p in rec.params if p.keyword_only})
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether it is a tensor or array that no gradient flows to."""
+    return not isinstance(x, (list, tuple, int, float, complex)) and _category(x) < FLOATING
 
 
 def _category(x: Any) -> int:

@@ -403,6 +403,56 @@ class std_of:
         yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
 
 
+def _mean_gradient(F: Any, grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) / typed(grad, count(input.shape, dim))
+
+
+def _both(first: Any, second: Any) -> Any:
+    """The sum of two gradients, either of which may be None."""
+    return second if first is None else first if second is None else first + second
+
+
+@op("var_mean_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> (Tensor var, Tensor mean)", method=False,
+    namespace="_internal", out=False, node="VarMeanBackward0", complex="explicit")
+class var_mean_of:
+    """The variance, with the count less `correction` as divisor, and the mean."""
+
+    def numpy(input, dim, correction, keepdim): return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+    def compose(F, input, dim, correction, keepdim): return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+    def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    check = _check_moment
+
+    def vjp(F, grad, input, dim, correction, keepdim):
+        var, mean = grad
+        return _both(None if var is None else _var_gradient(F, var, input, dim, correction, keepdim),
+                     None if mean is None else _mean_gradient(F, mean, input, dim, keepdim))
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
+@op("std_mean_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> (Tensor std, Tensor mean)", method=False,
+    namespace="_internal", out=False, node="StdMeanBackward0", complex="explicit")
+class std_mean_of:
+    """The standard deviation, with the count less `correction` as divisor, and the mean."""
+
+    def numpy(input, dim, correction, keepdim): return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+    def compose(F, input, dim, correction, keepdim): return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+    def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    check = _check_moment
+
+    def vjp(F, grad, input, std, dim, correction, keepdim):
+        first, mean = grad
+        first = None if first is None else F.masked_fill(first / (std * 2), F.eq(std, 0), 0)
+        return _both(None if first is None else _var_gradient(F, first, input, dim, correction, keepdim),
+                     None if mean is None else _mean_gradient(F, mean, input, dim, keepdim))
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
 def _moment_arguments(name: str, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
     """(dim, correction) from torch's three ways to give them: (unbiased), (dim, unbiased), (dim, *, correction)."""
     if isinstance(dim, bool):
@@ -471,7 +521,7 @@ class var_mean:
 
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
-        return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+        return tuple(F.var_mean_of(input, dim, correction, keepdim))
 
     def samples(rng): yield rng.standard_normal((2, 3)), 1
 
@@ -488,7 +538,7 @@ class std_mean:
 
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
-        return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+        return tuple(F.std_mean_of(input, dim, correction, keepdim))
 
     def samples(rng): yield rng.standard_normal((2, 3)), 1
 

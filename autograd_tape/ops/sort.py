@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import reduce as shared
+from ..tape import GradMode, TapeEntry, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from . import _shapes as shapes
@@ -479,8 +480,45 @@ class nanquantile:
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
 
 
-def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], k: Any) -> Any:
-    found = tuple([F.wrap(p, k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
+class _NoDerivative(TapeEntry):
+    """The history of values that are not differentiated: it refuses."""
+
+    __slots__ = ()
+    frees = False
+    what = ""
+
+    def raw(self, grad: Any, F: Any) -> Any:
+        """Raises."""
+        raise NotImplementedError(f"the derivative for '{self.what}' is not implemented.")
+
+    recorded = raw
+
+
+class _Unique2(_NoDerivative):
+    __slots__ = ()
+    what = "_unique2"
+
+
+class _UniqueDim(_NoDerivative):
+    __slots__ = ()
+    what = "unique_dim"
+
+
+class _UniqueConsecutive(_NoDerivative):
+    __slots__ = ()
+    what = "unique_consecutive"
+
+
+for _node, _name in ((_Unique2, "Unique2"), (_UniqueDim, "UniqueDim"), (_UniqueConsecutive, "UniqueConsecutive")):
+    _node.__name__ = f"{_name}Backward0"
+
+
+def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], input: Any, node: type[_NoDerivative]) -> Any:
+    found = tuple([F.wrap(p, input._k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
+    if input._node is not None and grad_mode() is GradMode.ENABLED:
+        entry = node()
+        entry.id, entry.edges, entry.saved, entry.meta = next_id(), (edge_of(input),), (), None
+        found[0]._node = entry
     return found if len(found) > 1 else found[0]
 
 
@@ -498,15 +536,15 @@ class unique:
         if dim is None:
             # Each NaN is distinct, as NaN equals nothing.
             values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, equal_nan=False)
-            return _results(F, (values, inverse.reshape(data.shape), counts), (True, return_inverse, return_counts), input._k)
+            return _results(F, (values, inverse.reshape(data.shape), counts), (True, return_inverse, return_counts), input, _Unique2)
         d = wrap_dim(dim, data.ndim)
         if not data.ndim:
             return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts),
-                            input._k)
+                            input, _UniqueDim)
         # torch moves the dimension to the front, and what it returns is a view that moves it back.
         values, inverse, counts = np.unique(np.moveaxis(data, d, 0), return_inverse=True, return_counts=True, axis=0)
         values = np.moveaxis(np.ascontiguousarray(values), 0, d)
-        return _results(F, (values, inverse.reshape(-1), counts), (True, return_inverse, return_counts), input._k)
+        return _results(F, (values, inverse.reshape(-1), counts), (True, return_inverse, return_counts), input, _UniqueDim)
 
     def samples(rng):
         yield rng.integers(0, 3, (2, 4)), True, True, True
@@ -537,7 +575,7 @@ class unique_consecutive:
         values = rows[at].reshape(-1) if dim is None else np.moveaxis(np.ascontiguousarray(rows[at]), 0, wrap_dim(dim, data.ndim))
         if dim is None:
             inverse = inverse.reshape(data.shape)
-        return _results(F, (values, inverse, np.diff(np.append(at, n))), (True, return_inverse, return_counts), input._k)
+        return _results(F, (values, inverse, np.diff(np.append(at, n))), (True, return_inverse, return_counts), input, _UniqueConsecutive)
 
     def samples(rng):
         yield rng.integers(0, 2, (2, 4)), True, True

@@ -74,7 +74,7 @@ def test_forward_mode_matches_central_differences(name: str) -> None:
         try:
             values, tangents = jvp(function, primals, tuple(torch.from_numpy(d) for d in directions))
         except RuntimeError as error:
-            assert "is not implemented" in str(error) or not floats(function(*primals)), error
+            assert "implemented" in str(error) or not floats(function(*primals)), error
             continue
         step = 1e-6
         with torch.no_grad():

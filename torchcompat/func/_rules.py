@@ -26,7 +26,7 @@ def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]
 # -- dimensions one further ---------------------------------------------------------------------------------------------------
 
 
-@rule("sum mean nansum prod all any count_nonzero var_of std_of amax amin argmax argmin aminmax logsumexp linalg_vector_norm "
+@rule("sum mean nansum prod all any count_nonzero var_of std_of var_mean_of std_mean_of amax amin argmax argmin aminmax logsumexp linalg_vector_norm "
       "cumsum cumprod cummax cummin logcumsumexp sort_along topk kthvalue median_along nanmedian_along mode max_along min_along softmax "
       "log_softmax flip")
 def along_dims(call: Call) -> Any:
