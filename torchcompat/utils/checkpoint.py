@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from autograd_tape.backward import current_engine
+from autograd_tape.tape import GradMode, grad_mode
 
-from .._tensor import Tensor
+from .._tensor import Tensor, frontend
 from ..autograd.engine import backward
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
@@ -19,7 +20,7 @@ from ..autograd.graph import saved_tensors_hooks
 from ..random import fork_rng, get_rng_state, set_rng_state
 
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "check_backward_validity", "detach_variable",
-           "noop_context_fn", "set_checkpoint_early_stop"]
+           "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]
 
 DEFAULT = "default"
 
@@ -33,7 +34,8 @@ class _Stop(Exception):
 
 
 class _Settings(threading.local):
-    early_stop = True
+    early_stop: bool | None = None
+    debug: bool | None = None
 
 
 _settings = _Settings()
@@ -41,12 +43,22 @@ _settings = _Settings()
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Any:
-    """Inside, checkpoints stop computing again as soon as all saved tensors are there (the default), or do not."""
+    """Inside, checkpoints stop computing again as soon as all saved tensors are there (the default), or do not, whatever they were told."""
     before, _settings.early_stop = _settings.early_stop, enable
     try:
         yield
     finally:
         _settings.early_stop = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
+    """Inside, checkpoints tell what operations ran where the second run differs, or do not; None leaves it to their own `debug`."""
+    before, _settings.debug = _settings.debug, enabled
+    try:
+        yield
+    finally:
+        _settings.debug = before
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -94,24 +106,65 @@ class _Surroundings:
 class _Holder:
     """Stands for a saved tensor of a checkpoint."""
 
-    __slots__ = ("position",)
+    __slots__ = ("position", "__weakref__")
 
     def __init__(self, position: int) -> None:
         self.position = position
 
 
-class _Frame:
-    """One call of a checkpointed function."""
+class _Inputs(Function):
+    """Saves the tensors a checkpoint was called with, like any saved tensors: checkpoints and hooks around this one keep them in their
+    way."""
 
-    def __init__(self, run: Callable[[], Any], determinism_check: str, early_stop: bool) -> None:
+    @staticmethod
+    def forward(*tensors: Any) -> Any:
+        """A tensor whose history holds the inputs."""
+        return empty()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Saves the tensors."""
+        ctx.save_for_backward(*inputs[1:])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Never called: nothing is computed from the output."""
+        raise AssertionError("Did not expect to backward on this graph")
+
+
+def empty() -> Tensor:
+    """A tensor without elements."""
+    return frontend.empty((0,))
+
+
+TIP = """
+Tip: To see a more detailed error message, either pass `debug=True` to
+`torch.utils.checkpoint.checkpoint(...)` or wrap the code block
+with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to
+enable checkpoint-debug mode globally.
+"""
+
+
+class _Frame:
+    """One call of a checkpointed function.
+
+    Args:
+        run: the function, called with the tensors among its arguments.
+        tensors: these.
+    """
+
+    def __init__(self, run: Callable[..., Any], tensors: list[Any], determinism_check: str, early_stop: bool) -> None:
         self.run, self.check, self.early_stop = run, determinism_check, early_stop
-        self.kept: list[tuple[Any, ...]] = []  # what each saved tensor was like
+        self.kept: list[tuple[Any, weakref.ref[_Holder]]] = []  # what each saved tensor was like, and what stands for it
         self.again: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()  # backward pass -> tensors
+        self.done = False  # the first run
+        self.saver = _Inputs.apply(empty().requires_grad_(), *tensors)
 
     def pack(self, tensor: Any) -> _Holder:
         """Forgets a tensor, but not what it was like."""
-        self.kept.append((tensor.shape, tensor.dtype, tensor.device))
-        return _Holder(len(self.kept) - 1)
+        holder = _Holder(len(self.kept))
+        self.kept.append(((tensor.shape, tensor.dtype, tensor.device), weakref.ref(holder)))
+        return holder
 
     def unpack(self, holder: _Holder) -> Any:
         """The tensor, computed again with all others of the frame at the first request of each backward pass."""
@@ -128,38 +181,83 @@ class _Frame:
         return tensors.pop(holder.position) if engine is not None else tensors[holder.position]
 
     def recompute(self) -> dict[int, Any]:
-        """All saved tensors of the function, by position."""
+        """All saved tensors of the function that somebody still holds, by position."""
         found: dict[int, Any] = {}
-        count = 0
+        count, expected, mismatch = 0, len(self.kept), False
+        inputs = self.saver.grad_fn.saved_tensors
 
         def pack(tensor: Any) -> Any:
-            nonlocal count
-            found[count] = tensor.detach()
+            nonlocal count, mismatch
             count += 1
-            if self.early_stop and count == len(self.kept):
+            if count > expected:
+                if not self.done:  # a backward pass inside the function itself
+                    mismatch = True
+                    return tensor.detach()
+                raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                                      f"forward pass.\n{TIP}")
+            if self.kept[count - 1][1]() is not None:
+                found[count - 1] = tensor.detach()
+            if self.early_stop and count == expected:
                 raise _Stop
             return tensor.detach()
 
         with contextlib.suppress(_Stop), saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad():
-            self.run()
-        if count != len(self.kept):
+            self.run(*inputs)
+        if mismatch:
+            return found
+        if count != expected:
             raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                                  f"recomputation.\nNumber of tensors saved during forward: {len(self.kept)}\nNumber of tensors saved "
-                                  f"during recomputation: {count}.\n")
+                                  f"recomputation.\nNumber of tensors saved during forward: {expected}\nNumber of tensors saved "
+                                  f"during recomputation: {count}.\n{TIP}")
         if self.check == DEFAULT:
             self._compare(found)
         return found
 
     def _compare(self, found: dict[int, Any]) -> None:
         different = []
-        for position, (shape, dtype, device) in enumerate(self.kept):
-            t = found[position]
-            if (t.shape, t.dtype, t.device) != (shape, dtype, device):
-                saved, again = ({"shape": s, "dtype": d, "device": p} for s, d, p in ((shape, dtype, device), (t.shape, t.dtype, t.device)))
-                different.append(f"tensor at position {position}:\nsaved metadata: {saved}\nrecomputed metadata: {again}\n")
+        for position, t in found.items():
+            kept, again = [{"shape": s, "dtype": d, "device": p} for s, d, p in (self.kept[position][0], (t.shape, t.dtype, t.device))]
+            if kept != again:
+                different.append(f"tensor at position {position}:\nsaved metadata: {kept}\nrecomputed metadata: {again}\n")
         if different:
             raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
-                                  f"the forward pass.\n{''.join(different)}.\n")
+                                  f"the forward pass.\n{''.join(different)}.\n{TIP}")
+
+
+class _Log:
+    """The operations of both runs of a checkpoint, told where they differ."""
+
+    def __init__(self) -> None:
+        self.runs: list[list[str]] = []
+
+    def run(self) -> Any:
+        """A block whose operations are noted."""
+        from ._python_dispatch import TorchDispatchMode
+
+        seen: list[str] = []
+        self.runs.append(seen)
+
+        class Note(TorchDispatchMode):
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                shown = ", ".join([f"{a.dtype}{list(a.shape)}" if isinstance(a, Tensor) else repr(a) for a in args])
+                seen.append(f"{func}({shown})")
+                return func(*args, **(kwargs or {}))
+
+        return Note()
+
+    def explain(self, unpack: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """`unpack` with errors that tell the operations."""
+        def explained(holder: Any) -> Any:
+            try:
+                return unpack(holder)
+            except CheckpointError as error:
+                first, last = ["\n".join([f"  {i + 1}. {line}" for i, line in enumerate(run)]) for run in (self.runs[0], self.runs[-1])]
+                raise CheckpointError(
+                    "An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed `debug=True` to "
+                    f"`torch.utils.checkpoint.checkpoint()`.\n\nOperators that ran in the original forward:\n{first}\n\nOperators that "
+                    f"ran during recomputation:\n{last}\n\n{error}") from error
+
+        return explained
 
 
 # -- by a backward inside backward ----------------------------------------------------------------------------------
@@ -214,6 +312,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
             for (False, which works with `torch.autograd.grad` and keyword arguments too).
         context_fn: makes the contexts for the first and the second run.
         determinism_check: "default" compares shapes, dtypes and devices of both runs, "none" nothing.
+        early_stop: stop the second run as soon as all saved tensors are there.
+        debug: note the operations of both runs, and tell them where the runs differ.
         preserve_rng_state: whether the second run draws the random numbers of the first.
 
     >>> import torchcompat as torch
@@ -236,16 +336,34 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
-    first, second = context_fn()
-    surroundings = _Surroundings(preserve)
-
-    def run() -> Any:
-        with surroundings.again(), second:
+    if determinism_check not in (DEFAULT, "none"):
+        raise ValueError(f"determinism_check should be one of ['{DEFAULT}', 'none'], but got {determinism_check}")
+    debug = debug if _settings.debug is None else _settings.debug
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
+    log = _Log() if debug else None
+    first, second = (log.run(), contextlib.nullcontext()) if log is not None else context_fn()
+    if grad_mode() is not GradMode.ENABLED:
+        with first:
             return function(*args, **kwargs)
+    surroundings = _Surroundings(preserve)
+    # Tensors are kept by the graph, everything else as it is.
+    places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+    others = [None if isinstance(a, Tensor) else a for a in args]
 
-    frame = _Frame(run, determinism_check, early_stop and _settings.early_stop)
-    with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+    def run(*tensors: Any) -> Any:
+        again = list(others)
+        for i, t in zip(places, tensors):
+            again[i] = t
+        with surroundings.again(), second if log is None else log.run():
+            return function(*again, **kwargs)
+
+    frame = _Frame(run, [args[i] for i in places], determinism_check, early_stop if _settings.early_stop is None else _settings.early_stop)
+    unpack = frame.unpack if log is None else log.explain(frame.unpack)
+    with saved_tensors_hooks(frame.pack, unpack), first:
+        result = function(*args, **kwargs)
+    frame.done = True
+    return result
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
