@@ -147,6 +147,7 @@ class Engine:
     needed: set[Any] | None = None
     entry: TapeEntry | None = None            # the entry being worked on, where entries are watched
     callbacks: list[Callable[[], Any]] | None = None  # called when the pass is finished
+    runs_captured: bool = False               # whether captured entries are carried out although nothing behind them is asked for
     _reached: set[Any] | None = None
     _seen: Any = frozenset()
 
@@ -282,6 +283,8 @@ class Engine:
 
         grads = compute() if self.observe is None else self.observe(entry, grad, compute)
         if hooks is not None and hooks.post:
+            if self.needed is not None:  # hooks see the gradients that were asked for
+                grads = [g if self._leads_to(edge, self.needed) else None for g, edge in zip(grads, entry.edges)]
             grads = self._after(entry, grads, grad)
         self.entry = None
         return grads
@@ -444,14 +447,14 @@ class Engine:
         order.sort(key=lambda e: e.id)
         needed: set[Any] = set(wanted_leaves)
         for entry in order:
-            for edge in entry.edges:
-                if edge is None:
-                    continue
-                target = edge.entry if edge._tag == 2 else edge
-                if target in needed or target in self.wanted:
-                    needed.add(entry)
-                    break
+            if self.runs_captured and entry in self.wanted or any([self._leads_to(edge, needed) for edge in entry.edges]):
+                needed.add(entry)
         return needed
+
+    def _leads_to(self, edge: Any, needed: set[Any]) -> bool:
+        """Whether anything that is asked for lies behind an edge."""
+        target = edge.entry if edge is not None and edge._tag == 2 else edge
+        return target in needed or target in self.wanted
 
     def _finish(self, leaves: dict[Any, list[Any]]) -> None:
         if self.capture is not None:

@@ -286,6 +286,10 @@ class Frontend:
     multi_view: str | None = None
     """How views made together are marked, where they are."""
 
+    @staticmethod
+    def watch_history(base: TensorRef) -> None:
+        """Called for the base of views that lose their history when their memory is changed."""
+
     def unwatched_view(self, view: TensorRef) -> None:
         """Called for a view made while nothing is recorded: decides what its history is."""
         view._node = None
@@ -330,8 +334,9 @@ class Frontend:
             raise AutogradError(f"result type {SCALAR_TYPE_NAMES[result_kind.dtype.name]} can't be cast to the desired output type "
                                 f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}", remedy="convert one operand first")
 
-    def check_overlap(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
-        """Raises where `target`, about to be changed in place, shares part of its memory with one of `others`, if that is an error."""
+    def check_memory(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
+        """Raises where `target`, about to be changed in place, shares part of its memory with itself or with one of `others`, if that is
+        an error."""
 
     def bump(self, target: TensorRef) -> None:
         """Counts an in-place update."""

@@ -206,13 +206,13 @@ class NoGradView(TapeEntry):
     """The history of a view that was made without recording, of a tensor that requires grad: so does the view, but no gradient goes
     through."""
 
-    __slots__ = ("version",)
+    __slots__ = ()
     edges = saved = ()
     meta = None
     frees = False
 
-    def __init__(self, version: int) -> None:
-        self.id, self.version = next_id(), version
+    def __init__(self) -> None:
+        self.id = next_id()
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Nothing lies behind it."""

@@ -136,21 +136,18 @@ class TorchFrontend(Frontend):
         """torch's rules for leaves, views of leaves and multi-output views."""
         views.check_inplace(target, others)
 
-    def check_store(self, rec: Record, target: TensorRef, result: np.ndarray, result_kind: Kind) -> None:
-        """torch's rules for what fits into a tensor."""
-        if rec.name not in _REPEATABLE:
-            self.check_single(target)
-        super().check_store(rec, target, result, result_kind)
-
     def check_single(self, target: TensorRef) -> None:
         """Raises where several elements of `target` are one number in memory."""
         data = target._data
         if 0 in data.strides and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
-            raise AutogradError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                                "Please clone() the tensor before performing the operation.")
+            raise AutogradError(views.ONE_PLACE)
 
-    def check_overlap(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
+    def check_memory(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
+        if rec.name == "copy" and views.same_region(target._data, others[0]._data):
+            return
+        if rec.name not in _REPEATABLE:
+            self.check_single(target)
         if rec.name == "fill":  # the number is read first
             if others:
                 self.check_single(target)
@@ -196,6 +193,7 @@ class TorchFrontend(Frontend):
             watch_view(source._v, view)
             if multi:
                 views.mark(view, views.MULTI_VIEW)
+                self.watch_history(view._base)
         elif mode is GradMode.INFERENCE and not source._k.inference:
             watch_view(source._v, view)
             views.mark(view, views.INFERENCE)
@@ -204,15 +202,18 @@ class TorchFrontend(Frontend):
             self.unwatched_view(view)
 
     multi_view = views.MULTI_VIEW
+    watch_history = staticmethod(views.watch_history)
 
     def unwatched_view(self, view: TensorRef) -> None:
         """A view made without recording requires grad where its base does, though no gradient goes through it."""
         view._node = None
-        if view._base._node is not None and not view._k.inference:  # type: ignore[union-attr]
-            view._node = NoGradView(view._v[0])  # type: ignore[index]  # a view has a base and a version
+        base: Any = view._base
+        if base._node is not None and not view._k.inference:
+            view._node = NoGradView()
+            views.watch_history(base)
             if grad_mode() is GradMode.DISABLED:
-                watch_view(view._v, view)  # type: ignore[arg-type]
-                views.mark(view, views.NO_GRAD)
+                watch_view(base._v, view)
+                view._info = {"creation": views.NO_GRAD}
 
     def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`, which is resized where it has another shape."""

@@ -28,7 +28,7 @@ from ._frontend import TorchFrontend
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
 from .size import Size
 from .storage import TypedStorage, UntypedStorage
-from .views import NO_GRAD, NotImplementedNode, creation_of, rebase, refusal
+from .views import NotImplementedNode, rebase
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -609,6 +609,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         from ._repr import tensor_str
 
         node, dtype, device, cls = self.creator, self._k.dtype, self._k.device, type(self)
+        if node.__class__ is NoGradView:
+            node = None
         nn = sys.modules.get("torchcompat.nn.parameter")  # where it is not imported there are no parameters
         is_parameter = nn is not None and isinstance(self, nn.Parameter)
         is_plain = cls is Tensor or is_parameter and cls is nn.Parameter  # type: ignore[union-attr]  # nn is loaded there
@@ -667,6 +669,9 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def set_(self, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> "Tensor":
         """Makes this tensor look at other memory."""
+        if isinstance(source, Tensor) and source._k.dtype is not self._k.dtype:
+            raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
+                               f"{_C_NAMES[self._k.dtype.name]}")
         try:
             frontend.check_inplace(self, ())
         except AutogradError as error:
@@ -674,9 +679,6 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         if source is None:
             self._data = np.empty(0, self._k.np)
         elif isinstance(source, Tensor):
-            if source._k.dtype is not self._k.dtype:
-                raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
-                                   f"{_C_NAMES[self._k.dtype.name]}")
             if grad_mode() is GradMode.ENABLED and (self._node is not None or source._node is not None):
                 rebase(frontend, self, NotImplementedNode(self, source), 0)
             self._data = source._data if size is None else source.as_strided(size, stride or contiguous_strides(size), storage_offset)._data
@@ -887,17 +889,13 @@ _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "in
 
 def _history(t: Any) -> Any:
     """The node of a tensor that has one; None for a view made without recording. Raises for a view whose memory was changed in a way
-    that leaves it no history, as torch does when it is looked at."""
+    that left it no history."""
     node = t._node
     if node._tag == 2:
         return node.entry
     if node.forbids is not None:
         raise RuntimeError(node.forbids)
-    if node.__class__ is not NoGradView:
-        return node
-    if t._v[0] != node.version:
-        raise RuntimeError(refusal(t, creation_of(t) or NO_GRAD, indirect=True))
-    return None
+    return None if node.__class__ is NoGradView else node
 
 
 def _type_string(t: Tensor) -> str:

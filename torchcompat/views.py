@@ -6,11 +6,14 @@ history of the base; then every live view of the base gets its history anew from
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
 
+from autograd_tape.ops import get_record
+from autograd_tape.ops._compile import node_class
 from autograd_tape.ops._strided import address as address_of
 from autograd_tape.backward import freed
 from autograd_tape.dtypes import Kind
@@ -50,6 +53,8 @@ class CopySlices(TapeEntry):
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """On buffers."""
         base_shape, base_strides, shape, strides, offset, dtype = self.geometry
+        if any([s == 0 and n > 1 for s, n in zip(base_strides, base_shape)]):
+            raise AutogradError(ONE_PLACE)
         total = empty_strided(base_shape, base_strides, grad.dtype)
         np.copyto(total, grad)
         view_dtype = total.dtype if (total.dtype.kind == "c") == (dtype.kind == "c") else dtype
@@ -142,6 +147,8 @@ def in_place_name(node: Any) -> str:
     return name[: name.rindex("Backward")] if "Backward" in name else name
 
 
+ONE_PLACE = ("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
+             "tensor before performing the operation.")
 _BOTH = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
          "the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the "
          "inplace to be tracked).")
@@ -161,18 +168,18 @@ def mark(view: TensorRef, creation: str) -> None:
     info["creation"] = creation
 
 
-def creation_of(view: TensorRef) -> str | None:
-    """How a view was made, None where nothing is special about it."""
+def creation_of(view: TensorRef, origin: Any = None) -> str | None:
+    """How a view was made, None where nothing is special about it; `origin` is the history of its base, where that has another by now."""
     info = getattr(view, "_info", None)
     found = info.get("creation") if info else None
     if found is None and view._v is not None and not any([ref() is view for ref in view._v[1:]]):
         return NO_GRAD  # views made while recording are watched
-    return _inherited(view._node) if found is None else found
+    return _inherited(view._node, view._base._node if origin is None else origin) if found is None else found  # type: ignore[union-attr]
 
 
-def _inherited(edge: Any) -> str | None:
+def _inherited(edge: Any, origin: Any) -> str | None:
     """What a view takes over from the one it is a view of, however many views lie between: MULTI_VIEW or NO_GRAD."""
-    while edge is not None and edge is not LEAF and edge._tag != 1:
+    while edge is not None and edge is not LEAF and edge is not origin and edge._tag != 1:
         entry = edge.entry if edge._tag == 2 else edge
         if entry.__class__ is NoGradView:
             return NO_GRAD
@@ -209,24 +216,18 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
                             "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
     if mode is not GradMode.ENABLED:
         return
-    for t in others:
-        node = t._node
-        if node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None:
-            raise AutogradError(node.forbids)
     base = target._base
     if base is None:
         if target._node is LEAF:
             raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.")
-        return
-    if target._node is None and base._node is None and all([t._node is None for t in others]):
-        return
-    if target._node is not None and target._node.__class__ is Poisoned:
-        raise AutogradError(target._node.forbids)
-    creation = creation_of(target)
-    if creation is not None:
-        raise AutogradError(refusal(target, creation))
-    if base._node is LEAF or base._node is None and target._node is not None:
-        raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    elif target._node is not None or base._node is not None or any([t._node is not None for t in others]):
+        if target._node.__class__ is Poisoned:
+            raise AutogradError(target._node.direct)
+        creation = creation_of(target)
+        if creation is not None:
+            raise AutogradError(refusal(target, creation))
+        if base._node is LEAF or base._node is None and target._node is not None:
+            raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 class NotImplementedNode(TapeEntry):
@@ -243,7 +244,7 @@ class NotImplementedNode(TapeEntry):
 
     def name(self) -> str:
         """As torch calls it."""
-        return "NotImplemented"
+        return "torch::autograd::NotImplemented"
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Raises."""
@@ -255,16 +256,31 @@ class NotImplementedNode(TapeEntry):
 class Poisoned(TapeEntry):
     """The history of a view that lost it: its base was changed, and how the view was made forbids to make it anew."""
 
-    __slots__ = ("forbids", "nr")
-    forbids: str
+    __slots__ = ("forbids", "direct", "nr", "bare")
+    op = "poisoned"
+    forbids: str  # what using the view raises
+    direct: str   # what changing it in place raises
     nr: int
+    bare: bool    # whether the view had no history before either
+    saved = ()
+    meta = None
     frees = False
+
+    def __init__(self, view: TensorRef, creation: str) -> None:
+        self.forbids, self.direct = refusal(view, creation, indirect=True), refusal(view, creation)
+        self.nr = getattr(view._node, "nr", 0)
+        self.bare = view._node is None or view._node.__class__ is NoGradView
+        self.id, self.edges = next_id(), (edge_of(view._base),)  # type: ignore[arg-type]  # a view has a base
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Raises."""
         raise AutogradError(self.forbids)
 
     recorded = raw
+
+    def name(self) -> str:
+        """What printing shows."""
+        return "Invalid"
 
 
 def move_retained_grad(target: Any, node: Any) -> None:
@@ -288,8 +304,8 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
     base = target._base
     if base is None:
         move_retained_grad(target, node)
-        target._node = node
-        refresh_views(frontend, target)
+        origin, target._node = target._node, node
+        refresh_views(frontend, target, origin)
         return
     data, whole = target._data, base._data
     entry = CopySlices()
@@ -314,8 +330,56 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
         entry.bits = bits_of(target)
     entry.id = next_id()
     move_retained_grad(base, entry)
-    base._node = entry
-    refresh_views(frontend, base)
+    origin, base._node = base._node, entry
+    refresh_views(frontend, base, origin)
+
+
+def _as_strided_entry(base: Any, view: Any) -> TapeEntry:
+    """The history of a view as one of `base`, wherever its memory is by now."""
+    node = node_class(get_record("as_strided_view"))()
+    node.id, node.edges, node.meta = next_id(), (edge_of(base),), None
+    node.saved = (*_geometry(view), _geometry(base))
+    return node
+
+
+def _geometry(t: Any) -> tuple[Sequence[int], Sequence[int], int]:
+    """(shape, strides, offset) in elements."""
+    return t._data.shape, tuple([s // t._data.itemsize for s in t._data.strides]), t.storage_offset()
+
+
+def poison(view: Any, creation: str) -> None:
+    """Takes its history from a view. A kind of its own keeps the view off the quiet path: whatever records an operation on it raises."""
+    view._node, view._k = Poisoned(view, creation), Kind(view._k.dtype, view._k.device, view._k.special)
+
+
+class WatchedVersion(int):
+    """A version number that hears of the next change, for views that lose their history then: those made together, or without
+    recording. It stands in the counter that all views and aliases share, so that changing memory costs others nothing."""
+
+    bases: tuple[weakref.ref[Any], ...]
+
+    def __iadd__(self, n: int) -> int:
+        for ref in self.bases:
+            base = ref()
+            if base is not None:
+                for view_ref in base._v[1:]:
+                    view = view_ref()
+                    if view is not None and view._base is base and view._node is not None and view._node.__class__ is not Poisoned:
+                        creation = creation_of(view)
+                        if creation is not None:
+                            poison(view, creation)
+        return int(self) + n
+
+
+def watch_history(base: Any) -> None:
+    """Sees to it that the next change of the memory of `base` takes the history from those of its views that cannot keep it."""
+    counter = base._v
+    version = counter[0]
+    if version.__class__ is int:
+        counter[0] = watched = WatchedVersion(version)
+        watched.bases = (weakref.ref(base),)
+    elif all([ref() is not base for ref in version.bases]):
+        version.bases += (weakref.ref(base),)
 
 
 def _offset(view: Any, base: Any) -> int:
@@ -325,8 +389,8 @@ def _offset(view: Any, base: Any) -> int:
     return address_of(view._data) - address_of(base._data)
 
 
-def refresh_views(frontend: Any, base: Any) -> None:
-    """Gives all live views of `base` a history that starts at its present one."""
+def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
+    """Gives all live views of `base` a history that starts at its present one; `origin` is the one before."""
     version = base._v
     if version is None or len(version) == 1:
         return
@@ -334,26 +398,20 @@ def refresh_views(frontend: Any, base: Any) -> None:
         view = ref()
         if view is None or view._base is not base:
             continue
-        creation = creation_of(view)
+        if view._node.__class__ is Poisoned:
+            continue
+        creation = creation_of(view, origin)
         if creation is not None:
-            poisoned = Poisoned()
-            poisoned.nr = view.output_nr
-            poisoned.forbids = refusal(view, creation, indirect=True)
-            poisoned.id, poisoned.edges, poisoned.saved, poisoned.meta = next_id(), (edge_of(base),), (), None
-            # A kind of its own keeps the view off the quiet path: whatever records an operation on it raises.
-            view._node, view._k = poisoned, Kind(view._k.dtype, view._k.device, view._k.special)
+            poison(view, creation)
             continue
         bits = None if view._k.special is None else bits_of(view)
-        item = view._data.itemsize
-        if bits is not None and same_region(view._data, base._data):
-            fresh = base
+        if bits is None:
+            node = _as_strided_entry(in_kind(frontend, base, view._data.dtype), view)
         else:
-            fresh = frontend.as_strided(in_kind(frontend, base, view._data.dtype), view._data.shape,
-                                        tuple([s // item for s in view._data.strides]), view.storage_offset())
-        if bits is not None:
-            fresh = restored(frontend, fresh, bits)
-        move_retained_grad(view, fresh._node)
-        view._node = fresh._node
+            fresh = base if same_region(view._data, base._data) else frontend.as_strided(base, *_geometry(view))
+            node = restored(frontend, fresh, bits)._node
+        move_retained_grad(view, node)
+        view._node = node
     version[1:] = [r for r in version[1:] if r() is not None]
 
 

@@ -14,7 +14,7 @@ from ..dtypes import DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, 
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..saved import INFERENCE_SAVED
 from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
-from ..tensor import TensorRef
+from ..tensor import LEAF, TensorRef
 from ._compile import layout_operands
 from ._overloads import check_overloads, no_match_of
 from ._record import Param, Record
@@ -154,6 +154,11 @@ class General:
         tensors = self._tensors(values)
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])
+        if rec.differentiable and grad_mode() is GradMode.ENABLED:
+            for t in tensors:
+                node = t._node
+                if node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None:
+                    raise AutogradError(node.forbids)
         if out is not None:
             self._check_out(out, tensors)
         if rec.refuses_complex:
@@ -166,6 +171,8 @@ class General:
         check = rec.field("check")
         if check is not None:
             check(**values)
+        if inplace:
+            frontend.check_memory(rec, values[rec.params[0].name], tensors[1:])
         if frontend.below_autograd is not None and out is None:
             handled = frontend.below_autograd(self, values, tensors, inplace)
             if handled is not NotImplemented:
@@ -352,9 +359,6 @@ class General:
                     meta.append(None)
         if not any([e is not None for e in edges]):
             return None
-        for e in edges:
-            if e is not None and e._tag == 0 and e.forbids is not None:
-                raise AutogradError(e.forbids)
         targets = self._differentiable_outputs(outputs)
         if not targets:
             return None
@@ -434,7 +438,6 @@ class General:
         first = rec.params[0].name
         target: TensorRef = values[first]
         frontend.check_store(rec, target, result, kinds[0])
-        frontend.check_overlap(rec, target, tensors[1:])
         recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
         if recording and first in rec.saved_names:
             # The gradient needs the value from before the update.
@@ -443,25 +446,26 @@ class General:
             values = {**values, first: copy}
         if target._k.device.type != "meta":  # which has no memory to write to
             np.copyto(target._data, result if target._k.special is None else frontend.stored(target, result), casting="unsafe")
-        frontend.bump(target)
         if recording:
+            if target._v is None:
+                target._v = [0]
             shadow = frontend.wrap(frontend.values_of(target), target._k)
             shadow._v = target._v
             before = {**values}
             if first not in rec.saved_names:
                 before[first] = target
             node = self._node(before, [target._data], [shadow], [target._k], rec.in_place)
+            # `x.mul_(x)` changes what it saves of x, so that going back through it is an error; the result is saved as it is after that.
+            frontend.bump(target)
             if node is not None:
-                if node.saved.__class__ is tuple and any([t is target for t in tensors[1:]]):
-                    # `x.mul_(x)` has just changed what it saved of x: going back through it is an error, as in torch.
-                    saved = list(node.saved)
-                    for i, item in enumerate(saved):
-                        if item is target:
-                            saved[i + 1] -= 1
-                    node.saved = tuple(saved)
+                if node.saved.__class__ is tuple:
+                    node.saved = tuple([(*s[:2], s[2] + 1, *s[3:]) if s.__class__ is tuple and len(s) > 3 and s[1] is target._v else s
+                                        for s in node.saved])
                 frontend.rebase(target, node)
                 for tape in active_tapes():
                     tape.add(node, tuple(tensors), (target,), values)
+        else:
+            frontend.bump(target)
         return target
 
 

@@ -28,6 +28,11 @@ def address(a: np.ndarray) -> int:
     return a.__array_interface__["data"][0]
 
 
+def _in_memory_order(a: np.ndarray) -> np.ndarray:
+    """A dense array with its axes as they lie in memory: row-major."""
+    return a.transpose(sorted(range(a.ndim), key=lambda d: -a.strides[d]))
+
+
 def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> np.ndarray:
     """A view of the storage of `a`; `strides` and `offset` in bytes, the offset from the first element of `a`.
 
@@ -40,7 +45,7 @@ def strided(a: np.ndarray, shape: Sequence[int], strides: Sequence[int], offset:
         except (TypeError, ValueError):
             pass  # reaches beyond `a` itself
     owner = owner_of(a)
-    flat = owner if owner.flags.c_contiguous else owner.T
+    flat = owner if owner.flags.c_contiguous else _in_memory_order(owner)
     if 0 in shape and flat.flags.c_contiguous:
         return _new(_ndarray, shape, a.dtype, flat, 0, strides)  # an offset may lie behind the last element then
     if flat.flags.c_contiguous and a.size:
@@ -149,6 +154,19 @@ def copy_like(a: np.ndarray) -> np.ndarray:
     result = empty_strided(a.shape, dense_strides(a.shape, [s // step for s in a.strides]), a.dtype)
     np.copyto(result, a)
     return result
+
+
+def suggests_channels_last(a: np.ndarray) -> bool:
+    """Whether the strides of (N, C, ...) are those of channels-last memory, dense or not. (The rule of torch's
+    `is_channels_last_strides`.)"""
+    shape, strides, low = a.shape, a.strides, 0
+    if not strides[1]:
+        return False
+    for d in (1, *range(a.ndim - 1, 1, -1), 0):
+        if not shape[d] or strides[d] < low or not d and low == strides[1]:
+            return False
+        low = strides[d] * max(shape[d], 1)
+    return True
 
 
 def positions(shape: Sequence[int], strides: Sequence[int], offset: int) -> np.ndarray:

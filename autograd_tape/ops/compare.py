@@ -574,7 +574,7 @@ class where:
             raise AutogradError("where expected condition to be a boolean tensor, but got a tensor with dtype "
                                 f"{SCALAR_TYPE_NAMES[condition._k.dtype.name]}", remedy="compare it with something")
 
-    def vjp_input(F, grad, condition): return F.where(condition, grad, 0)
+    def vjp_input(F, grad, condition): return F.where(condition, grad, 0 if grad.ndim else F.zero_gradient(grad))
     def vjp_other(F, grad, condition): return F.masked_fill(grad, condition, 0)
 
     def samples(rng):

@@ -504,6 +504,8 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
     if index is False:
         return
     basic, indices = ((None,), None) if index is True else _parse(F, self.shape, index)
+    if self._base is not None and self._node is None and isinstance(value, TensorRef):
+        F.check_inplace(self, [value])  # a view of it would not know how it was made
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, TensorRef):

@@ -13,6 +13,7 @@ from ._dims import wrap_dim
 from ._host import on_host
 from ._losses import constant
 from ._record import RECORDS, Sample, op
+from ._strided import strided, suggests_channels_last, view_strides
 
 
 class _EmptyListError(AutogradError, ValueError):
@@ -24,8 +25,11 @@ class _EmptyListError(AutogradError, ValueError):
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
         result = np.concatenate(tensors, dim)
-        if result.flags.c_contiguous or result.ndim in (4, 5) and all([np.moveaxis(a, 1, -1).flags.c_contiguous for a in tensors]):
-            return result  # NumPy keeps any common order of the axes, torch only row-major and channels-last
+        if result.flags.c_contiguous:
+            return result
+        # NumPy keeps any common order of the axes, torch only row-major and channels-last.
+        if result.ndim in (4, 5) and all([suggests_channels_last(a) for a in tensors]):
+            return np.moveaxis(np.ascontiguousarray(np.moveaxis(result, 1, -1)), -1, 1)
         return result.copy()
     except ValueError:
         pass  # which torch may take all the same, or say more of
@@ -91,6 +95,11 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
             raise AutogradError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(a.shape)} at "
                                 f"entry {i}",
                                 expected=str(list(shape)), found=str(list(a.shape)), remedy="use cat, or pad them")
+    if len(shape) in (4, 5) and dim % (len(shape) + 1) < len(shape) and not tensors[0].flags.c_contiguous:
+        # torch joins along the dimension and splits that, which keeps tensors with the channels innermost so
+        d = dim % (len(shape) + 1)
+        joined, size = _cat(tensors, d), (*shape[:d], len(tensors), *shape[d:])
+        return strided(joined, size, view_strides(joined.shape, joined.strides, size) or joined.strides)
     if dim == 0:
         return np.array(tensors) if tensors[0].size < 1024 else np.concatenate([a[None] for a in tensors])
     d = wrap_dim(dim, len(shape) + 1)

@@ -74,12 +74,12 @@ def _check_mv(input: Any, vec: Any, added: Any = None) -> None:
 
 
 def _check_mv_sizes(rows: int, columns: int, vec: Any, mat: Any, added: Any = None) -> None:
-    if mat.dtype is not vec.dtype:
-        names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (vec if added is None else added, mat, vec)]
-        raise AutogradError(f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}")
     size = rows if added is None or not added.ndim or added.shape[0] == 1 else added.shape[0]
     if columns != vec.shape[0] or size != rows:
         raise ShapeMismatchError(f"size mismatch, got input ({size}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
+    if mat.dtype is not vec.dtype:
+        names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (vec if added is None else added, mat, vec)]
+        raise AutogradError(f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}")
 
 
 def _check_mm(input: Any, mat2: Any) -> None:
@@ -87,8 +87,8 @@ def _check_mm(input: Any, mat2: Any) -> None:
         raise AutogradError("self must be a matrix", expected="2 dimensions", found=str(input.ndim), remedy="use matmul")
     if mat2.ndim != 2:
         raise AutogradError("mat2 must be a matrix", expected="2 dimensions", found=str(mat2.ndim), remedy="use matmul")
-    _same_matrix_dtype(input, mat2)
     _check_dims_match(*input.shape, *mat2.shape)
+    _same_matrix_dtype(input, mat2)
 
 
 def _check_batches(a: Sequence[int], b: Sequence[int]) -> None:
@@ -114,8 +114,8 @@ def _check_matmul(input: Any, other: Any) -> None:
     if len(b) == 1:
         return _check_mv_sizes(prod(a[:-1]), a[-1], other, input)
     if len(b) == 2:
-        _same_matrix_dtype(input, other)
-        return _check_dims_match(prod(a[:-1]), a[-1], *b)
+        _check_dims_match(prod(a[:-1]), a[-1], *b)
+        return _same_matrix_dtype(input, other)
     _same_scalar_type(input, other)
     left = a if len(a) > 1 else (1, *a)
     batch = broadcast_shape(left[:-2], b[:-2])

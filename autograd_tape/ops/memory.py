@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import AutogradError
+from ..errors import ArgumentError, AutogradError
+from ..tensor import TensorRef
 from ._record import op
+from ._strided import address, owner_of
 
 
 def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
@@ -14,15 +16,10 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
     try:
         return np.broadcast_to(src, input.shape)
     except ValueError:
-        for i in range(1, max(src.ndim, 1) + 1):
-            have = input.shape[-i] if i <= input.ndim else 1
-            if src.shape[-i] not in (1, have) or i > input.ndim:
-                if i > input.ndim:
-                    raise AutogradError(f"output with shape {list(input.shape)} doesn't match the broadcast shape "
-                                        f"{list(src.shape)}") from None
-                raise AutogradError(f"The size of tensor a ({have}) must match the size of tensor b ({src.shape[-i]}) at non-singleton "
-                                    f"dimension {input.ndim - i}") from None
-        raise
+        from ._general import broadcast_shape
+
+        raise AutogradError(f"output with shape {list(input.shape)} doesn't match the broadcast shape "
+                            f"{list(broadcast_shape(input.shape, src.shape))}") from None
 
 
 @op("copy(Tensor input, Tensor src, bool non_blocking=False) -> Tensor", family="store", quiet="all", broadcasts=False, method=False,
@@ -79,3 +76,43 @@ class zero:
     def shape(input): return input
     def vjp(F, grad): return F.zero_gradient(grad)
     def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+
+@op("fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor", namespace="Tensor", out=False)
+class fill_diagonal_:
+    """The main diagonal overwritten with a number: elements whose indices are all equal. With `wrap`, the diagonal of a tall matrix
+    begins anew a row after its end.
+
+    >>> torch.zeros(2, 2).fill_diagonal_(3.)
+    tensor([[3., 0.],
+            [0., 3.]])
+    """
+
+    def function(F, input, fill_value, wrap=False):
+        data = input._data
+        shape, n = data.shape, data.ndim
+        if not isinstance(fill_value, (int, float, complex, np.generic, TensorRef)):
+            found = type(fill_value).__name__
+            raise ArgumentError(f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {found}", expected="a number",
+                                found=found)
+        if n < 2:
+            raise AutogradError("dimensions must larger than 1")
+        if n > 2 and len({*shape}) > 1:
+            raise AutogradError("all dimensions of input must be of equal length")
+        steps = [s // data.itemsize for s in data.strides]
+        offset = (address(data) - address(owner_of(data))) // data.itemsize if data.size else 0
+        length, step = min(shape[:2]), sum(steps)
+        F.fill_(F.as_strided(input, (length,), (step,), offset), fill_value)
+        height, width = shape[:2]
+        if wrap and n == 2 and height > width + 1:
+            again = -(-data.size // (width + 1)) - length
+            F.fill_(F.as_strided(input, (again,), (step,), offset + steps[0] * (width + 1)), fill_value)
+        return input
+
+    def samples(rng):
+        yield rng.integers(0, 9, (3, 3)), 2
+        yield rng.integers(0, 9, (7, 2)), -1, True
+
+    def errors(rng):
+        yield (np.ones(3), 1), RuntimeError, "dimensions must larger than 1"
+        yield (np.ones((2, 3, 2)), 1), RuntimeError, "all dimensions of input must be of equal length"

@@ -370,7 +370,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES, ref, prune_views, creation):
+         STUMBLES, ref, prune_views, creation, watch_history):
     def {name}(input, {given}dim=0):
         try:
             k = input._k
@@ -394,12 +394,13 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
                     t._data, t._k, t._node = a, k, OutputEdge(n, i) if recording else None
                     if enabled:
                         t._v, t._base = v, base
-                        if creation is not None: t._info = {{"creation": creation}}
+                        if creation is not None and not recording: t._info = {{"creation": creation}}  # else its edge tells
                         v.append(ref(t))
                         if not len(v) & 31: prune_views(v)
                     else: link_view(t, input, True)
                     views.append(t)
                     i += 1
+                if recording: watch_history(base)
                 return several(views)
         except STUMBLES: pass
         return general((input, {given}dim))
@@ -407,7 +408,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
 """
         return execute(text, "make", f"<{name}: {F.name}>", {})(
             General(rec, F), rec.field("numpy"), node_class(rec), F.namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, F.multi_view)
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, F.multi_view, F.watch_history)
 
     return make
 

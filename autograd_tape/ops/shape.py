@@ -37,6 +37,18 @@ def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
         return strided(input if input.__class__ is _ndarray else np.asarray(input), sizes, steps)
 
 
+def _cannot_expand(shape: Sequence[int], size: Sequence[int]) -> AutogradError:
+    """What is wrong with expanding `shape` to `size`, told of the last dimension of which something is."""
+    lead = len(size) - len(shape)
+    for i in range(len(size) - 1, -1, -1):
+        if i < lead and size[i] < 0:
+            return AutogradError(f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}")
+        if i >= lead and size[i] not in (-1, shape[i - lead]) and shape[i - lead] != 1:
+            break
+    return AutogradError(f"The expanded size of the tensor ({size[i]}) must match the existing size ({shape[i - lead]}) at non-singleton "
+                         f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+
+
 def _expanded(input: np.ndarray, size: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
     """The sizes and strides (in bytes) of `input` expanded to `size`."""
     shape, strides = input.shape, input.strides
@@ -44,8 +56,7 @@ def _expanded(input: np.ndarray, size: Sequence[int]) -> tuple[Sequence[int], Se
         return tuple(size), (0,) * len(size)
     lead = len(size) - len(shape)
     if lead > 0 and min(size[:lead]) < 0:
-        i = next(i for i, n in enumerate(size) if n < 0)
-        raise AutogradError(f"The expanded size of the tensor ({size[i]}) isn't allowed in a leading, non-existing dimension {i}")
+        raise _cannot_expand(shape, size)
     if lead < 0:
         raise AutogradError(f"expand({_type_text(input)}{{{_braces(shape)}}}, size={list(size)}): the number of sizes provided "
                             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
@@ -61,8 +72,7 @@ def _expanded(input: np.ndarray, size: Sequence[int]) -> tuple[Sequence[int], Se
         elif have == 1:
             steps.append(0)
         else:
-            raise AutogradError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
-                                f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+            raise _cannot_expand(shape, size)
         i += 1
     if lead and 1 in sizes[:lead]:
         for i in range(lead - 1, -1, -1):

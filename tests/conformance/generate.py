@@ -36,11 +36,12 @@ class Generator:
         self.leaves: list[dict[str, Any]] = []
         self.steps: list[dict[str, Any]] = []
         self.memories: dict[str, int] = {}  # variables that share memory have the same number
-        self.split: set[int] = set()        # memories with views that lose their history when changed without recording
+        self.split: set[int] = set()        # memories with views made at once
         self.changed: set[int] = set()      # memories changed in place
         self.unwatched: set[int] = set()    # memories without history of which views were made under no_grad
         self.recorded: set[int] = set()     # memories that may require grad
         self.hooked: set[int] = set()       # memories of tensors with hooks
+        self.loose: set[int] = set()        # memories changed without recording
         self.severed: set[str] = set()      # variables that share memory but no history
         self.hooks: list[int] = []
         self.no_grad = False
@@ -87,21 +88,22 @@ class Generator:
         used = [self.memories.setdefault(x, len(self.memories)) for x in args if isinstance(x, str) and x in self.shapes]
         memory = used[0] if used else -1
         if call.endswith("_") or call in ("setitem", "zero_grad"):
-            # Views that lose their history when their memory is changed in this way: torch sees that when they are used, torchcompat
-            # only when they are looked at.
-            # (and hooks on views, which torch forgets then)
-            if memory in self.split | self.hooked and (self.no_grad or used and args[0] in self.severed):
-                return
+            if self.no_grad or used and args[0] in self.severed:
+                if memory in self.hooked:  # torch forgets hooks of views then
+                    return
+                self.loose.add(memory)
             if memory in self.unwatched | self.split - self.recorded and not self.no_grad and self.recorded.intersection(used[1:]):
                 return
             if call in ("requires_grad_", "detach_"):
                 views = any([m == memory and x != args[0] for x, m in self.memories.items() if x in self.shapes])
-                if views or memory in self.changed or memory in self.split or memory in self.unwatched:
+                if views or memory in self.changed | self.split | self.unwatched:
                     return
                 self.recorded.add(memory)
             else:
                 self.changed.add(memory)
         if call in ("hook", "node_hook", "node_prehook", "retain_grad"):
+            if memory in self.loose:  # or is still to forget them, or crashes
+                return
             self.hooked.add(memory)
         made = memory if call not in self.COPYING else len(self.steps) + 1000
         for each in (name, *[f"{name}.{i}" for i in range(len(shapes or ()))]):
@@ -111,7 +113,8 @@ class Generator:
         if call in ("split", "unbind", "chunk"):
             self.split.add(memory)
         elif self.no_grad and made == memory and shape is not None and call not in ("detach", "data"):
-            (self.split if memory in self.recorded else self.unwatched).add(memory)
+            if memory not in self.recorded:
+                self.unwatched.add(memory)
         if not self.no_grad and self.recorded.intersection(used):
             self.recorded.add(made)
         if kwargs:
@@ -243,9 +246,8 @@ class Generator:
             self.step(kind, [x], [*shape[2:], min(shape[0], shape[1])])
         elif kind == "as_strided":
             size = r.randint(1, 3)
-            self.step(kind, [x, [size], [1]] if r.random() < 0.6 else [x, [2, size], [size, 1]], None)
-            call = self.steps[-1]
-            self.shapes[f"$s{call['id']}"] = call["args"][1]
+            sizes, steps = ([size], [1]) if r.random() < 0.6 else ([2, size], [size, 1])
+            self.step(kind, [x, sizes, steps], sizes)
         elif kind == "getitem_list":
             self.step("getitem", [x, [[0, -1]]], [2, *shape[1:]])
         else:

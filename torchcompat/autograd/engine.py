@@ -19,7 +19,8 @@ from autograd_tape.tensor import LEAF, TensorRef
 
 from .._tensor import Tensor, frontend
 from ..bits import values
-from ..views import empty_strided, is_dense
+from ..layout import contiguous_format
+from ..views import Poisoned, empty_strided, is_dense
 from .edges import several, with_leaves
 
 passes: Any = sys.modules["autograd_tape.backward"]  # the module; the package's attribute of that name is the function
@@ -56,6 +57,7 @@ def obeys_contract(g: np.ndarray, data: np.ndarray) -> bool:
 def accumulate(leaf: Any, g: Any, owned: bool) -> None:
     """Adds a gradient buffer to `leaf.grad`: stolen, copied, or added in place."""
     if leaf._node is None:  # it was told so after its graph was recorded
+        _after_accumulation(leaf)
         return
     have = getattr(leaf, "_grad", None)
     data = leaf._data
@@ -107,7 +109,7 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
         elif is_dense(data.shape, data.strides, data.itemsize):
             leaf._grad = frontend.wrap(empty_strided(data.shape, data.strides, data.dtype), g._k).copy_(g)
         else:
-            leaf._grad = g.clone()
+            leaf._grad = g.clone(memory_format=contiguous_format)
     else:
         leaf._grad = total = have + g
         if total._data.strides != have._data.strides and total._data.size:  # the layout of the gradient that is there stays
@@ -228,6 +230,8 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
                     accumulate=None if not accumulate_grad else accumulate if not tensors else
                     accumulate_dual if _on_tensors and not create_graph else accumulate_tensor,
                     observe=observer() if observers else None)
+    if capture is not None and accumulate_grad:
+        engine.runs_captured = True
     mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
     if engine_depth() >= MAX_DEPTH:
         _in_new_thread(engine, roots, mode)
@@ -316,8 +320,10 @@ def capture_of(ref: Any, nr: int = 0) -> Any:
     except AttributeError:
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(ref).__name__}") from None
     edge = edge_of(ref)
+    if edge.__class__ is Poisoned:
+        raise RuntimeError(edge.forbids)
     if edge is None or edge.__class__ is NoGradView:  # a view made before its base came to require grad: no gradient gets there
-        return NoGradView(0), 0
+        return NoGradView(), 0
     return edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
 
 
@@ -405,7 +411,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         captured = [engine.captured.get(key) for key in keys]
     found: list[Any] = []
     for i, (ref, g) in enumerate(zip(inputs, captured)):
-        same = next((n for n in range(i) if inputs[n] is ref and g is not None), None)
+        # One gradient that is passed on to several tensors is one tensor.
+        same = None if g is None else next((n for n in range(i) if captured[n] is g), None)
         if same is not None:
             g = found[same]
         elif g is None:

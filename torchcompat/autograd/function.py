@@ -400,8 +400,8 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
                 views.rebase(frontend, original, node, inputs.get(key, -1))
             else:
                 views.move_retained_grad(original, target)
-                original._node = target
-                views.refresh_views(frontend, original)
+                origin, original._node = original._node, target
+                views.refresh_views(frontend, original, origin)
             continue
         output = original
         if is_input:

@@ -10,6 +10,9 @@ from autograd_tape.backward import Hooks
 from autograd_tape.tape import NoGradView, RemovableHandle
 from autograd_tape.tensor import LEAF
 
+from ..layout import contiguous_format
+from ..views import Poisoned
+
 add = RemovableHandle.add
 
 
@@ -37,7 +40,7 @@ def register_post_accumulate_hook(tensor: Any, hook: Callable[[Any], None]) -> R
     """`Tensor.register_post_accumulate_grad_hook`."""
     if tensor._node is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if tensor._node is not LEAF:
+    if not tensor.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     Hooks()
     return add(info_of(tensor).setdefault("post_accumulate", {}), hook)
@@ -48,7 +51,7 @@ def retain_grad(tensor: Any) -> None:
     node = tensor._node
     if not tensor.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if tensor.is_leaf or tensor.retains_grad:
+    if node.__class__ is Poisoned and node.bare or tensor.is_leaf or tensor.retains_grad:
         return
     info_of(tensor)["retains_grad"] = True
     ref = weakref.ref(tensor)
@@ -59,6 +62,6 @@ def retain_grad(tensor: Any) -> None:
             if gradient._k.dtype is not target._k.dtype:
                 gradient = gradient.to(target._k.dtype)
             have = getattr(target, "_grad", None)
-            target._grad = gradient.clone() if have is None else have + gradient
+            target._grad = gradient.clone(memory_format=contiguous_format) if have is None else have + gradient
 
     tensor.creator._hooks().retain[node.nr if node._tag == 2 else 0] = keep
