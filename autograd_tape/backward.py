@@ -272,6 +272,8 @@ class Engine:
             for key in self.wanted.get(entry, ()):
                 self.captured[key] = grad[key[1]] if entry.n_outputs > 1 or isinstance(grad, list) else grad
             if entry not in self.needed:  # type: ignore[operator]  # made before this runs
+                if hooks is not None and self.accumulate is not None:  # a pass that accumulates runs the node, without gradients
+                    self._after(entry, [None] * len(entry.edges), self._before_entry(entry, grad))
                 return None
         if hooks is not None and hooks.pre:
             grad = self._before_entry(entry, grad)
@@ -474,10 +476,14 @@ class Engine:
                     g = self._leaf_hooks(leaf, g)
                 if g is not None:
                     accumulate(leaf, g, owned)
-                node = (getattr(leaf, "_info", None) or _NOTHING).get("node_hooks")
-                if node is not None:
-                    for hook in list(node.post.values()):
-                        hook((), (self._tensor(g),))
+                self.leaf_accumulated(leaf, g)
+
+    def leaf_accumulated(self, leaf: Any, g: Any) -> None:
+        """Hooks of a leaf's node, after its gradient was accumulated."""
+        node = (getattr(leaf, "_info", None) or _NOTHING).get("node_hooks")
+        if node is not None:
+            for hook in list(node.post.values()):
+                hook((), (self._tensor(g),))
 
     def _leaf_hooks(self, leaf: Any, g: Any) -> Any:
         info = getattr(leaf, "_info", None) or {}
@@ -487,7 +493,7 @@ class Engine:
             if result is not None:
                 g = self._buffer(replaced(given, result, hook))
         node = info.get("node_hooks")
-        for hook in list(node.pre.values()) if node is not None and self.capture is None else ():
+        for hook in list(node.pre.values()) if node is not None and self.accumulate is not None else ():
             given = (self._tensor(g),)
             result = hook(given)
             if result is not None:

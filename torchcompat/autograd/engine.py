@@ -361,6 +361,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         if g is not None and ref.is_leaf:
             (accumulate if not engine.create_graph else accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)(
                 ref, g, engine.create_graph)
+            engine.leaf_accumulated(ref, g)
 
 
 transforms: Any = None
