@@ -5,6 +5,7 @@ Run from the repository root::
     python -m benchmarks                                   # absolute times of torchcompat only
     python -m benchmarks --torch-python PATH               # PATH: a python that can import real torch
     python -m benchmarks --torch-python PATH --groups small,steps --rounds 7 --filter softmax
+    python -m benchmarks --before ROOT --groups small      # against a checkout of an earlier state instead of torch
     python -m benchmarks --torch-python PATH --check-only  # run each workload once, compare the results
 
 How the numbers are made

@@ -26,6 +26,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--torch-python", metavar="PATH", help="a python that can import torch; without it, absolute times only"
     )
+    parser.add_argument(
+        "--before", metavar="ROOT", type=Path, help="a checkout of an earlier state, to measure against instead of torch"
+    )
     parser.add_argument("--groups", default=",".join(GROUPS), help="comma-separated, of: %(default)s")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default %(default)s)")
     parser.add_argument("--samples", type=int, default=3, help="samples per workload and round (default %(default)s)")
@@ -44,6 +47,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--module", default="torchcompat", help="the module of our side (default %(default)s)")
     options = parser.parse_args(arguments)
     options.groups = options.groups.split(",")
+    if options.before and options.torch_python:
+        parser.error("--before and --torch-python exclude each other")
     if unknown := sorted(set(options.groups) - set(GROUPS)):
         parser.error(f"unknown group {unknown[0]!r}; the groups are {', '.join(GROUPS)}")
     if options.rounds < 1 or options.samples < 1 or options.threads < 1 or options.target <= 0:
@@ -56,6 +61,8 @@ def command(options: argparse.Namespace) -> str:
     parts = ["python -m benchmarks"]
     if options.torch_python:
         parts.append("--torch-python PATH")
+    if options.before:
+        parts.append("--before ROOT")
     if tuple(options.groups) != GROUPS:
         parts.append("--groups " + ",".join(options.groups))
     for name, default in (
@@ -76,7 +83,11 @@ def main(arguments: list[str] | None = None) -> int:
     busy = report.load()
     chosen = [w for key, w in registered().items() if w.group in options.groups and options.filter in key]
     ours = Side(options.python, options.module, options.threads)
-    theirs = Side(options.torch_python, "torch", options.threads) if options.torch_python else None
+    theirs = None
+    if options.torch_python:
+        theirs = Side(options.torch_python, "torch", options.threads)
+    elif options.before:
+        theirs = Side(options.python, options.module, options.threads, root=options.before.resolve())
     facts: dict[str, dict[str, Any]] = {}
     try:
         for label, side in sides(ours, theirs):
@@ -102,19 +113,20 @@ def main(arguments: list[str] | None = None) -> int:
     complete = (
         set(options.groups) == set(GROUPS)
         and not options.filter
-        and theirs is not None
+        and bool(options.torch_python)
         and options.module == "torchcompat"
     )
     if complete and busy > MOST_LOAD and not options.output:
         print(f"RESULTS.md is left as it was: the load per CPU was {busy:.2f} at the start", file=sys.stderr)
     output = options.output or (HERE / "RESULTS.md" if complete and not busy > MOST_LOAD else None)
     drawn = output is not None and theirs is not None
-    text = report.markdown(results, facts, command(options), options.rounds, busy, plot=drawn)
+    other = "before" if options.before else "torch"
+    text = report.markdown(results, facts, command(options), options.rounds, busy, plot=drawn, other=other)
     print(text)
     if output is not None:
         output.write_text(text)
         if theirs is not None:
-            report.plot(results, output.with_name("results.png"))
+            report.plot(results, output.with_name("results.png"), other)
     return 0
 
 

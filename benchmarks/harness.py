@@ -104,10 +104,10 @@ def environment(threads: int) -> dict[str, str]:
 class Side:
     """A worker process for one module; it is started again after it died or had to be killed."""
 
-    def __init__(self, python: str, module: str, threads: int, timeout: float = REPLY_SECONDS) -> None:
+    def __init__(self, python: str, module: str, threads: int, timeout: float = REPLY_SECONDS, root: Path = ROOT) -> None:
         self.command = [python, "-m", "benchmarks.worker", module, str(threads)]
         self.environment = environment(threads)
-        self.timeout = timeout
+        self.timeout, self.root = timeout, root
         self.process: subprocess.Popen[bytes] | None = None
         self.complaints: IO[bytes] | None = None  # a file, not a pipe: nobody reads it while the worker lives
 
@@ -117,7 +117,7 @@ class Side:
             self.complaints = tempfile.TemporaryFile()  # lives as long as the worker
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints,
-                cwd=ROOT, env=self.environment,
+                cwd=self.root, env=self.environment,
             )  # fmt: skip
         assert self.process.stdin is not None and self.process.stdout is not None
         try:

@@ -74,17 +74,21 @@ def load() -> float:
 
 
 def markdown(
-    results: Sequence[Result], facts: dict[str, dict[str, Any]], command: str, rounds: int, busy: float, plot: bool
+    results: Sequence[Result], facts: dict[str, dict[str, Any]], command: str, rounds: int, busy: float, plot: bool,
+    other: str = "torch",
 ) -> str:
-    """The whole report: machine, geometric means, failures, one table per section; ``busy`` is the load at the start."""
-    lines = [INTRODUCTION]
+    """The whole report: machine, geometric means, failures, one table per section; ``busy`` is the load at the start.
+
+    ``other`` is what the second side is called: torch, or an earlier state of torchcompat.
+    """
+    lines = [INTRODUCTION.replace("torch's", f"{other}'s" if other == "torch" else f"that of the state {other}")]
     lines += [
         f"- date: {date.today().isoformat()}",
         f"- command: `{command}` ({rounds} rounds)",
         f"- machine: {machine()}; load per CPU at the start {busy:.2f}",
     ]
     for side, fact in facts.items():
-        lines.append(f"- {side} {fact['version']}: Python {fact['python']}, NumPy {fact['numpy']}")
+        lines.append(f"- {side if side != 'torch' else other} {fact['version']}: Python {fact['python']}, NumPy {fact['numpy']}")
     disturbed = sum(r.noise > DISTURBED for r in results)
     lines.append(f"- disturbed: the noise of {disturbed} of {len(results)} workloads is above {DISTURBED:.0%}")
     if "torch" in facts:
@@ -113,7 +117,7 @@ def markdown(
             "",
             f"## {group}: {section}",
             "",
-            "| workload | torchcompat | torch | ratio | noise |",
+            f"| workload | torchcompat | {other} | ratio | noise |",
             "|---|---:|---:|---:|---:|",
         ]
         for r in members:
@@ -137,7 +141,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def plot(results: Sequence[Result], path: Path) -> None:
+def plot(results: Sequence[Result], path: Path, other: str = "torch") -> None:
     """One dot per workload and a bar at the geometric mean, by section, on a logarithmic axis."""
     import matplotlib
 
@@ -175,7 +179,7 @@ def plot(results: Sequence[Result], path: Path) -> None:
     shown_ticks = [tick for tick in TICKS if min(reached) / 1.2 <= tick <= max(reached) * 1.2]
     axes.set_xticks(shown_ticks, [f"{tick:g}" for tick in shown_ticks])
     axes.minorticks_off()
-    axes.set_xlabel("torchcompat / torch (left of 1: torchcompat is faster or smaller)", fontsize=8)
+    axes.set_xlabel(f"torchcompat / {other} (left of 1: torchcompat is faster or smaller)", fontsize=8)
     axes.tick_params(axis="x", labelsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=90)

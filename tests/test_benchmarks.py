@@ -157,6 +157,12 @@ def test_report_shows_means_ratios_and_growth() -> None:
     assert "noise of 1 of 1" in report.markdown([result([1.0, 2.0, 2.0], [1.0])], FACTS, "c", 3, 0.1, plot=False)
 
 
+def test_report_against_an_earlier_state_names_it() -> None:
+    text = report.markdown([result([1e-6], [2e-6])], FACTS, "c", 1, 0.1, plot=False, other="before")
+    assert "| workload | torchcompat | before | ratio | noise |" in text
+    assert "- before 1: Python 3" in text and "divided by that of the state before in the same run" in text
+
+
 def test_plot_is_written(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the plot needs matplotlib, which is no dependency")
     report.plot([result([1.0], [2.0])], tmp_path / "plot.png")
@@ -166,7 +172,8 @@ def test_plot_is_written(tmp_path: Path) -> None:
 def test_options_are_checked_and_the_command_names_no_path(capsys: pytest.CaptureFixture[str]) -> None:
     options = parse(["--torch-python", "/some/bin/python", "--groups", "small", "--rounds", "3"])
     assert command(options) == "python -m benchmarks --torch-python PATH --groups small --rounds 3"
-    for wrong in (["--groups", "nothing"], ["--rounds", "0"]):
+    assert command(parse(["--before", "/some/checkout", "--groups", "small"])) == "python -m benchmarks --before ROOT --groups small"
+    for wrong in (["--groups", "nothing"], ["--rounds", "0"], ["--before", "a", "--torch-python", "b"]):
         with pytest.raises(SystemExit):
             parse(wrong)
     assert "unknown group 'nothing'" in capsys.readouterr().err
@@ -177,7 +184,7 @@ def test_results_are_kept_only_from_a_machine_that_is_not_busy(
     busy: float, written: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(report, "load", lambda: busy)
-    monkeypatch.setattr(report, "plot", lambda results, path: None)
+    monkeypatch.setattr(report, "plot", lambda results, path, other: None)
     monkeypatch.setattr(front, "HERE", tmp_path)
     monkeypatch.setattr(front, "measure", lambda *args, **kwargs: [result([1.0], [2.0])])
     monkeypatch.setattr(processes, "measure", lambda *args: [])
