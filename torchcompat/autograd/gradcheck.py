@@ -106,7 +106,7 @@ def _units(x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
     for n in range(flat.numel()):
         unit = flat.clone()
         unit[n] = 1
-        yield _unravel(n, tuple(x.shape)), unit.view(x.shape)
+        yield _unravel(n, tuple(x.shape)), unit.view(x.shape).clone()  # no view, which rules of Functions would see
 
 
 def _unravel(n: int, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -205,7 +205,7 @@ def _forward_products(func: Callable[..., Any], inputs: tuple[Any, ...], outputs
         if x.is_complex():
             raise ValueError("Expected inputs to be non-complex for _get_analytical_jacobian_forward_ad.")
         rows: list[list[Any]] = []
-        for u in ([unit for _, unit in _units(x)] if directions is None else [directions[len(found)].view(x.shape)]):
+        for u in ([unit for _, unit in _units(x)] if directions is None else [directions[len(found)].view(x.shape).clone()]):
             with forward_ad.dual_level():
                 args = []
                 for j, a in enumerate(inputs):
