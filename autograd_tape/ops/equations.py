@@ -475,8 +475,8 @@ class matrix_exp:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray:
-    """The solution of least norm by singular values, of which those below `rcond` times the largest count as zero."""
+def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> tuple[np.ndarray, np.ndarray]:
+    """The solution of least norm by singular values, of which those below `rcond` times the largest count as zero; and the ranks."""
     (m, n), columns = A.shape[-2:], B.shape[-1]
     u, s, vh = linalg.svd(A, False)
     kept = s > rcond * s.max(-1, keepdims=True, initial=0)
@@ -486,17 +486,20 @@ def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray:
     *lead, step, column = contiguous_strides((*batch, columns, rows))
     solution = empty_strided((*batch, rows, columns), (*lead, column, step), A.dtype)[..., :n, :]
     solution[...] = adjoint(vh) @ (inverse[..., None] * (adjoint(u) @ B))
-    return solution
+    return solution, np.asarray(np.add.reduce(kept, -1, np.int64))
 
 
-@op("lstsq_solution(Tensor A, Tensor B, float rcond) -> Tensor", namespace="_internal", method=False, out=False,
+@op("lstsq_solution(Tensor A, Tensor B, float rcond) -> (Tensor solution, Index rank)", namespace="_internal", method=False, out=False,
     node="LinalgLstsqBackward0", complex="explicit")
 class lstsq_solution:
     """The X of least norm with the least |A X - B|."""
 
-    numpy = _lstsq
     compose = on_host(_lstsq)
-    def shape(A, B, rcond): return (*broadcast_shape(A[:-2], B[:-2]), A[-1], B[-1])
+
+    def meta(A, B, rcond):
+        batch = A.shape[:-2]
+        return (_without_data((*broadcast_shape(batch, B.shape[:-2]), A.shape[-1], B.shape[-1]), A.dtype),
+                _without_data(batch, np.dtype(np.int64)))
 
     def vjp_A(F, grad, A, B, A_shape):
         return F.reduce_to_shape(_pinv_gradient(F, F.matmul(grad, _mH(F, B)), A, F.linalg_pinv(A)), tuple(A_shape))
@@ -548,23 +551,18 @@ class linalg_lstsq:
             raise ShapeMismatchError(f"{name}: input.size(-2) should match other.size({-1 if vector or B.ndim < 2 else -2})")
         m, n = a[-2:]
         limit = max(m, n) * float(np.finfo(A._k.np).eps) if rcond is None else float(rcond)
-        if A._k.device.type == "meta" and driver == "gelsy":
-            s, rank = np.empty(0, A._k.dtype.to_real().np), _without_data(a[:-2], np.dtype(np.int64))
-        else:
-            s = linalg.svd(need_values(A), compute_uv=False)
-            rank = np.add.reduce(s > limit * s.max(-1, keepdims=True, initial=0), -1, np.int64)
+        solution, rank = F.lstsq_solution(A, X, limit)
         if driver == "gels":
-            _refuse_rank(rank, min(m, n), len(a) > 2)
-        solution = F.lstsq_solution(A, X, limit)
-        nothing = np.empty(0, s.dtype)
-        if driver != "gelsy" and m > n and np.all(rank == n):
+            _refuse_rank(need_values(rank), min(m, n), len(a) > 2)
+        if driver != "gelsy" and m > n and np.all(need_values(rank) == n):
             residuals = F.sum(F.square(F.abs(F.matmul(A, solution) - X)), -2)
         else:
             residuals = F.slice(F.flatten(F.abs(solution)), 0, 0, 0)
         return F.return_type(get_record("linalg_lstsq"))(
             F.squeeze(solution, -1) if vector else solution, residuals,
-            constant(F, A, np.empty(0, np.int64) if driver == "gels" else np.asarray(rank)),
-            constant(F, A, s if driver in ("gelsd", "gelss") else nothing))
+            constant(F, A, np.empty(0, np.int64)) if driver == "gels" else rank,
+            constant(F, A, linalg.svd(need_values(A), compute_uv=False) if driver in ("gelsd", "gelss") else
+                     np.empty(0, A._k.dtype.to_real().np)))
 
     def samples(rng):
         yield rng.standard_normal((4, 2)), rng.standard_normal((4, 3))

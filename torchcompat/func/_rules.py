@@ -391,7 +391,8 @@ def add_product(call: Call) -> Any:
     return F.add(F.mul(x, call.beta) if call.beta != 1 else x, result)
 
 
-@rule("inverse det slogdet linalg_cholesky linalg_qr linalg_svd linalg_eigh linalg_pinv linalg_matrix_rank")
+@rule("inverse det slogdet linalg_cholesky linalg_qr linalg_svd linalg_eigh linalg_pinv linalg_matrix_rank linalg_lu_factor_ex linalg_lu "
+      "linalg_eig matrix_exp cholesky_inverse")
 def matrices(call: Call) -> Any:
     """What takes batches of matrices."""
     return call() if next(iter(call.ranks.values())) >= 2 else NotImplemented
@@ -403,7 +404,16 @@ def logdet(call: Call) -> Any:
     return call() if call.ranks["input"] >= 2 else NotImplemented
 
 
-@rule("solve_matrices euclidean_distance")
+@rule("lu_unpack lstsq_solution")
+def factors(call: Call) -> Any:
+    """Batches of matrices, and something for each of them."""
+    first, second = list(call.values)[:2]
+    if call.rec.name == "lstsq_solution" and call.ranks[first] != call.ranks[second]:
+        return NotImplemented
+    return call(**{name: call.expanded(call.values[name], call.is_batched[name]) for name in (first, second)})
+
+
+@rule("solve_matrices euclidean_distance cholesky_solve")
 def two_matrices(call: Call) -> Any:
     """What takes two batches of matrices, whose other dimensions broadcast."""
     first, second = list(call.values)[:2]
