@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import ArgumentError, AutogradError
+from ..executors.kernels.pool import BIG, copy
 from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
@@ -655,7 +656,7 @@ def _clone(input: np.ndarray, memory_format: Any) -> np.ndarray:
 
 def _laid_out(input: np.ndarray, strides: tuple[int, ...] | None) -> np.ndarray:
     if strides is None:
-        return input.copy()
+        return input.copy() if input.size < BIG else copy(input)
     result = empty_strided(input.shape, strides, input.dtype)
     np.copyto(result, input)
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _compile, blas, conv
+from autograd_tape.executors.kernels import _compile, blas, conv, direct, pool
 
 # input, weight, stride, padding, dilation, groups
 CASES = {
@@ -134,6 +134,62 @@ def test_depthwise_rows_keep_what_is_not_finite_in_place(kernels):
     assert np.isposinf(dw[0, 0, 1, 2])
     assert np.isposinf(dw[:, 0, 1, 2]).all()
     assert np.isfinite(dw).sum() == 16
+
+
+# input, weight, stride, padding, dilation, groups
+TILED = {
+    "plain": ((5, 3, 13, 14), (7, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "narrow": ((4, 2, 40, 7), (3, 2, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "even width, stride 2": ((9, 3, 26, 24), (5, 3, 3, 3), (2, 2), (1, 1), (1, 1), 1),
+    "odd width, stride 2": ((4, 3, 27, 25), (4, 3, 5, 3), (2, 2), (2, 1), (1, 1), 1),
+    "strides 3 and 1": ((4, 2, 37, 12), (4, 2, 3, 2), (3, 1), (0, 0), (1, 1), 1),
+    "dilated": ((6, 2, 16, 17), (4, 2, 3, 3), (1, 1), (2, 3), (2, 3), 1),
+    "groups": ((4, 6, 12, 12), (10, 3, 3, 3), (1, 1), (1, 1), (1, 1), 2),
+    "long padding": ((4, 2, 20, 20), (3, 2, 7, 7), (1, 1), (6, 6), (1, 1), 1),
+}
+
+
+@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there are no tiles")
+@pytest.mark.parametrize("case", TILED.values(), ids=TILED)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_tiles_match_the_composition(case, threads, dtype, rng):
+    x_shape, w_shape, stride, padding, dilation, groups = case
+    x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
+    b = rng.standard_normal(w_shape[0]).astype(dtype)
+    geometry = stride, padding, dilation, groups
+    previous, before = _compile.use_numba("numba"), pool.get_num_threads()
+    try:
+        pool.set_num_threads(threads)
+        y = conv.conv2d(x, w, b, *geometry)
+        assert direct.fits(len(x), x.shape[3], w.shape, y.shape[2:], stride, padding)
+        g = rng.standard_normal(y.shape).astype(dtype)
+        grads = conv.conv2d_backward(g, x, w, *geometry)
+    finally:
+        pool.set_num_threads(before)
+        _compile.use_numba(previous)
+    tolerance = {"rtol": 1e-4, "atol": 2e-3} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-11}
+    np.testing.assert_allclose(y, conv.convnd(x, w, b, *geometry), **tolerance)
+    for mine, other in zip(grads, conv.convnd_backward(g, x, w, *geometry), strict=True):
+        np.testing.assert_allclose(mine, other, **tolerance)
+
+
+@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there are no tiles")
+def test_tiles_keep_what_is_not_finite_in_place(rng):
+    x, w = rng.standard_normal((4, 2, 12, 12)), rng.standard_normal((3, 2, 3, 3))
+    x[1, 0, 5, 11] = np.inf
+    geometry = (1, 1), (0, 0), (1, 1), 1
+    g = rng.standard_normal((4, 3, 10, 10))
+    w_bad = w.copy()
+    w_bad[0, 0, 0, 0] = np.inf
+    for weight in (w, w_bad):
+        expected = conv.convnd(x, weight, None, *geometry), *conv.convnd_backward(g, x, weight, *geometry)
+        previous = _compile.use_numba("numba")
+        try:
+            found = conv.conv2d(x, weight, None, *geometry), *conv.conv2d_backward(g, x, weight, *geometry)
+        finally:
+            _compile.use_numba(previous)
+        for mine, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(np.isfinite(mine), np.isfinite(other))
 
 
 @pytest.mark.parametrize(

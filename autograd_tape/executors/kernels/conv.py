@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import blas, pool
+from . import blas, direct, pool
 from ._compile import LazyModule, compute_array, contiguous, state
 from .pool import parallel_for, share_rows
 
@@ -334,6 +334,10 @@ def conv2d(
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         planes = c.reshape(n * channels, height, width), weight.reshape(out, kh, kw), y.reshape(n * out, *size)
         _depthwise(*planes, out // channels, stride, padding, dilation)
+    elif direct.fits(n, width, w.shape, size, stride, padding):
+        bias = None if b is None else contiguous(b.astype(c.dtype, copy=False))
+        direct.convolve(c, weight, bias, y, stride, padding, dilation, groups)
+        return y.astype(x.dtype, copy=False)
     else:
         flat = weight.reshape(groups, out // groups, per_group * taps)
         ys = y.reshape(n, groups, out // groups, length)
@@ -416,6 +420,14 @@ def conv2d_input_grad(
         work = multiplier * length * taps
         share_rows(_compiled.depthwise_dx, g.dtype.char, n * channels, work, 1, *planes, multiplier, *geometry)
         return dx.astype(grad.dtype, copy=False)
+    around = dilation[0] * (kh - 1) - padding[0], dilation[1] * (kw - 1) - padding[1]
+    w_turned = (channels, out // groups, kh, kw)
+    if stride == (1, 1) and min(around) >= 0 and direct.fits(n, size[1], w_turned, shape[2:], stride, around):
+        if np.isfinite(weight).all():  # the zeros around the cotangents stay zeros
+            by_group = weight.reshape(groups, out // groups, per_group, kh, kw).swapaxes(1, 2)
+            turned = contiguous(by_group[..., ::-1, ::-1]).reshape(w_turned)
+            direct.convolve(g, turned, None, dx, stride, around, dilation, groups)
+            return dx.astype(grad.dtype, copy=False)
     flat = weight.reshape(groups, out // groups, per_group * taps).swapaxes(1, 2)
     gs = g.reshape(n, groups, out // groups, length)
     if _pointwise((kh, kw), stride, padding):
@@ -473,6 +485,11 @@ def _weight_grad(
         exact = convnd_backward(g, c, np.empty(shape, c.dtype), stride, padding, dilation, groups, (False, True, False))[1]
         assert exact is not None  # it was asked for
         return exact
+    if direct.fits(n, width, shape, size, stride, padding):
+        total = direct.weight_grad(g, c, shape, stride, padding, dilation, groups)
+        if np.isfinite(total).all():
+            return total
+        # Infinity times the zeros that fill up rows is NaN: once more without them.
     gs = g.reshape(n, groups, out // groups, length)
     pointwise = _pointwise((kh, kw), stride, padding)
     gather = None if pointwise else _compiled.im2col[c.dtype.char]
@@ -480,7 +497,7 @@ def _weight_grad(
     n_parts = min(n, 8)
     bounds = [n * i // n_parts for i in range(n_parts + 1)]
     wide = 0 if pointwise else _wide(width, size[1], stride, padding)
-    if wide:
+    if wide and not direct.fits(n, width, shape, size, stride, padding):
         collect, span, rows = _compiled.im2col_wide[c.dtype.char], size[0] * wide, channels * taps
         transposed = np.zeros((n_parts, groups, per_group * taps, out // groups), c.dtype)
 

@@ -34,6 +34,7 @@ from ._compile import Kernel, LazyModule, state
 __all__ = [
     "BIG",
     "GRAIN",
+    "copy",
     "get_num_threads",
     "parallel_for",
     "parallel_rows",
@@ -295,6 +296,20 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         share_elements(_arithmetic.fill, out.dtype.char, flat.size, flat, 0.0)
         return out
     parallel_for(flat.size, BIG, lambda start, stop: flat[start:stop].fill(0))
+    return out
+
+
+def copy(a: np.ndarray) -> np.ndarray:
+    """A C-contiguous copy of a big array.
+
+    >>> copy(np.array([[1, 2], [3, 4]]).T).ravel()
+    array([1, 3, 2, 4])
+    """
+    out = np.empty(a.shape, a.dtype)
+    if a.size < BIG or a.shape[0] < _pool.n_threads:
+        np.copyto(out, a)
+    else:
+        parallel_for(a.shape[0], 1, lambda start, stop: np.copyto(out[start:stop], a[start:stop]))
     return out
 
 

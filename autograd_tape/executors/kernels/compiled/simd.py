@@ -89,6 +89,18 @@ def multiply_add(typingctx, a, b, c):
     return a(a, b, c), codegen
 
 
+@intrinsic(prefer_literal=True)
+def every_other(typingctx, a, b, first):
+    """Of sixteen numbers in two vectors those in even places, or with ``first`` (a literal) 1 those in odd ones."""
+    offset = first.literal_value
+
+    def codegen(context, builder, signature, args):
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(range(offset, 2 * LANES, 2)))
+        return builder.shuffle_vector(args[0], args[1], mask)
+
+    return a(a, b, first), codegen
+
+
 @intrinsic
 def total(typingctx, vector):
     """The sum of the eight numbers."""
