@@ -375,3 +375,80 @@ cases(**{f"randomness_{name}": _each_randomness(draw) for name, draw in {
                                                                             dropout_p=0.5),
     "own_generator": lambda t, x: t.rand(2, generator=t.Generator().manual_seed(3)),
 }.items()})
+
+
+# -- functionalize --------------------------------------------------------------------------------------------------------------
+
+
+def _functionalized(function: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """What a function of a matrix gives without mutations, what it leaves in its argument, and which operations a dispatch mode sees."""
+    def case(t: Any) -> Any:
+        found = []
+        for remove in ("mutations", "mutations_and_views"):
+            seen = set()
+
+            class Look(t.utils._python_dispatch.TorchDispatchMode):
+                def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                    seen.add(str(func))
+                    return func(*args, **(kwargs or {}))
+
+            x = t.arange(6.0).reshape(2, 3)
+            with Look():
+                result = t.func.functionalize(lambda y: function(t, y), remove=remove)(x)
+            found.append([result, x, sorted(seen - {"aten.lift_fresh.default"})])
+        return found
+
+    return case
+
+
+def _after(update: Callable[[Any, Any], Any], give: Callable[[Any], Any] = lambda x: x * 2) -> Callable[[Any, Any], Any]:
+    """A function that updates its argument, and gives something of it."""
+    def function(t: Any, x: Any) -> Any:
+        update(t, x)
+        return give(x)
+
+    return function
+
+
+def _view_before_update(t: Any, x: Any) -> Any:
+    y = x[0]
+    x.add_(1)
+    return y
+
+
+def _factory(t: Any, x: Any) -> Any:
+    z = t.zeros(2, 3)
+    z.add_(x)
+    z[:, 1:].mul_(5)
+    return z
+
+
+def _out(t: Any, x: Any) -> Any:
+    out = t.empty(2, 3)
+    t.add(x, x, out=out)
+    return out
+
+
+cases(**{f"functionalize_{name}": _functionalized(function) for name, function in {
+    "update": _after(lambda t, x: x.add_(1)), "view": _after(lambda t, x: x.view(6).add_(1), lambda x: x),
+    "select": _after(lambda t, x: x[1].mul_(3)), "slice": _after(lambda t, x: x[:, 1:].mul_(3)),
+    "split": _after(lambda t, x: x.split(1)[0].mul_(3)), "unbind": _after(lambda t, x: x.unbind(1)[1].exp_()),
+    "transpose": _after(lambda t, x: x.transpose(0, 1).mul_(3)), "t": _after(lambda t, x: x.t().mul_(3)),
+    "diagonal": _after(lambda t, x: x.diagonal().zero_()), "as_strided": _after(lambda t, x: x.as_strided((2, 2), (1, 1)).fill_(1)),
+    "chain": _after(lambda t, x: x.unsqueeze(0).squeeze(0).permute(1, 0).copy_(t.ones(3, 2))),
+    "reshape": _after(lambda t, x: x.reshape(3, 2).sub_(1)), "stale": _view_before_update, "factory": _factory, "out": _out,
+    "index_put": _after(lambda t, x: x.masked_fill_(x > 3, 0.0).relu_()), "same": lambda t, x: x,
+    "random": lambda t, x: x.clone().normal_() * 0, "unsqueeze_": lambda t, x: (x + 1).unsqueeze_(0).mul_(2),
+}.items()})
+cases(
+    functionalize_argument_reshaped=lambda t: (lambda x: [t.func.functionalize(lambda y: y.t_().add_(1))(x), x])(m(t, 2, 3)),
+    functionalize_copying_reshape=lambda t: (lambda x: [t.func.functionalize(lambda y: y.t().reshape(6).add_(1))(x), x])(m(t, 2, 3)),
+    functionalize_gradient=lambda t: t.func.grad(t.func.functionalize(lambda x: x.clone().mul_(x).sum()))(x3(t)),
+    functionalize_of_gradient=lambda t: t.func.functionalize(t.func.grad(lambda x: x.clone().mul_(x).sum()))(x3(t)),
+    functionalize_mapped=lambda t: t.vmap(t.func.functionalize(lambda x: x.clone().mul_(2)))(m(t, 2, 3)),
+    functionalize_of_mapped=lambda t: t.func.functionalize(t.vmap(lambda x: x.clone().mul_(2)))(m(t, 2, 3)),
+    functionalize_pushed=lambda t: t.func.jvp(t.func.functionalize(lambda x: x.clone().mul_(x)), (x3(t),), (x3(t),)),
+    functionalize_of_pushed=lambda t: t.func.functionalize(lambda x: t.func.jvp(lambda y: y.clone().mul_(y), (x,), (x,)))(x3(t)),
+    functionalize_structure=lambda t: t.func.functionalize(lambda d, *, k: {"b": d["a"].add_(k)})({"a": x3(t)}, k=2.0),
+    error_functionalize_remove=lambda t: t.func.functionalize(lambda x: x, remove="foo"),
+)

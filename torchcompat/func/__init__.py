@@ -18,16 +18,17 @@ _function.transforms = _apply
 _engine.transforms = _grad_under_transforms
 _random.mapped = _drawn
 
-_LAZY = frozenset(["functional_call", "functionalize", "replace_all_batch_norm_modules_", "stack_module_state"])
+_LAZY = {"functional_call": "_modules", "functionalize": "_functional", "replace_all_batch_norm_modules_": "_modules",
+         "stack_module_state": "_modules"}
 
 
 def __getattr__(name: str) -> object:
-    """What needs torch.nn, which is imported then."""
+    """What needs more than the others, which is imported then."""
     if name not in _LAZY:
         raise AttributeError(f"module 'torch.func' has no attribute '{name}'")
-    from . import _modules
+    from importlib import import_module
 
-    return getattr(_modules, name)
+    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
 
 
 __all__ = ["debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",

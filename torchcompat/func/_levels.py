@@ -19,7 +19,7 @@ from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 from autograd_tape.tensor import TensorRef
 
 
-VMAP, FORWARD, REVERSE = "vmap", "jvp", "grad"
+VMAP, FORWARD, REVERSE, FUNCTIONAL = "vmap", "jvp", "grad", "functionalize"
 _NO_CEILING = 1 << 30
 
 
@@ -27,11 +27,11 @@ class Level:
     """One transform being carried out.
 
     Attributes:
-        kind: VMAP, FORWARD or REVERSE.
+        kind: VMAP, FORWARD, REVERSE or FUNCTIONAL.
         number: its place in the stack, from 1.
         alive: whether it is still being carried out.
         size: of a vmap, how many examples there are.
-        randomness: of a vmap, "error", "same" or "different".
+        randomness: of a vmap, "error", "same" or "different"; of functionalize, what it removes.
         duals: of a forward level, weak references to the tensors with a tangent there.
     """
 
@@ -121,10 +121,11 @@ def tensors_in(value: Any) -> Iterator[Any]:
 
 
 def top_level(args: Any) -> Level | None:
-    """The level that carries out an operation: the highest vmap level with an example among `args`, else the highest forward level
-    with a tangent."""
+    """The level that carries out an operation: the highest vmap level with an example among `args`, or the highest level of functionalize
+    where that is higher; else the highest forward level with a tangent."""
     found: Level | None = None
     forward: Level | None = None
+    functional: Level | None = None
     ceiling = state.ceiling
     for t in tensors_in(args):
         if t.__class__ is BatchedTensor:
@@ -134,10 +135,18 @@ def top_level(args: Any) -> Level | None:
                                    "so that vmap gives it back with the mapped dimension")
             if found is None or level.number > found.number:
                 found = level
-        elif found is None:
+            continue
+        if t.__class__.__name__ == "FunctionalTensor":
+            level = t._level
+            if functional is None or level.number > functional.number:
+                functional = level
+        if found is None:
             for level in tangents_of(t):
                 if level.number < ceiling and (forward is None or level.number > forward.number):
                     forward = level
+    if functional is not None:
+        above = found or forward
+        return functional if above is None or above.number < functional.number else above
     return found or forward
 
 
@@ -162,6 +171,10 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
         return NotImplemented
     if level.kind is VMAP:
         return _batching.run(level, general, args, out, inplace)
+    if level.kind is FUNCTIONAL:
+        from . import _functional
+
+        return _functional.run(level, general, args, out, inplace)
     return _forward.run(level, general, args, out, inplace)
 
 
@@ -170,4 +183,5 @@ from ..overrides import _state as overrides  # noqa: E402
 from ._batched import BatchedTensor  # noqa: E402
 from ._whole import tangents_of  # noqa: E402
 
-__all__ = ["FORWARD", "Level", "REVERSE", "VMAP", "below", "state", "tensors_in", "top_level", "transform", "transforming", "vmap_levels"]
+__all__ = ["FORWARD", "FUNCTIONAL", "Level", "REVERSE", "VMAP", "below", "state", "tensors_in", "top_level", "transform", "transforming",
+           "vmap_levels"]

@@ -1,10 +1,9 @@
-"""Modules as functions: functional_call, stack_module_state, functionalize, and batch norm without running statistics."""
+"""Modules as functions: functional_call, stack_module_state, and batch norm without running statistics."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .._tensor import Tensor, frontend
 from ..nn.utils.stateless import _functional_call
@@ -65,25 +64,6 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return found
 
     return stacked([dict(m.named_parameters()) for m in models], True), stacked([dict(m.named_buffers()) for m in models], False)
-
-
-def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """A function that computes the same as `func`.
-
-    What torch removes, in-place operations and views, it removes from what a tracer sees; values, and changes of the arguments, are
-    those of `func` itself, which is what this function calls.
-    """
-    if remove not in ("mutations", "mutations_and_views"):
-        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n     "
-                           "remove='mutations': all inplace and out= operators will be removed from the program, and replaced with their "
-                           "out-of-place equivalents.\n     remove='mutations_and_views': In addition to the above, all aliasing operators "
-                           "{view} will be replaced with their non-aliasing counterparts, {view}_copy.\n")
-
-    @functools.wraps(func, updated=())
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
-
-    return wrapped
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:

@@ -6,6 +6,7 @@ operations where somebody looks, as torch's own composites always are. `FUNCTION
 
 from __future__ import annotations
 
+import threading
 from math import prod
 from typing import Any
 from collections.abc import Callable
@@ -24,11 +25,24 @@ ALONG = {"max_along": "max", "min_along": "min", "median_along": "median", "nanm
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
+class _Naming(threading.local):
+    copies = False  # views are to be copies, under names of their own
+
+
+naming = _Naming()
+VIEWS = ("view", "view?")
+
+
 # -- forms ------------------------------------------------------------------------------------------------------------------------------
 
 
 def form(rec: Any, values: dict[str, Any]) -> Form:
     """(name, overload, positional arguments, keyword arguments) of an operation in ATen, with trailing defaults left out."""
+    name, overload, args, kwargs = _form(rec, values)
+    return f"{name}_copy" if naming.copies and rec.family in VIEWS else name, overload, args, kwargs
+
+
+def _form(rec: Any, values: dict[str, Any]) -> Form:
     own = _FORMS.get(rec.name)
     if own is not None:
         return own(values)
@@ -158,6 +172,8 @@ _FORMS: dict[str, Callable[[dict[str, Any]], Form]] = {
     "logsumexp": lambda v: ("logsumexp", "default", [v["input"], _dims(v["dim"]), *([True] if v["keepdim"] else [])], {}),
     "elu": lambda v: ("elu", "default", [v[k] for k in ("input", "alpha")], {}),
     "constant_pad_nd": lambda v: ("constant_pad_nd", "default", [v["input"], list(v["pad"]), float(v["value"])], {}),
+    "as_strided_view": lambda v: ("as_strided", "default", [v["input"], list(v["size"]), list(v["stride"]), *(
+        [] if v["storage_offset"] is None else [v["storage_offset"]])], {}),
     "basic_alias": lambda v: ("alias", "default", [v["input"]], {}),
     "where": lambda v: ("where", "self", [v["condition"], v["input"], v["other"]], {}),
     "layer_norm": lambda v: ("native_layer_norm", "default", [v["input"], _dims(v["normalized_shape"]), v["weight"], v["bias"], v["eps"]],
@@ -424,7 +440,14 @@ def _named_reduction(name: str, place: int) -> Callable[..., Any]:
     return loss
 
 
+def _as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    whole = F.clone(input)
+    F.as_strided(whole, tuple(size), tuple(stride), storage_offset).copy_(src)
+    return whole
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "as_strided_scatter": _as_strided_scatter,
     "alias": alias, "lift_fresh": lambda input: input, "_unsafe_view": lambda input, size: F.view(input, tuple(size)),
     "_local_scalar_dense": lambda input: input.item(), "detach": Tensor.detach, "_to_copy": _to_copy,
     "_softmax": lambda input, dim, half_to_float: F.softmax(input, dim),
@@ -457,4 +480,13 @@ def function(name: str) -> Callable[..., Any] | None:
         return own
     if name in ("rand_like", "randn_like", "randint_like", "scalar_tensor"):
         return lambda *args, pin_memory=None, layout=None, **kwargs: getattr(torch, name)(*args, **kwargs)
-    return getattr(frontend, name, None) or getattr(Tensor, name, None) or vars(torch).get(name)
+    found = getattr(frontend, name, None) or getattr(Tensor, name, None) or vars(torch).get(name)
+    if found is None and name.endswith("_copy"):
+        view = function(name[:-5])
+        return None if view is None else lambda *args, **kwargs: _clones(view(*args, **kwargs))
+    return found
+
+
+def _clones(result: Any) -> Any:
+    """Copies of views."""
+    return type(result)([F.clone(r) for r in result]) if isinstance(result, (tuple, list)) else F.clone(result)

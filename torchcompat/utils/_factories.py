@@ -13,8 +13,9 @@ from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.dtypes import Device
+from autograd_tape.ops import RECORDS
 
-from .._tensor import Tensor
+from .._tensor import Tensor, frontend
 
 FUNCTIONS = ("ones zeros empty full arange eye linspace logspace empty_strided rand randn randint randperm normal scalar_tensor tensor "
              "as_tensor ones_like zeros_like empty_like full_like rand_like randn_like randint_like tril_indices triu_indices").split()
@@ -22,7 +23,7 @@ METHODS = ("new_ones new_zeros new_empty new_full new_empty_strided detach item 
            "exponential_ random_ cauchy_ geometric_ log_normal_").split()
 Observer = Callable[[str, Callable[..., Any], Callable[[], Any], tuple[Any, ...], dict[str, Any]], Any]
 
-_observers: dict[str, Observer | None] = {"function": None, "profile": None, "dispatch": None}
+_observers: dict[str, Observer | None] = {"function": None, "profile": None, "functional": None, "dispatch": None}
 _counts = dict.fromkeys(_observers, 0)
 _originals: list[tuple[Any, str, Any]] = []
 _lock = threading.Lock()
@@ -32,7 +33,7 @@ def look(kind: str, observer: Observer) -> None:
     """Calls `observer(name, function, proceed, args, kwargs)` in the place of each function, until `look_away`. Calls nest.
 
     Args:
-        kind: "function", "profile" or "dispatch"; the first is asked first.
+        kind: "function", "profile", "functional" or "dispatch"; the first is asked first.
         observer: returns the result; `proceed()` is what it would have been.
     """
     with _lock:
@@ -42,6 +43,8 @@ def look(kind: str, observer: Observer) -> None:
             torch = sys.modules[__name__.split(".")[0]]
             for owner, names in ((torch, FUNCTIONS), (Tensor, METHODS)):
                 for name in names:
+                    if owner is Tensor and name in RECORDS:  # whose methods put themselves in place when first called
+                        setattr(owner, name, frontend.method(name))
                     original = getattr(owner, name)
                     _originals.append((owner, name, vars(owner).get(name, original)))
                     setattr(owner, name, _asking(name, original))

@@ -194,7 +194,7 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     outputs = [result] if single else list(result)
     given = {id(t) for t in tensors}
     outputs = [alias(o) if id(o) in given or o._node is not None else o for o in outputs]
-    if rec.family in ("view", "view?"):
+    if rec.family in ("view", "view?") and not _aten.naming.copies:
         for o in outputs:
             F.link_view(o, values[rec.params[0].name], multi=len(outputs) > 1 or rec.returns_list)
     if rec.differentiable and grad_mode() is GradMode.ENABLED:

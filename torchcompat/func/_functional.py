@@ -1,0 +1,366 @@
+"""functionalize: functions that change tensors in place, carried out without changing any.
+
+Inside, each tensor is a `FunctionalTensor` that holds a value. An in-place operation computes a new value and leaves the old one alone; a
+view remembers how it came from its base, so that a new value of either gives the other one its own. At the end the arguments are given
+the values they would have had.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+from collections.abc import Callable
+
+from autograd_tape.ops import Record
+from autograd_tape.tape import GradMode, grad_mode
+
+from .._tensor import Tensor, frontend
+from ..utils import _aten, _factories, _python_dispatch as python_dispatch
+from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+from ._levels import FUNCTIONAL, Level, state
+
+F = frontend
+_new = object.__new__
+
+
+class FunctionalTensor(Tensor):
+    """A tensor whose value is replaced where others are changed in place. Its metadata and history are those of the value."""
+
+    __slots__ = ("_level", "_held", "_source", "_replay", "_store", "_seen", "_count")
+    _level: Any
+    _held: Any  # the value
+    _source: Any  # of a view, what it is a view of
+    _replay: Any  # value of the source -> value of the view
+    _store: Any  # (value of the source, new value of the view) -> new value of the source
+    _seen: int  # which value of the source the view was computed from
+    _count: int  # how many values there were
+
+    @property
+    def value(self) -> Any:
+        """The current value."""
+        source = self._source
+        if source is not None:
+            base = source.value
+            if self._seen != source._count:
+                self._held, self._seen = self._replay(base), source._count
+                self._count += 1
+        return self._held
+
+    def replace(self, value: Any) -> None:
+        """Gives the tensor, and whatever it is a view of, a new value."""
+        source = self._source
+        if source is not None:
+            source.replace(self._store(source.value, value))
+            self._seen = source._count
+            value = self._replay(source._held)
+        self._held = value
+        self._count += 1
+
+    def _plain(name: str) -> Any:  # type: ignore[misc]  # makes the properties below
+        return property(lambda self: getattr(self.value, name), lambda self, new: setattr(self.value, name, new))
+
+    _data, _k, _node, _v = _plain("_data"), _plain("_k"), _plain("_node"), _plain("_v")
+    _base = None
+    del _plain
+
+    def detach(self) -> Tensor:
+        """The same tensor without history, changed with it."""
+        return view_of(self, lambda base: base.detach(), lambda base, new: new)
+
+    def _become(self, view: Any) -> Tensor:
+        """Takes the shape of a view of itself, in place."""
+        before = functional(self._level, self._held)
+        before._source, before._replay, before._store, before._seen = self._source, self._replay, self._store, self._seen
+        self._source, self._replay, self._store = before, view._replay, view._store
+        self._held, self._seen, self._count = view.value, before._count, self._count + 1
+        return self
+
+    def t_(self) -> Tensor:
+        """In-place `t`."""
+        return self._become(self.t())
+
+    def transpose_(self, dim0: int, dim1: int) -> Tensor:
+        """In-place `transpose`."""
+        return self._become(self.transpose(dim0, dim1))
+
+    swapaxes_ = swapdims_ = transpose_
+
+    def squeeze_(self, dim: Any = None) -> Tensor:
+        """In-place `squeeze`."""
+        return self._become(self.squeeze() if dim is None else self.squeeze(dim))
+
+    def unsqueeze_(self, dim: int) -> Tensor:
+        """In-place `unsqueeze`."""
+        return self._become(self.unsqueeze(dim))
+
+    def replays(self) -> list[Any]:
+        """What made the tensor of a base, where it became a view in place."""
+        return [] if self._source is None else [*self._source.replays(), self._replay]
+
+    def changed(self, given: Any) -> bool:
+        """Whether the value, or that of what it is a view of, is not `given` any more."""
+        return self._held is not given if self._source is None else self._source.changed(given)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # checkers drop the names of dunder parameters
+        value = "\n".join(["    " + line for line in repr(self.value).splitlines()])
+        return f"FunctionalTensor(lvl={self._level.number}, value=\n{value})"
+
+
+def functional(level: Level, value: Any) -> FunctionalTensor:
+    """A tensor of a value, at a level of functionalize."""
+    t = _new(FunctionalTensor)
+    t._level, t._held, t._source, t._seen, t._count = level, value, None, 0, 0
+    t._replay = t._store = None
+    return t
+
+
+def view_of(source: FunctionalTensor, replay: Callable[[Any], Any], store: Callable[[Any, Any], Any]) -> FunctionalTensor:
+    """A view of a tensor."""
+    if _copies(source._level):
+        made = replay
+
+        def replay(base: Any) -> Any:
+            return _copied(lambda: made(base))
+
+    t = functional(source._level, replay(source.value))
+    t._source, t._replay, t._store, t._seen = source, replay, store, source._count
+    return t
+
+
+def _copies(level: Level) -> bool:
+    """Whether views are to be copies, too."""
+    return level.randomness == "mutations_and_views"
+
+
+def _copied(make: Callable[[], Any]) -> Any:
+    """What an operation on views gives as copies."""
+    if not python_dispatch._state.modes:
+        result = make()
+        return [F.clone(r) for r in result] if isinstance(result, (tuple, list)) else F.clone(result)
+    before, _aten.naming.copies = _aten.naming.copies, True
+    try:
+        return make()
+    finally:
+        _aten.naming.copies = before
+
+
+# -- operations -------------------------------------------------------------------------------------------------------------------------
+
+
+def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    """Carries out an operation some of whose arguments are functional tensors of `level`."""
+    rec: Record = general.rec
+    if rec.name in ("basic_select", "basic_slice", "basic_unsqueeze"):
+        return _aten.COMPOSITES[rec.name](*args)
+    values = _values(level, args)
+    if out is not None:
+        result = general(values)
+        for o, r in zip(*[x if isinstance(x, (tuple, list)) else (x,) for x in (out, result)]):
+            _target(level, o).replace(r if r._k.dtype is o._k.dtype else F.cast(r, o._k.dtype))
+        return out
+    if inplace:
+        target = _target(level, args[0])
+        result = general(values)
+        if result._data.shape != target._data.shape:
+            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.shape)}")
+        target.replace(result if result._k.dtype is target._k.dtype else F.cast(result, target._k.dtype))
+        return target
+    source = args[0]
+    if rec.family in ("view", "view?") and source.__class__ is FunctionalTensor and source._level is level:
+        return _viewed(general, source, values)
+    return _wrapped(level, general(values), rec)
+
+
+def _target(level: Level, t: Any) -> FunctionalTensor:
+    if t.__class__ is FunctionalTensor and t._level is level:
+        return t
+    raise RuntimeError("mutating a non-functional tensor with a functional tensor is not allowed. Please ensure that all of your inputs "
+                       "are wrapped inside of a functionalize() call.")
+
+
+def _values(level: Level, args: Any) -> Any:
+    """Arguments with values in the place of functional tensors."""
+    if args.__class__ is FunctionalTensor:
+        return args.value if args._level is level else args
+    if isinstance(args, (tuple, list)) and not hasattr(args, "_fields"):
+        return type(args)([_values(level, a) for a in args])
+    if args.__class__.__name__ == "Indices":
+        sources = {id(t._data): _values(level, t) for t, _ in args.sources}
+        return type(args)([sources[id(k)]._data if id(k) in sources else k for k in args.key], list(sources.values()))
+    return args
+
+
+def _wrapped(level: Level, result: Any, rec: Record | None = None) -> Any:
+    if isinstance(result, Tensor):
+        return functional(level, result)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*[_wrapped(level, r) for r in result])
+    if isinstance(result, (tuple, list)):
+        return type(result)([_wrapped(level, r) for r in result])
+    return result
+
+
+def _viewed(general: Any, source: FunctionalTensor, values: tuple[Any, ...]) -> Any:
+    """A view, or views, of a functional tensor; where a reshape is none, a new tensor."""
+    rec, rest, level = general.rec, values[1:], source._level
+    first = _copied(lambda: general(values)) if _copies(level) else general(values)
+    if rec.family == "view?" and not _aten._as_view(source.value, first.shape):
+        return functional(level, first)
+    named = dict(zip([p.name for p in rec.params], values))
+    several = isinstance(first, (tuple, list))
+
+    def one(value: Any, nr: int) -> FunctionalTensor:
+        def replay(base: Any) -> Any:
+            again = (lambda: general((base, *rest))) if not _copies(level) else (lambda: _copied(lambda: general((base, *rest))))
+            result = again()
+            return result[nr] if several else result
+
+        t = functional(level, value)
+        t._source, t._replay, t._seen = source, replay, source._count
+        t._store = lambda base, new: _stored(level, rec.name, named, base, new, nr)
+        return t
+
+    return type(first)([one(v, i) for i, v in enumerate(first)]) if several else one(first, 0)
+
+
+def _stored(level: Level, name: str, a: dict[str, Any], base: Any, new: Any, nr: int) -> Any:
+    """The value of a view's base after the view got a new value."""
+    if name == "select":
+        return _scattered("select_scatter", base, new, a["dim"], a["index"])
+    if name == "slice":
+        return _scattered("slice_scatter", base, new, a["dim"], a["start"], a["end"], a["step"])
+    if name == "unbind":
+        return _scattered("select_scatter", base, new, a["dim"], nr)
+    if name in ("split_equal", "split_with_sizes"):
+        sizes = a.get("split_sizes") or a.get("split_size")
+        start = nr * sizes if isinstance(sizes, int) else sum(list(sizes or ())[:nr])
+        return _scattered("slice_scatter", base, new, a["dim"], start, start + new.shape[a["dim"]], 1)
+    if name == "diagonal":
+        return _scattered("diagonal_scatter", base, new, *[v for k, v in a.items() if k != "input"])
+    inverse = _INVERSES.get(name)
+    if inverse is not None:
+        return _copied(lambda: inverse(a, base, new)) if _copies(level) else inverse(a, base, new)
+    if base._k.dtype is new._k.dtype:
+        view = F.function(name)(base.detach(), **{k: v for k, v in a.items() if k != "input"}) if name != "as_strided_view" else None
+        size, stride, offset = (a["size"], a["stride"], a["storage_offset"]) if view is None else (
+            tuple(view.shape), view.stride(), view.storage_offset())
+        return _scattered("as_strided_scatter", base, new, tuple(size), tuple(stride), offset)
+    whole = F.clone(base)  # of another dtype: written where its elements lie, in memory that nobody else has
+    F.function(name)(whole, **{k: v for k, v in a.items() if k != "input"}).copy_(new)
+    return whole
+
+
+def _viewed_as_base(a: dict[str, Any], base: Any, new: Any) -> Any:
+    return F.view(new if _aten._as_view(new, base.shape) else F.clone(new, memory_format=_aten._contiguous()), tuple(base.shape))
+
+
+def _permuted_back(a: dict[str, Any], base: Any, new: Any) -> Any:
+    n = base.dim()
+    order = [d % n for d in a["dims"]]
+    return F.permute(new, tuple([order.index(d) for d in range(n)]))
+
+
+_INVERSES: dict[str, Callable[[dict[str, Any], Any, Any], Any]] = {
+    **dict.fromkeys(("view", "reshape"), _viewed_as_base), "permute": _permuted_back, "t": lambda a, base, new: F.t(new),
+    "transpose": lambda a, base, new: F.transpose(new, a["dim0"], a["dim1"]), "basic_alias": lambda a, base, new: new,
+    "unsqueeze": lambda a, base, new: F.squeeze(new, a["dim"]),
+    "squeeze": lambda a, base, new: F.unsqueeze(new, a["dim"]) if isinstance(a["dim"], int) and new.dim() < base.dim() else
+        _viewed_as_base(a, base, new),
+}
+
+
+def _scattered(name: str, base: Any, new: Any, *where: Any) -> Any:
+    """`base` with `new` in the place of a view of it; modes see one operation."""
+    modes = python_dispatch._state.modes
+    function = _aten.function(name)
+    assert function is not None
+    if modes and not (grad_mode() is GradMode.ENABLED and (base.requires_grad or new.requires_grad)):
+        return python_dispatch._call(function, name, "default", (base, new), (base, new, *where), {})
+    return function(base, new, *where)
+
+
+def _reshape(x: Any, replays: list[Any]) -> None:
+    """Gives an argument the shape that it got in place, by what made views of it."""
+    with python_dispatch._DisableTorchDispatch():
+        view = x.detach()
+        for replay in replays:
+            view = replay(view)
+    x.as_strided_(tuple(view.shape), view.stride(), view.storage_offset())
+
+
+# -- functions that are no operations ------------------------------------------------------------------------------------------------
+
+
+def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What factories make inside functionalize, and what fills tensors with random numbers."""
+    level = next((level for level in reversed(state.stack) if level.kind is FUNCTIONAL), None)
+    if level is None:
+        return proceed()
+    target = args[0] if args else None
+    if name.endswith("_") and not name.startswith("__"):
+        if target.__class__ is not FunctionalTensor:
+            return proceed()
+        def fill(like: Any, *rest: Any, **named: Any) -> Any:
+            return getattr(F.empty_like(like.detach()), name)(*rest, **named)
+
+        value = target.value
+        if python_dispatch._state.modes:
+            shown = "normal_functional" if name == "normal_" else name[:-1]
+            overload = _factories.form(name, (value, *args[1:]), kwargs)[1].replace("float", "p")
+            fresh = python_dispatch._call(fill, shown, overload, (value,), (value, *args[1:]), kwargs)
+        else:
+            fresh = fill(value, *args[1:], **kwargs)
+        target.replace(fresh)
+        return target
+    if name in ("detach", "item", "__bool__", "__int__", "__float__", "as_tensor"):
+        return proceed()
+    result = proceed()
+    return functional(level, result) if isinstance(result, Tensor) and result.__class__ is not FunctionalTensor else result
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """A function that computes the same as `func` without in-place operations, but for copies of what `func` changes into its arguments at
+    the end.
+
+    Args:
+        remove: "mutations", or "mutations_and_views" to make copies of views too.
+
+    >>> import torchcompat as torch
+    >>> x = torch.tensor([1., 2.])
+    >>> torch.func.functionalize(lambda t: t.add_(1) * 2)(x), x
+    (tensor([4., 6.]), tensor([2., 3.]))
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n     "
+                           "remove='mutations': all inplace and out= operators will be removed from the program, and replaced with their "
+                           "out-of-place equivalents.\n     remove='mutations_and_views': In addition to the above, all aliasing operators "
+                           "{view} will be replaced with their non-aliasing counterparts, {view}_copy.\n")
+
+    @functools.wraps(func, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        flat, spec = tree_flatten((args, kwargs))
+        if any([x.__class__ is FunctionalTensor for x in flat]):
+            return func(*args, **kwargs)
+        level = Level(FUNCTIONAL, 0, remove)
+        given = [functional(level, x) if isinstance(x, Tensor) else x for x in flat]
+        a, k = tree_unflatten(list(given), spec)
+        _factories.look("functional", _made)
+        try:
+            with level:
+                result = tree_map_only(FunctionalTensor, lambda t: t.value if t._level is level else t, func(*a, **k))
+        finally:
+            _factories.look_away("functional")
+        for x, t in zip(flat, given):
+            if t.__class__ is FunctionalTensor:
+                final = t.value
+                changed = t.changed(x)
+                if t._source is not None:
+                    _reshape(x, t.replays())
+                if changed:
+                    x.copy_(final)
+        return result
+
+    return wrapped
+
+
+__all__ = ["FunctionalTensor", "functional", "functionalize", "run"]
