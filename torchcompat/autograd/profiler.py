@@ -4,21 +4,27 @@
 >>> with torch.autograd.profiler.profile() as prof:
 ...     y = torch.ones(2) * 2 + 1
 >>> [event.name for event in prof.function_events]
-['aten::mul', 'aten::add']
+['aten::ones', 'aten::empty', 'aten::fill_', 'aten::mul', 'aten::add']
+
+Functions that make tensors are carried out in torch's steps while a profile is taken, so that these can be timed.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from autograd_tape.ops._strided import address, owner_of
 from autograd_tape.tape import TapeEntry, enter_quiet_path, leave_quiet_path
 
 from .._tensor import Tensor, frontend
+from ..utils import _factories
 from . import engine
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
@@ -32,9 +38,21 @@ _clock = time.perf_counter_ns
 
 class _State(threading.local):
     passing: Any = None  # the operation that was looked at and is now carried out
+    depth = 0  # events around what is carried out now
+    allocated = 0  # bytes of new tensors so far
+
+    def __init__(self) -> None:
+        self.counted: set[int] = set()  # the addresses of their memory, within one outermost event
 
 
 _state = _State()
+NAMES = {
+    "basic_select": "select", "basic_slice": "slice", "basic_unsqueeze": "unsqueeze", "basic_alias": "alias", "split_equal": "split",
+    "cast": "to", "max_along": "max", "max_all": "max", "min_along": "min", "min_all": "min", "sort_along": "sort", "index": "index",
+    "put_at": "index_put", "convolution_nd": "convolution", "max_pool_nd": "max_pool2d_with_indices", "avg_pool_nd": "avg_pool2d",
+    "var_of": "var", "std_of": "std", "attention": "_scaled_dot_product_flash_attention_for_cpu", "random_dropout": "dropout",
+    "zero": "zero"}
+"""What profiles call operations that have other names inside."""
 
 
 def kineto_available() -> bool:
@@ -59,25 +77,107 @@ def _shapes(values: tuple[Any, ...]) -> list[list[int]]:
 
 def _look(F: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Times an operation."""
-    if _state.passing is general or general.rec.namespace == "_internal":
+    rec = general.rec
+    name = NAMES.get(rec.name, rec.name if rec.namespace != "_internal" else None)
+    if _state.passing is general or name is None:
         return NotImplemented
     before, _state.passing = _state.passing, general
+    try:
+        return _timed("aten::" + name + ("_" if inplace else ""), lambda: general(args, out, inplace), args, before is None)
+    finally:
+        _state.passing = before
+
+
+def _timed(name: str, compute: Callable[[], Any], args: tuple[Any, ...], numbered: bool = False) -> Any:
+    """Times what `compute` does, and counts the memory of the tensors it makes."""
+    outermost, allocated = not _state.depth, _state.allocated
+    _state.depth += 1
     started = _clock()
     try:
-        result = general(args, out, inplace)
+        result = compute()
     finally:
         ended = _clock()
-        _state.passing = before
-    node = result.creator if isinstance(result, Tensor) else None
-    _note("aten::" + general.rec.name + ("_" if inplace else ""), started, ended, args, fwd_thread=0,
-          sequence_nr=-1 if node is None or before is not None else node.id)
+        _state.depth -= 1
+    if any([p.profile_memory for p in _active]):
+        _count(result, args)
+    node = result.creator if numbered and isinstance(result, Tensor) else None
+    _note(name, started, ended, args, fwd_thread=0, sequence_nr=-1 if node is None else node.id,
+          cpu_memory_usage=_state.allocated - allocated)
+    if outermost:
+        _state.counted.clear()
     return result
 
 
+def _count(result: Any, args: tuple[Any, ...]) -> None:
+    """Adds the memory of new tensors, each once."""
+    given = {address(owner_of(a._data)) for a in args if isinstance(a, Tensor)}
+    for t in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(t, Tensor):
+            owner = owner_of(t._data)
+            if address(owner) not in given | _state.counted:
+                _state.counted.add(address(owner))
+                _state.allocated += owner.nbytes
+
+
+def _filled(method: str, *values: Any) -> Callable[[Any, Any], Any]:
+    return lambda t, generator: getattr(t, method)(*values, **({} if generator is None else {"generator": generator}))
+
+
+STEPS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    f"{prefix}{what}{suffix}": (f"{prefix}empty{suffix}", fill)
+    for prefix, suffix in (("", ""), ("", "_like"), ("new_", ""))
+    for what, fill in (("ones", _filled("fill_", 1)), ("zeros", _filled("zero_")), ("rand", _filled("uniform_")),
+                       ("randn", _filled("normal_")))}
+"""What makes a tensor in two steps: the function that makes it empty, and what fills it."""
+SHOWN = {
+    "tensor": ("lift_fresh",), "as_tensor": ("lift_fresh",), "__bool__": ("is_nonzero", "item", "_local_scalar_dense"),
+    **dict.fromkeys(("item", "__int__", "__float__"), ("item", "_local_scalar_dense"))}
+"""What shows as several operations inside one another."""
+
+
+def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Times a function that makes a tensor, or fills one with random numbers."""
+    def compute() -> Any:
+        if name not in STEPS or kwargs.get("out") is not None:
+            return proceed()
+        import torchcompat as torch
+
+        inner, fill = STEPS[name]
+        empty = (Tensor if name.startswith("new_") else torch).__dict__[inner]  # which notes itself
+        options = {k: v for k, v in kwargs.items() if k not in ("requires_grad", "generator")}
+        t = fill(empty(*args, **options), kwargs.get("generator"))
+        return t.requires_grad_() if kwargs.get("requires_grad") else t
+
+    for shown in reversed(SHOWN.get(name, (name,))):
+        compute = _around("aten::" + shown, compute, args)
+    return compute()
+
+
+def _around(name: str, compute: Callable[[], Any], args: tuple[Any, ...]) -> Callable[[], Any]:
+    return lambda: _timed(name, compute, args)
+
+
 def _note(name: str, started: int, ended: int, args: tuple[Any, ...] = (), **more: Any) -> None:
-    thread = _thread_number()
+    thread, stack = _thread_number(), None
+    if any([p.with_stack for p in _active]):
+        stack = _stack()
     for p in _active:
-        p._raw.append((name, thread, started, ended, _shapes(args) if p.record_shapes and args else None, more))
+        p._raw.append((name, thread, started, ended, _shapes(args) if p.record_shapes and args else None,
+                       {**more, "stack": stack if p.with_stack else None}))
+
+
+def _stack() -> list[str]:
+    """Where the program is, the innermost line first: without what belongs to this package."""
+    found, frame = [], sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_HOME) and not code.co_filename.startswith("<"):
+            found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back  # type: ignore[assignment]  # None at the end
+    return found
+
+
+_HOME = (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(owner_of.__code__.co_filename))
 
 
 def _look_backward(entry: TapeEntry, grad: Any, compute: Callable[[], Any]) -> Any:
@@ -103,12 +203,15 @@ class profile:
     Args:
         enabled: whether to do anything.
         record_shapes: whether to note the shapes of arguments.
+        profile_memory: whether to count the bytes of new tensors.
+        with_stack: whether to note where in the program operations were called.
     """
 
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, record_shapes: bool = False,
                  with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
                  use_kineto: bool = False, use_cpu: bool = True, experimental_config: Any = None) -> None:
         self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
+        self.profile_memory, self.with_stack = profile_memory, with_stack
         self.function_events: EventList | None = None
         self._raw: list[tuple[Any, ...]] = []
 
@@ -123,6 +226,7 @@ class profile:
             frontend.interceptors.insert(0, _look)
             frontend.savers.append(_note_thread)
             engine.observers.append(_look_backward)
+            _factories.look("profile", _made)
         _active.append(self)
         self._began = _clock()
         return self
@@ -135,6 +239,7 @@ class profile:
             frontend.interceptors.remove(_look)
             frontend.savers.remove(_note_thread)
             engine.observers.remove(_look_backward)
+            _factories.look_away("profile")
         enter_quiet_path()
         numbers = itertools.count(1)
         ordered = sorted(self._raw, key=lambda raw: (raw[2], -raw[3]))
@@ -142,6 +247,7 @@ class profile:
             FunctionEvent(next(numbers), name, thread, (started - self._began) / 1e3, (ended - self._began) / 1e3, input_shapes=shapes,
                           **more)
             for name, thread, started, ended, shapes, more in ordered)
+        self.function_events.profile_memory = self.profile_memory
         self.function_events._populate_cpu_children()
 
     def _events(self) -> EventList:

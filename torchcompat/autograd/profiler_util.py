@@ -24,6 +24,18 @@ def _format_time_share(time_us: float, total_time_us: float) -> str:
     return "NaN" if total_time_us == 0 else f"{time_us * 100.0 / total_time_us:.2f}%"
 
 
+def _format_memory(nbytes: int) -> str:
+    """Bytes in a unit that fits.
+
+    >>> _format_memory(40000)
+    '39.06 KB'
+    """
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if abs(nbytes) >= unit:
+            return f"{nbytes / unit:.2f} {name}"
+    return f"{nbytes} B"
+
+
 class Interval:
     """From one time to another, in microseconds."""
 
@@ -41,6 +53,8 @@ class _Times:
     cpu_time_total: float
     self_cpu_time_total: float
     count: int
+    device_time_total = self_device_time_total = cuda_time_total = self_cuda_time_total = 0
+    device_memory_usage = self_device_memory_usage = 0
 
     @property
     def cpu_time(self) -> float:
@@ -59,10 +73,12 @@ class FunctionEvent(_Times):
 
     def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float, fwd_thread: int | None = None,
                  input_shapes: Any = None,
-                 stack: Any = None, scope: int = 0, is_async: bool = False, sequence_nr: int = -1, node_id: int = -1) -> None:
+                 stack: Any = None, scope: int = 0, is_async: bool = False, sequence_nr: int = -1, node_id: int = -1,
+                 cpu_memory_usage: int = 0) -> None:
         self.id, self.node_id, self.name, self.thread, self.fwd_thread = id, node_id, name, thread, fwd_thread
         self.time_range = Interval(start_us, end_us)
         self.input_shapes, self.stack, self.scope, self.is_async, self.sequence_nr = input_shapes, stack, scope, is_async, sequence_nr
+        self.cpu_memory_usage = cpu_memory_usage
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_parent: FunctionEvent | None = None
 
@@ -81,6 +97,11 @@ class FunctionEvent(_Times):
         """Microseconds without what other events inside took."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        """Bytes of new tensors without those that other events inside made."""
+        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+
     def append_cpu_child(self, child: "FunctionEvent") -> None:
         """Notes an event inside this one."""
         self.cpu_children.append(child)
@@ -98,6 +119,7 @@ class FunctionEventAvg(_Times):
         self.key: str | None = None
         self.count = 0
         self.cpu_time_total = self.self_cpu_time_total = 0.0
+        self.cpu_memory_usage = self.self_cpu_memory_usage = 0
         self.input_shapes: Any = None
         self.stack: Any = None
         self.cpu_parent: FunctionEvent | None = None
@@ -108,6 +130,8 @@ class FunctionEventAvg(_Times):
             self.key, self.input_shapes, self.stack, self.cpu_parent = other.key, other.input_shapes, other.stack, other.cpu_parent
         self.cpu_time_total += other.cpu_time_total
         self.self_cpu_time_total += other.self_cpu_time_total
+        self.cpu_memory_usage += other.cpu_memory_usage
+        self.self_cpu_memory_usage += other.self_cpu_memory_usage
         self.count += other.count
         return self
 
@@ -123,6 +147,7 @@ class EventList(list):
 
     def __init__(self, events: Iterable[Any] = (), profile_memory: bool = False, use_device: str | None = None) -> None:
         super().__init__(events)
+        self.profile_memory = profile_memory
 
     def _populate_cpu_children(self) -> None:
         """Finds out, thread by thread, which event ran inside which: the innermost open one that lasts at least as long."""
@@ -145,11 +170,14 @@ class EventList(list):
         """Events added up by name, or by name and input shapes."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
-            groups.setdefault((event.key, str(event.input_shapes) if group_by_input_shapes else ""), FunctionEventAvg()).add(event)
+            key = event.key, str(event.input_shapes) if group_by_input_shapes else "", tuple((event.stack or ())[:group_by_stack_n])
+            group = groups.setdefault(key, FunctionEventAvg())
+            group.add(event)
+            group.stack = list(key[2])
         if not group_by_input_shapes:
             for group in groups.values():
                 group.input_shapes = ""
-        return EventList(groups.values())
+        return EventList(groups.values(), self.profile_memory)
 
     def total_average(self) -> FunctionEventAvg:
         """All events added up."""
@@ -177,10 +205,15 @@ class EventList(list):
             ("CPU total %", lambda e: _format_time_share(e.cpu_time_total, total)),
             ("CPU total", lambda e: e.cpu_time_total_str),
             ("CPU time avg", lambda e: e.cpu_time_str),
-            ("# of Calls", lambda e: str(e.count)),
         ]
+        if self.profile_memory:
+            columns += [("CPU Mem", lambda e: _format_memory(e.cpu_memory_usage)),
+                        ("Self CPU Mem", lambda e: _format_memory(e.self_cpu_memory_usage))]
+        columns.append(("# of Calls", lambda e: str(e.count)))
         if shapes:
             columns.append(("Input Shapes", lambda e: _cut(str(e.input_shapes), max_shapes_column_width)))
+        if any(e.stack for e in events):
+            columns.append(("Source Location", lambda e: _cut(e.stack[0] if e.stack else "", max_src_column_width)))
         rows = [[show(e) for _, show in columns] for e in (events if row_limit < 0 else events[:row_limit])]
         widths = [max(len(title), *(len(row[i]) for row in rows)) if rows else len(title) for i, (title, _) in enumerate(columns)]
         rule = "  ".join("-" * w for w in widths)

@@ -1,0 +1,92 @@
+"""Profiles: what they show of operations, of what makes tensors, of memory and of the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import torchcompat as torch
+from autograd_tape import tape
+from torchcompat.autograd.profiler import profile
+from torchcompat.utils import _factories
+
+
+def names(function: Any, **options: Any) -> list[str]:
+    with profile(**options) as p:
+        function()
+    return [e.name.removeprefix("aten::") for e in p.function_events]
+
+
+@pytest.mark.parametrize(("function", "expected"), [  # as torch 2.13 shows them
+    (lambda: torch.ones(2), ["ones", "empty", "fill_"]), (lambda: torch.zeros(2, 3), ["zeros", "empty", "zero_"]),
+    (lambda: torch.empty(2), ["empty"]), (lambda: torch.rand(2), ["rand", "empty", "uniform_"]),
+    (lambda: torch.randn(2), ["randn", "empty", "normal_"]), (lambda: torch.empty_strided((2,), (1,)), ["empty_strided"]),
+    (lambda: torch.ones(1).item(), ["ones", "empty", "fill_", "item", "_local_scalar_dense"]),
+    (lambda: bool(torch.empty(1)), ["empty", "is_nonzero", "item", "_local_scalar_dense"]),
+    (lambda: torch.empty(2).exp(), ["empty", "exp"]), (lambda: torch.empty(2, requires_grad=True).detach(), ["empty", "detach"]),
+])
+def test_what_makes_a_tensor_shows_its_steps(function: Any, expected: list[str]) -> None:
+    assert names(function) == expected
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.ones(2, 3, dtype=torch.int64), lambda: torch.zeros((2,), requires_grad=True),
+    lambda: torch.rand(3, 2, dtype=torch.double),
+    lambda: torch.randn(20), lambda: torch.ones_like(torch.empty(2, 3).t()), lambda: torch.randn(2).new_zeros(3),
+    lambda: torch.rand(2, generator=torch.Generator().manual_seed(1)), lambda: torch.ones(2, out=torch.empty(2)),
+])
+def test_what_is_made_is_the_same(make: Any) -> None:
+    torch.manual_seed(0)
+    expected = make()
+    torch.manual_seed(0)
+    with profile():
+        found = make()
+    assert torch.equal(found, expected) and (found.dtype, found.stride(), found.requires_grad) == (
+        expected.dtype, expected.stride(), expected.requires_grad)
+
+
+def test_only_operations_that_are_recorded_have_numbers() -> None:
+    with profile() as p:
+        x = torch.randn(10, 10, requires_grad=True)
+        (x + x).sum().backward()
+    numbers = {e.name: e.sequence_nr for e in p.function_events}
+    assert numbers["aten::empty"] == -1 and numbers["aten::add"] >= 0
+    assert numbers["AddBackward0"] == numbers["aten::add"] and numbers["SumBackward0"] == numbers["aten::sum"]
+
+
+def test_memory_is_counted_once() -> None:
+    with profile(profile_memory=True) as p:
+        x = torch.ones(100, 100)
+        x + x
+        x.add_(1)
+        x.t()
+    found = [(e.name, e.cpu_memory_usage, e.self_cpu_memory_usage) for e in p.function_events]
+    assert found == [("aten::ones", 40000, 0), ("aten::empty", 40000, 40000), ("aten::fill_", 0, 0), ("aten::add", 40000, 40000),
+                     ("aten::add_", 0, 0), ("aten::t", 0, 0)]
+    assert "CPU Mem" in p.table() and "39.06 KB" in p.table()
+    average = next(a for a in p.key_averages() if a.key == "aten::empty")
+    assert (average.cpu_memory_usage, average.self_cpu_memory_usage) == (40000, 40000)
+
+
+def test_stacks_lead_to_the_program() -> None:
+    def here() -> Any:
+        return torch.ones(2) + 1
+
+    with profile(with_stack=True) as p:
+        here()
+        torch.ones(2) + 1
+    for e in p.function_events:
+        assert "test_profiler.py" in e.stack[0]
+    assert p.function_events[-1].stack[0].endswith("test_stacks_lead_to_the_program") and "Source Location" in p.table()
+    assert len([a for a in p.key_averages(group_by_stack_n=1) if a.key == "aten::add"]) == 2
+    with profile() as p:
+        here()
+    assert p.function_events[0].stack is None and "Source Location" not in p.table() and "CPU Mem" not in p.table()
+
+
+def test_nothing_is_left_when_the_profiler_is_off() -> None:
+    before, ones, counts = tape._loud, torch.ones, dict(_factories._counts)
+    with profile():
+        torch.ones(2)
+    assert tape._loud == before and torch.ones is ones and _factories._counts == counts
