@@ -681,12 +681,14 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
             kind = "list" if p.type == "Tensor[]" else "tensor" if p.is_tensor else "plain"
         else:
             kind = "plain" if name in rec.saved_returns or name.endswith(("_shape", "_dtype")) and name[:-6] in params else "output"
-        shown = "self" if p is not None and p is rec.params[0] else "self_sym_sizes" if name.endswith("_shape") and p is None else name
+        shown = rec.shown(name)
         nr = [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0
-        found[f"_saved_{shown}"] = property(_saved_getter(at, kind, nr))
+        if shown is not None:
+            found[f"_saved_{shown}"] = property(_saved_getter(at, kind, nr))
         if kind != "plain":
-            found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
-            layout.append((shown, kind, at, nr))
+            if shown is not None:
+                found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
+            layout.append((shown or name, kind, at, nr))
         at += 2 if kind == "tensor" else 1
     found["saved_layout"] = tuple(layout)
     found["frees"] = bool(layout or rec.saved_returns or "indices" in rec.saved_names)

@@ -89,6 +89,8 @@ class Record:
                           arguments
     `numbers`             {an Operand: name of the node where it is a number}, where torch has a signature of its own for it: the node
                           has no edge for the number, and saves what the other inputs' formulas need
+    `saved_as`            {a saved name: what torch's node calls it, or None where that has none}, where it is not the name itself, `self`
+                          for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
@@ -261,6 +263,16 @@ class Record:
             if holds(**values):
                 return found
         return self
+
+    def shown(self, name: str) -> str | None:
+        """What a saved name is called on the node, `_saved_...`; None where it is not shown."""
+        names = self.field("saved_as") or {}
+        for key in (f"{self.node_name}.{name}", name):
+            if key in names:
+                return names[key]
+        if self.params and name == self.params[0].name:
+            return "self"
+        return "self_sym_sizes" if name.endswith("_shape") and not any(p.name == name for p in self.params) else name
 
     @cached_property
     def conjugates(self) -> bool:

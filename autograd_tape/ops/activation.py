@@ -296,7 +296,7 @@ class selu:
 
 @op("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
     inplace=True, method=False, out=False,
-    alias="nn.functional.celu", node="EluBackward0", dtypes="float half")
+    alias="nn.functional.celu", dtypes="float half")
 class celu:
     """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere (Barron, arXiv:1704.07483).
 
@@ -562,6 +562,8 @@ class tanhshrink:
     >>> torch.nn.functional.tanhshrink(torch.tensor([0., 1.]))
     tensor([0.0000, 0.2384])
     """
+
+    saved_as = {"input": None}
 
     def numpy(input): return input - np.tanh(input)
     def compose(F, input): return input - F.tanh(input)

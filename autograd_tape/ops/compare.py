@@ -560,6 +560,7 @@ class where:
     tensor([1., 0.])
     """
 
+    saved_as = {"condition": "condition"}
     numpy = _where
     half = _where_half  # bfloat16 and numbers have no common dtype in NumPy
     meta = _where_meta

@@ -95,6 +95,7 @@ def _columns_product(F: Any, input: Any, weight: Any, bias: Any, stride: Any, pa
 class convolution_nd:
     """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
 
+    saved_as = {"input_shape": None, "input": "input", "weight_shape": None}
     numpy = _forward
     shape = shapes.convolution
     compose = _columns_product
@@ -116,6 +117,7 @@ class convolution_nd:
 class convolution_nd_input:
     """The gradient of `convolution_nd` for an input of shape `size`; also the transposed convolution."""
 
+    saved_as = {"input_shape": None, "input": "input", "weight_shape": None}
     numpy = _input_grad
     def shape(grad, weight, size, *rest): return tuple(size)
     def compose(F, input, weight, size, stride, padding, dilation, groups):
@@ -169,6 +171,8 @@ class convolution_nd_weight:
     method=False, out=False, node="Im2ColBackward0")
 class im2col:
     """The windows of (N, C, ...) as columns (N, C * prod(kernel), number of windows)."""
+
+    saved_as = {"input_shape": None, "blocks": None}
 
     def numpy(input, kernel_size, dilation, padding, stride, blocks=None):
         size = blocks or fused.conv_output_size(input.shape[2:], kernel_size, stride, padding, dilation)

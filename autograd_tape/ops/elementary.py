@@ -252,7 +252,7 @@ def _ldexp(input: Any, other: Any) -> Any:
 
 
 @op("ldexp(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
-    node="MulBackward0", dtypes="float int half")
+    dtypes="float int half")
 class ldexp:
     """input * 2 ** other.
 

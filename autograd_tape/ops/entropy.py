@@ -184,6 +184,8 @@ class nll_loss:
     tensor(2.)
     """
 
+    saved_as = {"input_shape": None, "denominator": "total_weight"}
+    nodes = {"input.ndim > 2": "NllLoss2DBackward0"}
     numpy = _nll_loss
     def shape(input, target, weight, size_average, ignore_index, reduce, reduction): return target if reduction == "none" else (), ()
     def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction):
@@ -279,6 +281,8 @@ class cross_entropy:
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
     tensor(0.6931)
     """
+
+    saved_as = {"log_p": None, "top": None, "log_total": None, "denominator": "total_weight", "label_smoothing": None}
 
     def complex_kernel(input, **_): return f"log_softmax_{'lastdim_' if input.ndim < 3 else ''}kernel_impl"
     numpy = _cross_entropy

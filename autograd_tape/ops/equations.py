@@ -266,6 +266,7 @@ class lu_unpack:
             [1., 0.]])
     """
 
+    saved_as = {"LU_data_shape": None}
     compose = on_host(_lu_unpack)
     def meta(LU_data, LU_pivots, data=True, exchange=True):
         nothing = _without_data((0,), LU_data.dtype)
@@ -372,6 +373,7 @@ class linalg_eig:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    saved_as = {"A": None}
     compose = on_host(_eig)
     def meta(A):
         dtype = np.result_type(A.dtype, np.complex64)
@@ -494,6 +496,7 @@ def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> tuple[np.ndarray, np.n
 class lstsq_solution:
     """The X of least norm with the least |A X - B|."""
 
+    saved_as = {"B": None, "A_shape": None, "B_shape": None}
     compose = on_host(_lstsq)
 
     def meta(A, B, rcond):
@@ -675,6 +678,7 @@ class cholesky_solve:
     tensor([[2.]])
     """
 
+    saved_as = {"L": "input2", "B_shape": None, "L_shape": None}
     numpy = _cholesky_solve
     compose = on_host(_cholesky_solve)
     def shape(B, L, upper): return (*broadcast_shape(B[:-2], L[:-2]), *B[-2:])

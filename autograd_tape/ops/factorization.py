@@ -111,6 +111,7 @@ class inverse:
             [0.0000, 0.2500]])
     """
 
+    saved_as = {"result": "inverse"}
     numpy = _inv
     compose = on_host(_inv)
     def check(input): _check_matrix("linalg.inv", input, True)
@@ -153,6 +154,7 @@ class det:
     tensor(8.)
     """
 
+    saved_as = {"input": "A"}
     numpy = linalg.det
     compose = on_host(linalg.det)
     def check(input): _check_matrix("linalg.det", input, True)
@@ -177,6 +179,7 @@ class slogdet:
     tensor(-1.)
     """
 
+    saved_as = {"input": "A"}
     numpy = _slogdet
     compose = on_host(_slogdet)
     def check(input): _check_matrix("linalg.slogdet", input, True)
@@ -232,6 +235,7 @@ def _solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 class solve_matrices:
     """X with A X = B, for batches of matrices."""
 
+    saved_as = {"A": "A", "A_shape": None, "B_shape": None}
     numpy = _solve
     compose = on_host(_solve)
     def shape(A, B): return (*broadcast_shape(A[:-2], B[:-2]), A[-1], B[-1])
@@ -360,6 +364,7 @@ class linalg_cholesky:
             [0., 3.]])
     """
 
+    saved_as = {"result": "L"}
     numpy = _cholesky
     compose = on_host(_cholesky)
     def check(input, upper): _check_matrix("linalg.cholesky", input, True)

@@ -97,9 +97,10 @@ def _check(name: str) -> Any:
 
 def _no_tangents(name: str) -> Any:
     def jvp(F: Any, outputs: Any, arguments: Any, tangents: Any) -> Any:
-        raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\n"
-                                  "Please file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that "
-                                  "we can prioritize its implementation or submit a PR adding the implementation to derivatives.yaml")
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\nPlease file an issue "
+            "to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
+            "implementation or submit a PR adding the implementation to derivatives.yaml")
 
     return jvp
 

@@ -319,6 +319,7 @@ def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bo
 class put_at:
     """`input` with `values` put at index arrays; what `x[tensor] = value` records."""
 
+    saved_as = {"values_shape": None}
     layout = "input"
     numpy = _put
     shape = shapes.like_first

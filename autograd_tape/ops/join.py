@@ -64,6 +64,7 @@ class cat:
     tensor([1., 2., 3.])
     """
 
+    saved_as = {"tensors_shape": None}
     numpy = _cat
     shape = shapes.cat
     compose = on_host(numpy)
@@ -287,6 +288,7 @@ def _block_diag(tensors: Sequence[np.ndarray]) -> np.ndarray:
 class block_diag_list:
     """The tensors as blocks on the diagonal of a matrix."""
 
+    saved_as = {"tensors_shape": None}
     numpy = _block_diag
     compose = on_host(numpy)
 

@@ -249,6 +249,7 @@ class matmul:
     tensor([3., 7.])
     """
 
+    saved_as = {"other": "mat2"}
     numpy = _matmul
     shape = shapes.matmul
     mindspore = kernels.matmul
@@ -393,6 +394,8 @@ class outer:
             [6., 8.]])
     """
 
+    saved_as = {"vec2": "other"}
+
     def numpy(input, vec2):
         if input.ndim != 1 or vec2.ndim != 1:
             raise ValueError("vectors expected")
@@ -464,6 +467,8 @@ class addmm:
     tensor([[5., 8.]])
     """
 
+    saved_as = {"input_shape": None}
+
     def numpy(input, mat1, mat2, beta=1): return _plus(_mm(mat1, mat2), input, beta)
     def compose(F, input, mat1, mat2, beta=1):
         product = F.mm(mat1, mat2)
@@ -505,6 +510,8 @@ class addmv:
     tensor([3., 6.])
     """
 
+    saved_as = {"input_shape": None}
+
     def numpy(input, mat, vec, beta=1): return _plus(_mv(mat, vec), input, beta)
     shape = shapes.added_product
     def compose(F, input, mat, vec, beta=1):
@@ -538,6 +545,8 @@ class baddbmm:
     tensor([[[3.]]])
     """
 
+    saved_as = {"input_shape": None}
+
     def numpy(input, batch1, batch2, beta=1): return _plus(_bmm(batch1, batch2), input, beta)
     shape = shapes.added_product
     def compose(F, input, batch1, batch2, beta=1):
@@ -565,6 +574,8 @@ class addbmm:
     >>> torch.addbmm(torch.ones(1, 1), torch.ones(2, 1, 2), torch.ones(2, 2, 1))
     tensor([[5.]])
     """
+
+    saved_as = {"input_shape": None}
 
     def numpy(input, batch1, batch2, beta=1): return _plus(np.add.reduce(_bmm(batch1, batch2), 0), input, beta)
     def shape(input, batch1, batch2, beta=1): return (batch1[1], batch2[2])
@@ -597,6 +608,7 @@ class addr:
     tensor([[7., 9.]])
     """
 
+    saved_as = {"input_shape": None}
     layout = "input"
     def numpy(input, vec1, vec2, beta=1):
         if vec1.ndim != 1 or vec2.ndim != 1:

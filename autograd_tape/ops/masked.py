@@ -41,6 +41,7 @@ class masked_select:
     tensor([1., 3.])
     """
 
+    saved_as = {"input_shape": None}
     numpy = _select
     meta = data_dependent
     def mindspore(ms, input, mask): return ms.ops.masked_select(input, mask)
@@ -96,6 +97,7 @@ class masked_scatter:
     tensor([1., 0., 2.])
     """
 
+    saved_as = {"input_shape": None, "source_shape": None}
     numpy = _scatter
     compose = on_host(_scatter)
 

@@ -158,6 +158,7 @@ class layer_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "eps": None}
     numpy = _layer_norm
     def shape(input, normalized_shape, *rest):
         rows = tuple(input)[:len(input) - len(normalized_shape)]
@@ -286,6 +287,8 @@ def _small_batch_norm(x: np.ndarray, weight: Any, bias: Any, running_mean: Any, 
     node="NativeBatchNormBackward0", complex="batch_norm")
 class channel_norm:
     """Each channel of (N, C, ...) normalized over all other dimensions; in training, running statistics move in place."""
+
+    saved_as = {"input": "input", "mean": "result1", "rstd": "result2"}
 
     def numpy(input, weight, bias, running_mean, running_var, training, momentum, eps):
         _floats_only(input)
@@ -488,6 +491,8 @@ class group_norm:
     >>> torch.group_norm(torch.tensor([[1., 3.]]), 1)
     tensor([[-1.0000,  1.0000]])
     """
+
+    saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "num_groups": None}
 
     def numpy(input, num_groups, weight, bias, eps, cudnn_enabled):
         _floats_only(input)

@@ -248,6 +248,8 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
 class as_strided_view:
     """`as_strided` of an input of the given geometry, (shape, strides, offset)."""
 
+    saved_as = {"geometry": None}
+
     def numpy(input, size, stride, storage_offset, geometry): return _as_strided(input, size, stride, storage_offset)
 
     def vjp(F, grad, size, stride, storage_offset, geometry):
@@ -637,6 +639,7 @@ class unbind:
     (tensor([1., 2.]), tensor([3., 4.]))
     """
 
+    saved_as = {"input_shape": None}
     numpy = _unbind
     make = _several_views("unbind", "")
 

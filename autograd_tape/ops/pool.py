@@ -110,6 +110,8 @@ def _max_pool(input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: I
 class max_pool_nd:
     """The maxima of windows over the last dimensions, and where they are: flat indices within these dimensions."""
 
+    saved_as = {"indices": "result1", "input_shape": None}
+    nodes = {"len(kernel_size) == 3": "MaxPool3DWithIndicesBackward0"}
     def complex_kernel(input, kernel_size, **_): return f"max_pool{max(len(kernel_size), 2)}d"
     numpy = _max_pool
     mindspore = kernels.max_pool
@@ -253,6 +255,8 @@ _AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool cou
 class avg_pool_nd:
     """The means of windows over the last dimensions."""
 
+    saved_as = {"input_shape": None}
+    nodes = {"len(kernel_size) == 3": "AvgPool3DBackward0"}
     def complex_kernel(kernel_size, **_): return "avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d"
     numpy = _avg_pool
     def compose(F, input, kernel, stride, padding, ceil_mode, include, divisor):
@@ -324,7 +328,12 @@ def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
 class adaptive_avg_pool_nd:
     """The means of `size` evenly spread cells of the last dimensions."""
 
+    saved_as = {"input_shape": None, "size": None}
+    nodes = {"len(size) == 3": "AdaptiveAvgPool3DBackward0"}
     def complex_kernel(size, **_): return "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d"
+    def check(input, size):
+        takes("float complex", "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d")(input=input)
+
     numpy = _adaptive_avg
     def compose(F, input, size): return along_axes(F, input, [cell_matrix(n, m) for n, m in zip(input.shape[-len(size):], size)])
     def shape(input, size): return (*input[:len(input) - len(size)], *size)
@@ -367,6 +376,8 @@ def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     node="AdaptiveMaxPool2DBackward0")
 class adaptive_max_pool_nd:
     """The maxima of `size` evenly spread cells of the last dimensions, and their flat indices."""
+
+    saved_as = {"indices": "result1", "input_shape": None, "size": None}
 
     def complex_kernel(size, **_): return "adaptive_max_pool3d_cpu" if len(size) == 3 else "adaptive_max_pool2d"
     numpy = _adaptive_max

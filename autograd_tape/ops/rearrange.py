@@ -565,6 +565,8 @@ class pad_by_index_backward:
 
 def _pad_record(mode: str, node: str) -> Any:
     class body:
+        nodes = {f"len(pad) == {2 * n}": node.replace("1D", f"{n}D") for n in (2, 3) if "1D" in node}
+        saved_as = {"input_shape": None, "pad": "padding" if "1D" in node else None}
         def numpy(input, pad): return _pad_by_index(input, pad, mode)
         def compose(F, input, pad): return _pad_by_index(input, pad, mode)
         def vjp(F, grad, input_shape, pad): return F.pad_by_index_backward(grad, tuple(input_shape), pad, mode)

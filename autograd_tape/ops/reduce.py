@@ -67,6 +67,7 @@ class sum_:
     tensor([4., 6.])
     """
 
+    saved_as = {"SumBackward0.dim": None, "SumBackward0.keepdim": None}
     nodes = {"dim is not None": "SumBackward1"}
     numpy = _sum
     mindspore = kernels.total("ReduceSum")
@@ -124,6 +125,7 @@ class mean:
     tensor([1.5000, 3.5000])
     """
 
+    saved_as = {"MeanBackward0.dim": None, "MeanBackward0.keepdim": None}
     nodes = {"dim is not None": "MeanBackward1"}
     numpy = _mean
     mindspore = kernels.total("ReduceMean")
@@ -152,6 +154,8 @@ class nansum:
     >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
     tensor(3.)
     """
+
+    saved_as = {"input_shape": None}
 
     def numpy(input, dim, keepdim): return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
     def compose(F, input, dim, keepdim): return F.sum(F.where(F.ne(input, input), 0, input), dim, keepdim)
@@ -213,6 +217,7 @@ class prod:
     tensor([ 2., 12.])
     """
 
+    saved_as = {"ProdBackward0.dim": None, "ProdBackward0.keepdim": None}
     nodes = {"dim is not None": "ProdBackward1"}
     numpy = _prod
     mindspore = kernels.total("ReduceProd")
@@ -436,6 +441,8 @@ class var_mean_of:
     namespace="_internal", out=False, node="StdMeanBackward0", complex="explicit")
 class std_mean_of:
     """The standard deviation, with the count less `correction` as divisor, and the mean."""
+
+    saved_as = {"std": "result0"}
 
     def numpy(input, dim, correction, keepdim): return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
     def compose(F, input, dim, correction, keepdim): return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)

@@ -263,7 +263,7 @@ class clamp_min:
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
     numpy = np.maximum
     def compose(F, input, min): return F.maximum(input, min)
-    def redirect(input, min): return ("clamp_tensor", (input, min, None)) if _wider(input, min) else None
+    def redirect(input, min): return ("clamp_min_tensor", (input, min)) if _wider(input, min) else None
     def vjp(F, grad, input, min): return _keep(F, grad, input >= min)
     def samples(rng): yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
 
@@ -280,9 +280,43 @@ class clamp_max:
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
     numpy = np.minimum
     def compose(F, input, max): return F.minimum(input, max)
-    def redirect(input, max): return ("clamp_tensor", (input, None, max)) if _wider(input, max) else None
+    def redirect(input, max): return ("clamp_max_tensor", (input, max)) if _wider(input, max) else None
     def vjp(F, grad, input, max): return _keep(F, grad, input <= max)
     def samples(rng): yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
+
+
+@op("clamp_min_tensor(Tensor input, Operand min) -> Tensor", promotion="promote", result="same", quiet="all", broadcasts=True, inplace=True,
+    method=False, namespace="_internal", node="ClampMinBackward1", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class clamp_min_tensor:
+    """`clamp_min` with a tensor, which broadcasts and gets a gradient."""
+
+    numpy = np.maximum
+    def compose(F, input, min): return F.maximum(input, min)
+    shape = broadcast_shapes
+    def vjp_input(F, grad, input, min): return _keep(F, grad, input >= min)
+    def vjp_min(F, grad, input, min): return _keep(F, grad, input < min)
+
+    def samples(rng):
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array([[-0.5], [0.6]])
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array(0.5)
+
+
+@op("clamp_max_tensor(Tensor input, Operand max) -> Tensor", promotion="promote", result="same", quiet="all", broadcasts=True, inplace=True,
+    method=False, namespace="_internal", node="ClampMaxBackward1", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class clamp_max_tensor:
+    """`clamp_max` with a tensor, which broadcasts and gets a gradient."""
+
+    numpy = np.minimum
+    def compose(F, input, max): return F.minimum(input, max)
+    shape = broadcast_shapes
+    def vjp_input(F, grad, input, max): return _keep(F, grad, input <= max)
+    def vjp_max(F, grad, input, max): return _keep(F, grad, input > max)
+
+    def samples(rng):
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array([[-0.5], [0.6]])
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array(0.5)
 
 
 def _no_complex(name: str) -> Any:

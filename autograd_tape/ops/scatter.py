@@ -79,6 +79,7 @@ class gather:
             [4.]])
     """
 
+    saved_as = {"input_shape": None}
     layout = "rows"
     def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
     compose = on_host(numpy)
@@ -163,6 +164,7 @@ def _zeroed(F: Any, grad: Any, dim: int, index: Any) -> Any:
 class scatter_src:
     """`input` with the elements of `src` put at `index` along a dimension."""
 
+    saved_as = {"src_shape": None}
     numpy = _scatter
     compose = on_host(_scatter)
     def shape(input, dim, index, src): return input
@@ -264,6 +266,7 @@ class scatter_add:
     tensor([0., 0., 3.])
     """
 
+    saved_as = {"src_shape": None}
     numpy = _scatter_add
     compose = on_host(_scatter_add)
     def shape(input, dim, index, src): return input
@@ -533,6 +536,7 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Any:
 class index_add_scaled:
     """`input` with the parts of `source` added at positions of a dimension."""
 
+    saved_as = {"source_shape": None}
     numpy = _index_add
     compose = on_host(_index_add)
     def shape(input, dim, index, source): return input
@@ -589,6 +593,7 @@ class index_copy:
     tensor([2., 0., 1.])
     """
 
+    saved_as = {"source_shape": None}
     numpy = _index_copy
     compose = on_host(_index_copy)
     def shape(input, dim, index, source): return input
@@ -742,6 +747,7 @@ class take:
     tensor([1., 4.])
     """
 
+    saved_as = {"input_shape": None}
     numpy = _take
     compose = on_host(_take)
     def shape(input, index): return index
@@ -774,6 +780,7 @@ class put:
     tensor([2., 0., 1.])
     """
 
+    saved_as = {"source_shape": None}
     layout = "input"
     numpy = _put
     compose = on_host(_put)

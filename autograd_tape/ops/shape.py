@@ -542,6 +542,7 @@ class unsqueeze:
     torch.Size([2, 1, 3])
     """
 
+    saved_as = {"input_shape": None}
     numpy = _unsqueeze
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
 
@@ -740,6 +741,8 @@ class zeros_for:
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)
 class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
+
+    saved_as = {"input_dtype": None}
 
     def numpy(input, dtype): return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
     shape = shapes.like_first

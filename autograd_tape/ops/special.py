@@ -82,6 +82,7 @@ class erfinv:
     tensor([0.0000, 0.4769])
     """
 
+    saved_as = {"result": None}
     layout = "input"
     numpy = _erfinv
     mindspore = "ops.Erfinv"
@@ -327,6 +328,7 @@ class polygamma:
     tensor([1.6449, 4.9348])
     """
 
+    saved_as = {"input": None}
     layout = "input"
     def complex_kernel(n, **_): return {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
     numpy = _polygamma

@@ -45,6 +45,30 @@ def nodes(torch: Any, operation: str) -> dict[str, Any]:
     return found
 
 
+def grouped(cases: dict[str, Any]) -> list[Any]:
+    """[[graph, the cases that have it], ...]: most cases of an operation have the same."""
+    groups: dict[str, list[str]] = {}
+    for case, graph in cases.items():
+        groups.setdefault(json.dumps(graph), []).append(case)
+    return [[json.loads(graph), names] for graph, names in groups.items()]
+
+
+def known() -> dict[str, dict[str, Any]]:
+    """What was recorded: from operation to case to nodes."""
+    return {operation: {case: graph for graph, cases in groups for case in cases}
+            for operation, groups in json.loads(TARGET.read_text()).items()}
+
+
+def names(cases: dict[str, Any]) -> dict[str, Any]:
+    """Of each case the names of the outputs' nodes, without what lies behind them."""
+    return {case: [None if node is None else node[0] for node in graph] for case, graph in cases.items()}
+
+
+def saved(cases: dict[str, Any]) -> dict[str, Any]:
+    """Of each case the names of what the outputs' nodes show of what they saved, by the node's name."""
+    return {case: [None if node is None else [node[0], node[2]] for node in graph] for case, graph in cases.items()}
+
+
 def differences(expected: dict[str, Any], actual: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """From case to (ours, torch's), where they differ."""
     return {case: (actual.get(case), expected.get(case)) for case in {*expected, *actual} if actual.get(case) != expected.get(case)}
@@ -56,18 +80,18 @@ def main() -> None:
     if not only:
         torch = importlib.import_module("torch")
         found = {operation: nodes(torch, operation) for operation in OPERATIONS}
-        rows = ",\n".join(f'"{operation}": {json.dumps(cases)}' for operation, cases in found.items() if cases)
+        rows = ",\n".join(f'"{operation}": {json.dumps(grouped(cases))}' for operation, cases in found.items() if cases)
         TARGET.write_text(f"{{\n{rows}\n}}\n")
         return
     torch = importlib.import_module("torchcompat")
-    known = json.loads(TARGET.read_text())
+    recorded_nodes = known()
     for operation in OPERATIONS if only == ["--all"] else only:
         try:
             actual = json.loads(json.dumps(nodes(torch, operation)))
         except Missing:
             continue
         shown: set[str] = set()
-        for ours, theirs in differences(known.get(operation, {}), actual).values():
+        for ours, theirs in differences(recorded_nodes.get(operation, {}), actual).values():
             text = f"{operation}\n   ours  {ours}\n   torch {theirs}"
             if text not in shown:
                 print(text)
