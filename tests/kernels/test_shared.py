@@ -133,6 +133,20 @@ def test_sums_over_leading_axes(shape, rng, dtype):
         np.testing.assert_allclose(reduce.sum(x, 1), x.sum(1), atol=1e-2 if dtype == np.float32 else 1e-9)
 
 
+def test_copies_in_order(rng):
+    x = rng.standard_normal((6, 130, 17, 50))
+    views = [x.transpose(0, 2, 1, 3), x.transpose(3, 2, 1, 0), x.reshape(6 * 130, -1).T, x[:, ::2], x[..., ::3], x[:, :, 3]]
+    views += [x[::-1], np.broadcast_to(x[0], (6, 130, 17, 50)), np.broadcast_to(x[:, :1], x.shape), x.transpose(1, 0, 3, 2)[1:, :, 2:]]
+    views += [x[:, :128].reshape(6, 2, 8, 8, 17, 50).transpose(5, 1, 0, 3, 2, 4), x.reshape(1, -1, 1)]
+    for view in views:
+        for dtype in (np.float64, np.float32, np.int64, np.int16, np.complex64, bool):
+            a = view.astype(dtype, order="K") if dtype != np.float64 else view
+            copy = pool.copy(a)
+            assert copy.flags.c_contiguous
+            assert copy.dtype == a.dtype
+            np.testing.assert_array_equal(copy, a)
+
+
 def test_square_distance(rng, dtype):
     x, z = rng.standard_normal((2, 700, 501)).astype(dtype)
     assert reduce.fits_distance(x, z)

@@ -28,6 +28,7 @@ from time import sleep
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ._compile import Kernel, LazyModule, state
 
@@ -306,11 +307,30 @@ def copy(a: np.ndarray) -> np.ndarray:
     array([1, 3, 2, 4])
     """
     out = np.empty(a.shape, a.dtype)
-    if a.size < BIG or a.shape[0] < _pool.n_threads:
+    char = {4: "f", 8: "d"}.get(a.itemsize, "")
+    axes = _merged_axes(a)
+    if a.size < max(BIG, state.cheap) or not char or len(axes) > 4 or not a.flags.aligned or min(a.strides) < 0:
         np.copyto(out, a)
-    else:
-        parallel_for(a.shape[0], 1, lambda start, stop: np.copyto(out[start:stop], a[start:stop]))
+        return out
+    (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
+    span = 1 + sum((n - 1) * s for n, s in axes)
+    flat = as_strided(a, (span,), (a.itemsize,)).view(char)
+    blocks = -(-n2 // _arithmetic.TILE)
+    rows = n0 * n1 * blocks, _arithmetic.TILE * n3
+    share_rows(_arithmetic.gather, char, *rows, 1, flat, out.reshape(-1).view(char), n1, n2, n3, s0, s1, s2, s3)
     return out
+
+
+def _merged_axes(a: np.ndarray) -> list[tuple[int, int]]:
+    """Sizes and strides (in elements) of ``a``, with neighbouring axes joined that one step leads through."""
+    axes: list[tuple[int, int]] = []
+    for n, stride in zip(a.shape, a.strides, strict=True):
+        s = stride // a.itemsize
+        if axes and axes[-1][1] == n * s:
+            axes[-1] = axes[-1][0] * n, s
+        elif n != 1:
+            axes.append((n, s))
+    return axes
 
 
 def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:

@@ -120,6 +120,27 @@ def fill(y, number, start, stop):
     y[start:stop] = y.dtype.type(number)
 
 
+#: Rows and columns of what ``gather`` copies at once.
+TILE = 16
+
+
+@kernel("r1 w1 i i i i i i i i i")
+def gather(x, y, n1, n2, n3, s0, s1, s2, s3, start, stop):
+    """Copies an array of four axes with strides ``s`` into C order; items are blocks of TILE rows of the last two."""
+    blocks = (n2 + TILE - 1) // TILE
+    for item in range(start, stop):
+        outer, block = item // blocks, item % blocks
+        source, target = outer // n1 * s0 + outer % n1 * s1, outer * n2 * n3
+        for r in range(block * TILE, min(block * TILE + TILE, n2)) if s3 == 1 else range(0):
+            xs, ys = x[source + r * s2 :], y[target + r * n3 : target + (r + 1) * n3]
+            for i in range(ys.size):
+                ys[i] = xs[i]
+        for begin in range(0, n3, TILE) if s3 != 1 else range(0):
+            for r in range(block * TILE, min(block * TILE + TILE, n2)):
+                for i in range(begin, min(begin + TILE, n3)):
+                    y[target + r * n3 + i] = x[source + r * s2 + i * s3]
+
+
 @kernel("b1 r1 r1 w1 i i")
 def select(mask, x, z, y, start, stop):
     ms, xs, zs, ys = mask[start:stop], x[start:stop], z[start:stop], y[start:stop]
