@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -38,6 +39,19 @@ def _saved_tensors_hooks_is_enabled() -> bool:
 
 
 _autograd = types.SimpleNamespace(SavedTensor=SavedTensor, _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled)
+
+
+def _set_tracing_state(trace: Any) -> None:
+    """Makes a `dispatch.Trace` the one that operations are noted in, or none."""
+    from .dispatch import set_trace
+
+    set_trace(trace)
+
+
+def _get_tracing_state() -> Any:
+    """The trace that operations are noted in; None where there is none."""
+    dispatch = sys.modules.get(f"{__package__}.dispatch")
+    return None if dispatch is None else dispatch.get_trace()
 
 
 def _current_graph_task_id() -> int:

@@ -25,6 +25,7 @@ from enum import IntEnum
 from typing import Any
 from collections.abc import Callable
 
+import attrs
 import numpy as np
 
 from autograd_tape.ops import get_record
@@ -37,8 +38,8 @@ from ._tensor import frontend
 class DispatchKey(IntEnum):
     """The layers of an operation, outermost first."""
 
-    Tracing = 1            # sees each operation
-    Functionalize = 2      # turns mutations into copies
+    Tracing = 1            # notes each operation in the thread's trace
+    Functionalize = 2      # turns mutations into copies: the operation out of place, and a copy of its result into the target
     Batched = 3            # vmap
     AutocastCPU = 4
     AutocastGPU = 5
@@ -61,6 +62,7 @@ class _State(threading.local):
     excluded: frozenset[DispatchKey] = frozenset()
     executor: Any = None  # carries out the operation in progress, where a backend handler does
     depth = 0
+    trace: Any = None  # the Trace that operations are noted in
 
 
 _state = _State()
@@ -143,6 +145,8 @@ def active_keys(tensors: list[Any]) -> list[DispatchKey]:
     ['Autograd', 'Backend_CPU', 'CompositeExplicit']
     """
     keys = set(_state.included)
+    if _state.trace is not None:
+        keys.add(DispatchKey.Tracing)
     if grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors):
         keys.add(DispatchKey.Autograd)
     keys.update(BACKENDS[t._k.device.type] for t in tensors if t._k.device.type in BACKENDS)
@@ -174,6 +178,80 @@ class _HandlerExecutor:
         if isinstance(result, (tuple, list)):
             return tuple(r._data for r in result)
         return result._data
+
+
+# -- what outer keys do where no handler is registered -------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class TracedOperation:
+    """One operation of a trace.
+
+    Attributes:
+        name: the record's name, with an underscore where it was carried out in place.
+        arguments: as the schema has them.
+        result: what it returned.
+    """
+
+    name: str
+    arguments: tuple[Any, ...]
+    result: Any
+
+
+class Trace:
+    """The operations of a block, in order; those that others are made of are not noted.
+
+    >>> import torchcompat as torch
+    >>> with Trace() as trace:
+    ...     y = (torch.ones(2) + 1).exp()
+    >>> [operation.name for operation in trace.operations]
+    ['add', 'exp']
+    """
+
+    def __init__(self) -> None:
+        self.operations: list[TracedOperation] = []
+
+    def __enter__(self) -> "Trace":
+        self.before = _state.trace
+        set_trace(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        set_trace(self.before)
+
+
+def set_trace(trace: Trace | None) -> None:
+    """Makes `trace` the one that this thread's operations are noted in, or none."""
+    if (trace is None) is not (_state.trace is None):
+        if trace is None:
+            enter_quiet_path()
+        else:
+            leave_quiet_path()
+    _state.trace = trace
+
+
+def get_trace() -> Trace | None:
+    """The trace that this thread's operations are noted in."""
+    return _state.trace
+
+
+def built_in(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    """Tracing and Functionalize, where they are active; NotImplemented where they have nothing to do."""
+    trace = _state.trace
+    if trace is not None and DispatchKey.Tracing not in _state.excluded:
+        _state.trace = None
+        try:
+            result = general(args, out, inplace)
+        finally:
+            _state.trace = trace
+        trace.operations.append(TracedOperation(general.rec.name + ("_" if inplace else ""), args, result))
+        return result
+    if (inplace or out is not None) and DispatchKey.Functionalize in _state.included - _state.excluded and general.rec.family != "store":
+        result = general(args)
+        for target, value in zip(*[x if isinstance(x, (tuple, list)) else (x,) for x in (args[0] if inplace else out, result)]):
+            fe.copy_(target, value)
+        return args[0] if inplace else out
+    return NotImplemented
 
 
 def dispatch(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
@@ -208,6 +286,8 @@ def executor_in_progress() -> Any:
 
 
 frontend.interceptors.append(dispatch)
+frontend.interceptors.append(built_in)
 frontend.executor_override = executor_in_progress
 
-__all__ = ["DispatchKey", "Handler", "active_keys", "dispatch", "exclude_keys", "include_keys", "register_op"]
+__all__ = ["DispatchKey", "Handler", "Trace", "TracedOperation", "active_keys", "dispatch", "exclude_keys", "get_trace", "include_keys",
+           "register_op", "set_trace"]

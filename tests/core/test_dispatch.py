@@ -8,8 +8,9 @@ import pytest
 
 import torchcompat as torch
 from autograd_tape import tape
-from torchcompat.dispatch import DispatchKey, active_keys, exclude_keys, include_keys, register_op
+from torchcompat.dispatch import DispatchKey, Trace, active_keys, exclude_keys, include_keys, register_op
 from torchcompat.overrides import TorchFunctionMode
+from torchcompat.utils._python_dispatch import TorchDispatchMode
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +67,49 @@ def test_an_outer_handler_passes_on() -> None:
     finally:
         traced.unregister()
     assert calls == ["add"]
+
+
+def test_a_trace_notes_operations() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with Trace() as trace:
+        assert DispatchKey.Tracing in active_keys([x]) and torch._C._get_tracing_state() is trace
+        y = (x * 2).clone()
+        y.add_(1)
+        with exclude_keys(DispatchKey.Tracing):
+            y.exp()
+    assert [t.name for t in trace.operations] == ["mul", "clone", "add_"]
+    assert trace.operations[0].arguments[0] is x and trace.operations[1].result is y and y.requires_grad
+    assert torch._C._get_tracing_state() is None
+    x + 1
+    assert len(trace.operations) == 3
+
+
+def test_the_tracing_state_is_set_by_hand() -> None:
+    trace = Trace()
+    torch._C._set_tracing_state(trace)
+    try:
+        torch.ones(1).neg()
+    finally:
+        torch._C._set_tracing_state(None)
+    assert [t.name for t in trace.operations] == ["neg"]
+
+
+def test_functionalize_turns_mutations_into_copies() -> None:
+    class Log(TorchDispatchMode):
+        seen: list[str] = []
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    w, x, ones, out = torch.ones(2, requires_grad=True), torch.ones(2), torch.ones(2), torch.empty(2)
+    with Log() as log, include_keys(DispatchKey.Functionalize):
+        y = x.mul_(w * 3)
+        torch.mul(ones, 5, out=out)
+    assert log.seen == ["aten.mul.Tensor", "aten.mul.Tensor", "aten.copy_.default", "aten.mul.Tensor", "aten.copy_.default"]
+    assert y is x and x.tolist() == [3.0, 3.0] and out.tolist() == [5.0, 5.0]
+    x.sum().backward()
+    assert w.grad.tolist() == [3.0, 3.0]
 
 
 def test_handlers_are_refused_where_they_make_no_sense() -> None:
