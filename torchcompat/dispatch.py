@@ -235,6 +235,11 @@ def get_trace() -> Trace | None:
     return _state.trace
 
 
+def tensors_in(args: tuple[Any, ...]) -> list[Any]:
+    """The tensors among an operation's arguments, and in lists of them."""
+    return [x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, TensorRef)]
+
+
 def built_in(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Tracing and Functionalize, where they are active; NotImplemented where they have nothing to do."""
     trace = _state.trace
@@ -247,7 +252,8 @@ def built_in(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
         trace.operations.append(TracedOperation(general.rec.name + ("_" if inplace else ""), args, result))
         return result
     if (inplace or out is not None) and DispatchKey.Functionalize in _state.included - _state.excluded and general.rec.family != "store":
-        result = general(args)
+        saved = inplace and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors_in(args))
+        result = general((fe.clone(args[0]), *args[1:]) if saved else args)  # the gradient may need the value from before
         for target, value in zip(*[x if isinstance(x, (tuple, list)) else (x,) for x in (args[0] if inplace else out, result)]):
             fe.copy_(target, value)
         return args[0] if inplace else out
@@ -261,7 +267,7 @@ def dispatch(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     name = general.rec.name
     if not any((name, key) in _handlers for key in DispatchKey):
         return NotImplemented
-    tensors = [x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, TensorRef)]
+    tensors = tensors_in(args)
     for key in active_keys(tensors):
         handler = _handlers.get((name, key))
         if handler is None:
