@@ -1,0 +1,71 @@
+"""Nodes are called what torch calls them, and show what they saved by torch's names (recorded by tests/oracle/oracle_nodes.py).
+
+`nodes_differ.json` says where they do not: from reason to operations. The tests hold it to exactly what is seen; after a change,
+``python tests/autograd/test_nodes.py`` prints what no longer holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import oracle_nodes as nodes
+import pytest
+from oracle_operations import Missing
+
+import torchcompat as torch
+
+LISTED: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "nodes_differ.json").read_text())
+KNOWN = nodes.known()
+
+
+def listed(what: str) -> set[str]:
+    return {operation for operations in LISTED[what].values() for operation in operations.split()}
+
+
+def seen(operation: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(nodes.nodes(torch, operation)))
+    return found
+
+
+def differs(operation: str, part: Callable[[Any], Any]) -> dict[str, Any]:
+    """From case to (ours, torch's)."""
+    return nodes.differences(part(KNOWN[operation]), part(seen(operation)))
+
+
+@pytest.mark.parametrize("operation", sorted(KNOWN))
+def test_nodes_have_torchs_names(operation: str) -> None:
+    different = differs(operation, nodes.names)
+    if operation in listed("names"):
+        assert different, f"{operation} has torch's names now; take it off the list"
+    else:
+        assert not different
+
+
+@pytest.mark.parametrize("operation", sorted(set(KNOWN) - listed("names")))
+def test_nodes_show_what_torchs_show(operation: str) -> None:
+    different = differs(operation, nodes.saved)
+    if operation in listed("saved"):
+        assert different, f"{operation} shows what torch's node shows now; take it off the list"
+    else:
+        assert not different
+
+
+def test_every_difference_has_a_reason() -> None:
+    for operations in LISTED.values():
+        names = [operation for each in operations.values() for operation in each.split()]
+        assert len(names) == len(set(names)) and set(names) <= set(KNOWN)
+        assert all(reason.strip() for reason in operations)
+
+
+if __name__ == "__main__":
+    for what, part in (("names", nodes.names), ("saved", nodes.saved)):
+        for operation in KNOWN:
+            try:
+                found = bool(differs(operation, part))
+            except Missing:
+                continue
+            if found != (operation in listed(what)) and not (what == "saved" and operation in listed("names")):
+                print(what, "new" if found else "healed", operation)
