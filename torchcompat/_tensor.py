@@ -564,13 +564,27 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         return bool(data) if self._k.special is None else bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        try:
+            value = self.item()
+        except RuntimeError as error:
+            raise self._no_number(error) from None
+        return int(value) if value.__class__ is not complex else int(_real(value, "int64_t"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        try:
+            value = self.item()
+        except RuntimeError as error:
+            raise self._no_number(error) from None
+        return float(value) if value.__class__ is not complex else _real(value, "double")
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        try:
+            return complex(self.item())
+        except RuntimeError as error:
+            raise self._no_number(error) from None
+
+    def _no_number(self, error: Exception) -> Exception:
+        return error if self._data.size == 1 else ValueError("only one element tensors can be converted to Python scalars")
 
     def __index__(self) -> int:
         if self._k.dtype.category > 1 or self._data.size != 1:
@@ -878,6 +892,12 @@ def _strides(array: np.ndarray) -> tuple[int, ...]:
         if shape[i] == 1 and not steps[i]:
             steps[i] = shape[i + 1] * steps[i + 1] if i + 1 < len(shape) else array.itemsize
     return tuple(steps)
+
+
+def _real(value: complex, name: str) -> float:
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return value.real
 
 
 _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",

@@ -408,7 +408,8 @@ def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
         if bits is None:
             node = _as_strided_entry(in_kind(frontend, base, view._data.dtype), view)
         else:
-            fresh = base if same_region(view._data, base._data) else frontend.as_strided(base, *_geometry(view))
+            fresh = base if same_region(view._data, base._data) else \
+                frontend.as_strided(in_kind(frontend, base, view._data.dtype), *_geometry(view))
             node = restored(frontend, fresh, bits)._node
         move_retained_grad(view, node)
         view._node = node

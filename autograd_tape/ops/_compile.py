@@ -535,7 +535,9 @@ def _store_lines(rec: Record) -> list[str]:
     raw = []
     for p in others:
         if p.type == "Operand":
-            tests.append(f"({p.name}.__class__ is float or {p.name}.__class__ is int)")
+            # Numbers that do not fit into the dtype are for the general path.
+            tests[0] = (f"({first.name}._k in Q_FLOAT and ({p.name}.__class__ is float or {p.name}.__class__ is int) or {first.name}._k in "
+                        f"Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128)")
             raw.append(p.name)
         elif p.is_tensor:
             tests.append(f"{p.name}._k in Q_ALL and ({first.name}._v is None or {p.name}._v is not {first.name}._v)")

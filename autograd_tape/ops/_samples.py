@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, scalar_dtype
-from ..errors import UnsupportedDTypeError
+from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, scalar_dtype
+from ..errors import AutogradError, UnsupportedDTypeError
+from ..tape import GradMode, grad_mode
 from ..tensor import TensorRef
 
 _CATEGORY_NAMES = {"bool": BOOL, "int": INTEGER, "float": FLOATING, "complex": COMPLEX}
@@ -18,6 +21,34 @@ C_TYPE_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char",
                 "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
                 "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 """What PyTorch's messages call the C++ types."""
+
+
+def check_number(value: Any, dtype: DType, name: str = "") -> None:
+    """Raises where a dtype cannot hold a Python number, as torch does; `name` is what its message calls the type.
+
+    >>> check_number(-200, DType.by_name["uint8"])  # which wraps
+    >>> check_number(1j, DType.by_name["float32"])
+    Traceback (most recent call last):
+    autograd_tape.errors.AutogradError: value cannot be converted to type float without overflow
+    """
+    if not isinstance(value, (int, float, complex)) or dtype.category == BOOL:
+        return
+    fits = True
+    if isinstance(value, complex) and dtype.category < COMPLEX:
+        fits, value = value.imag == 0, value.real
+    if dtype.category == INTEGER:
+        limits = np.iinfo(dtype.np)
+        low = limits.min if dtype.is_signed else -int(limits.max)
+        fits = fits and value == value and low <= value <= limits.max
+    elif dtype.category == FLOATING and not math.isinf(value):
+        fits = fits and not abs(value) > float(ml_dtypes.finfo(dtype.np).max)
+    if not fits:
+        name = name or _NUMBER_NAMES.get(dtype.name, C_TYPE_NAMES.get(dtype.name, dtype.name))
+        raise AutogradError(f"value cannot be converted to type {name} without overflow")
+
+
+_NUMBER_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "uint16": "uint16_t", "uint32": "uint32_t",
+                 "uint64": "uint64_t"}
 
 
 def category(value: Any) -> int:
@@ -93,6 +124,14 @@ def takes(categories: str, kernel: str) -> Callable[..., None]:
                                         remedy="convert the tensor first")
 
     return check
+
+
+def refuse_complex_gradient(name: str, *tensors: Any) -> None:
+    """Raises torch's error for an operation that it does not record for complex numbers."""
+    is_complex = any([t._k.dtype.is_complex for t in tensors])
+    if is_complex and grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors]):
+        raise AutogradError(f"{name} does not support automatic differentiation for outputs with complex dtype.",
+                            remedy="detach its inputs")
 
 
 def zero_divisor(values: Any) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
-from ..errors import AutogradError, ShapeMismatchError
+from ..errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ..executors.kernels import conv as fused
 from ._host import on_host
 from . import _shapes as shapes
@@ -349,10 +349,11 @@ def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...]
         raise ShapeMismatchError(f"{head}, expected bias to be 1-dimensional with {out} elements, but got bias of size {list(bias.shape)} "
                                  "instead")
     if input.dtype is not weight.dtype:
-        names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, weight)]
-        raise AutogradError(f"Input type (torch.{names[0]}Tensor) and weight type (torch.{names[1]}Tensor) should be the same or input "
-                            "should "
-                            "be a MKLDNN tensor and weight is a dense tensor", remedy="convert one of them with .to(dtype)")
+        names = [f"{'CPU%sType' if t.dtype.is_complex else 'torch.%sTensor'}" % SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, weight)]
+        rest = "" if input.dtype.is_complex or weight.dtype.is_complex else \
+            " or input should be a MKLDNN tensor and weight is a dense tensor"
+        raise AutogradError(f"Input type ({names[0]}) and weight type ({names[1]}) should be the same{rest}",
+                            remedy="convert one of them with .to(dtype)")
     if bias is not None and bias.dtype is not input.dtype:
         raise AutogradError(f"Input type ({_C_NAMES.get(input.dtype.name, input.dtype.name)}) and bias type "
                             f"({_C_NAMES.get(bias.dtype.name, bias.dtype.name)}) should be the same")
@@ -550,6 +551,9 @@ class convolution:
 
     def function(F, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
         n = weight.ndim - 2
+        if input.dtype.is_complex:  # `conv2d` and its kin take complex numbers apart before they come here
+            name = "slow_conv3d_cpu" if n == 3 else "slow_conv2d_cpu"
+            raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
         if transposed:
             return _transposed(F, "convolution", n, input, weight, bias, stride, padding, output_padding, groups, dilation)
         return _convolve(F, "convolution", n, input, weight, bias, stride, padding, dilation, groups)

@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, kind
+from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, dtype_of, kind
 from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError
 from ..tensor import LEAF, TensorRef, as_dtype
 from ._host import need_values
 from ._losses import constant
 from ._overloads import no_match
 from ._record import op
+from ._samples import check_number
 from ._strided import dense_strides, empty_strided
 
 _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool pin_memory=False, bool requires_grad=False"
@@ -216,6 +217,7 @@ class full:
         if dtype is None:
             dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
         shape = _size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
+        check_number(fill_value, _dtype(dtype))
         return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out,
                       layout)
 
@@ -314,8 +316,10 @@ class full_like:
     def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
         array = _like_array(input, dtype, memory_format)
         device = input._k.device if device is None else device
+        value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
+        check_number(value, dtype_of(array))
         if Device(device).type != "meta":
-            array[...] = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
+            array[...] = value
         return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
     def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AutogradError
+from ..dtypes import SCALAR_TYPE_NAMES
+from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import dropout as fused
 from ..executors.kernels._compile import state
 from ..random import default_generator
@@ -15,6 +16,7 @@ from ._host import on_host
 from ._losses import constant
 from . import _shapes as shapes
 from ._record import Sample, op
+from ._samples import refuse_complex_gradient
 from ._strided import by_memory
 
 ALPHA = 1.7580993408473766  # of the SELU activation
@@ -78,6 +80,12 @@ class masked_scale:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0
 
 
+def _refuse_complex(x: Any) -> None:
+    if x._k.dtype.is_complex:
+        raise UnsupportedDTypeError(f"\"bernoulli_scalar_cpu_\" not implemented for '{SCALAR_TYPE_NAMES[x._k.dtype.name]}'",
+                                    expected="a real dtype", found=x._k.dtype.name, remedy="drop real and imaginary parts")
+
+
 def _check_probability(p: float, error: Any) -> None:
     if p < 0 or p > 1:
         raise error(f"dropout probability has to be between 0 and 1, but got {p:g}" if error is AutogradError else
@@ -90,10 +98,9 @@ def _dropped(F: Any, input: Any, p: float, train: bool) -> Any:
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
     if input._k.dtype.name not in ("float32", "float64", "float16", "bfloat16"):
+        _refuse_complex(input)
         noise = F.random_mask(input, input._data.shape, p)
         if input._k.dtype.category < 2:
-            from ..dtypes import SCALAR_TYPE_NAMES
-
             raise AutogradError(f"result type Float can't be cast to the desired output type {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
         return input * noise / (1 - p)
     return F.random_dropout(input, p)
@@ -114,6 +121,7 @@ def _feature_dropped(F: Any, input: Any, p: float, train: bool) -> Any:
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
+    _refuse_complex(input)
     return input * _cast(F, F.random_mask(input, _feature_shape(input), p) / (1 - p), input)
 
 
@@ -122,6 +130,7 @@ def _alpha_dropped(F: Any, input: Any, p: float, train: bool, shape: Any) -> Any
         return input
     if p == 1:
         return input * F.wrap(np.zeros((), input._k.np), input._k)
+    _refuse_complex(input)
     noise = F.random_mask(input, shape(input), p)
     a = float(1.0 / np.sqrt((ALPHA * ALPHA * p + 1) * (1 - p)))
     shift = (noise + -1) * (ALPHA * a) + ALPHA * a * p
@@ -178,6 +187,7 @@ class native_dropout:
     """
 
     def function(F, input, p, train):
+        refuse_complex_gradient("native_dropout", input)
         if not input._data.size or train is False:
             return F.clone(input) if input._data.size else input, constant(F, input, np.ones(input._data.shape, np.bool_))
         mask = F.ne(F.random_mask(input, input._data.shape, p), 0)

@@ -13,6 +13,7 @@ from ..errors import AutogradError, ShapeMismatchError
 from ._dims import wrap_dim
 from ._losses import buffer
 from ._record import Sample, op
+from ._samples import refuse_complex_gradient
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
@@ -440,6 +441,7 @@ class bilinear:
     """
 
     def function(F, input1, input2, weight, bias=None):
+        refuse_complex_gradient("_trilinear", input1, input2, weight)
         if input1.ndim != input2.ndim:
             raise ShapeMismatchError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
         for d in range(input1.ndim - 1):

@@ -218,7 +218,7 @@ class lu:
     """
 
     def function(F, A, pivot=True, get_infos=False):
-        result = F._lu_with_info(A, pivot, not get_infos)
+        result = F._lu_with_info(A, pivot, False)
         return result if get_infos else tuple(result[:2])
 
     def samples(rng): yield (_square(rng, 3, 3),)
@@ -488,7 +488,7 @@ def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> tuple[np.ndarray, np.n
     *lead, step, column = contiguous_strides((*batch, columns, rows))
     solution = empty_strided((*batch, rows, columns), (*lead, column, step), A.dtype)[..., :n, :]
     solution[...] = adjoint(vh) @ (inverse[..., None] * (adjoint(u) @ B))
-    return solution, np.asarray(np.add.reduce(kept, -1, np.int64))
+    return solution, np.ascontiguousarray(np.add.reduce(kept, -1, np.int64)).reshape(A.shape[:-2])
 
 
 @op("lstsq_solution(Tensor A, Tensor B, float rcond) -> (Tensor solution, Index rank)", namespace="_internal", method=False, out=False,
@@ -564,7 +564,7 @@ class linalg_lstsq:
         return F.return_type(get_record("linalg_lstsq"))(
             F.squeeze(solution, -1) if vector else solution, residuals,
             constant(F, A, np.empty(0, np.int64)) if driver == "gels" else rank,
-            constant(F, A, linalg.svd(need_values(A), compute_uv=False) if driver in ("gelsd", "gelss") else
+            constant(F, A, np.ascontiguousarray(linalg.svd(need_values(A), compute_uv=False)) if driver in ("gelsd", "gelss") else
                      np.empty(0, A._k.dtype.to_real().np)))
 
     def samples(rng):
@@ -666,8 +666,15 @@ class vander:
 
 
 def _cholesky_solve(B: np.ndarray, L: np.ndarray, upper: bool = False) -> np.ndarray:
-    lower = np.tril(adjoint(L) if upper else L)
-    return _columns(linalg.solve(adjoint(lower), linalg.solve(lower, B)))
+    """Substitution forwards, then backwards; a zero on the diagonal makes infinities, as in LAPACK."""
+    lower, n = adjoint(L) if upper else L, L.shape[-1]
+    x = np.array(np.broadcast_to(B, (*broadcast_shape(B.shape[:-2], L.shape[:-2]), *B.shape[-2:])))
+    for i in range(n):
+        x[..., i, :] = (x[..., i, :] - (lower[..., i:i + 1, :i] @ x[..., :i, :])[..., 0, :]) / lower[..., i, i, None]
+    back = adjoint(lower)
+    for i in reversed(range(n)):
+        x[..., i, :] = (x[..., i, :] - (back[..., i:i + 1, i + 1:] @ x[..., i + 1:, :])[..., 0, :]) / back[..., i, i, None]
+    return _columns(x)
 
 
 @op("cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor", out=False, complex="explicit")
@@ -687,7 +694,8 @@ class cholesky_solve:
         for name, x in (("b", B), ("u", L)):
             if x.ndim < 2:
                 raise ShapeMismatchError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-        _check_matrix("cholesky_solve", L, True, False)
+        if L.shape[-1] != L.shape[-2]:
+            raise ShapeMismatchError(f"A must be batches of square matrices, but they are {L.shape[-2]} by {L.shape[-1]} matrices")
         if B.shape[-2] != L.shape[-1]:
             raise ShapeMismatchError("Incompatible matrix sizes for cholesky_solve: each A matrix is "
                                      f"{L.shape[-1]} by {L.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}")
@@ -705,6 +713,11 @@ class cholesky_solve:
 
 
 def _cholesky_inverse(L: np.ndarray, upper: bool = False) -> np.ndarray:
+    zero = np.argwhere(np.diagonal(L, 0, -2, -1).reshape(prod(L.shape[:-2]), L.shape[-1]) == 0)
+    if zero.size:
+        where = f"(Batch element {zero[0][0]}): " if L.ndim > 2 else ""
+        raise LinAlgError(f"cholesky_inverse: {where}The diagonal element {zero[0][1] + 1} is zero, the inversion could not be completed "
+                          "because the input matrix is singular.")
     return _cholesky_solve(np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape), L, upper)
 
 

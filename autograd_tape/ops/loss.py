@@ -13,6 +13,7 @@ from ..executors.kernels import reduce as fused
 from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
 from . import _shapes as shapes
 from ._record import Sample, op
+from ._samples import refuse_complex_gradient
 
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 
@@ -220,6 +221,7 @@ class soft_margin_loss:
     """
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
+        refuse_complex_gradient("soft_margin_loss", input)
         return reduced(F, F.log1p(F.exp(-(input * target))), reduction_name(reduction, size_average, reduce))
 
     def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))

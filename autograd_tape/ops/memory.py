@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import ArgumentError, AutogradError
 from ..tensor import TensorRef
 from ._record import op
+from ._samples import check_number
 from ._strided import address, owner_of
 
 
@@ -55,6 +56,7 @@ class fill:
 
     def numpy(input, value): return np.full(input.shape, value, input.dtype)
     def store(a, value): a.fill(value)
+    def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)
     def shape(input, value): return input
     def vjp_input(F, grad): return F.zero_gradient(grad)

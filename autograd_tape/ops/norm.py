@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from ..errors import AutogradError, MissingKernelError, ShapeMismatchError, UnsupportedDTypeError
 from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
 from ._constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
@@ -621,6 +621,9 @@ class local_response_norm:
         if not prod(input.shape):
             return input
         shape = tuple(input.shape)
+        if input.dtype.is_complex:  # torch averages the squares by pooling
+            name = "avg_pool2d" if len(shape) == 3 else "avg_pool3d_out_frame"
+            raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
         def zeros(channels): return F.wrap(np.zeros((shape[0], channels, *shape[2:]), input._k.np), input._k)
         padded = F.cat([zeros(size // 2), input * input, zeros((size - 1) // 2)], 1)
         total = F.narrow(padded, 1, 0, shape[1])

@@ -17,7 +17,7 @@ from ._constants import typed
 from ._host import on_host
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ._record import no_derivative, op
-from ._samples import C_TYPE_NAMES, category, domain, pairs, scalar_like, takes, zero_divisor
+from ._samples import C_TYPE_NAMES, category, check_number, domain, pairs, scalar_like, takes, zero_divisor
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
 
@@ -48,8 +48,15 @@ def _check_alpha(input: Any, other: Any, alpha: Any = 1) -> None:
     highest = max(category(input), category(other))
     if isinstance(alpha, bool) and highest != BOOL:
         raise AutogradError("Boolean alpha only supported for Boolean results.", remedy="pass a number")
-    if isinstance(alpha, (float, complex)) and highest <= INTEGER:
+    if isinstance(alpha, complex) and highest < COMPLEX:
+        raise AutogradError("For non-complex input tensors, argument alpha must not be a complex number.", remedy="pass a real number")
+    if isinstance(alpha, float) and highest <= INTEGER:
         raise AutogradError("For integral input tensors, argument alpha must not be a floating point number.", remedy="pass an int")
+
+
+def _check_value(input: Any, value: Any) -> None:
+    if input.dtype.category == FLOATING:
+        check_number(value, input.dtype)
 
 
 def _check_subtraction(input: Any, other: Any, alpha: Any = 1) -> None:
@@ -327,6 +334,7 @@ class addcmul:
 
     def compose(F, input, tensor1, tensor2, value): return input + tensor1 * value * tensor2
     shape = broadcast_shapes
+    def check(input, tensor1, tensor2, value): _check_value(input, value)
     def vjp_input(F, grad): return grad
     def vjp_tensor1(F, grad, tensor2, value): return grad * (tensor2 * value)
     def vjp_tensor2(F, grad, tensor1, value): return grad * (tensor1 * value)
@@ -352,6 +360,7 @@ class addcdiv:
     shape = broadcast_shapes
 
     def check(input, tensor1, tensor2, value):
+        _check_value(input, value)
         if max(category(tensor1), category(tensor2)) < FLOATING:
             raise AutogradError(
                 "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
@@ -394,6 +403,7 @@ class lerp:
                 raise AutogradError(f"expected dtype {C_TYPE_NAMES[input._k.dtype.name]} for `{name}` but got dtype "
                                     f"{'long int' if x._k.dtype.name == 'int64' else C_TYPE_NAMES[x._k.dtype.name]}", remedy="convert it")
         takes("float complex", "lerp_kernel_tensor" if hasattr(weight, "_k") else "lerp_kernel_scalar")(input=input)
+        check_number(weight, input.dtype)
 
     def vjp_input(F, grad, weight): return grad * (1 - weight)
     def vjp_end(F, grad, weight): return grad * weight

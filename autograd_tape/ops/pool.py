@@ -23,6 +23,7 @@ from ._axes import along_axes, cell_matrix, window_matrix
 from ._constants import NUMBERS, SMALL
 from ._host import on_host
 from ._record import Sample, op
+from ._samples import takes
 from .conv import _keep_channels_last
 
 Ints = Sequence[int]
@@ -297,6 +298,11 @@ def _cells(n: int, m: int) -> list[slice]:
 
 def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     n = len(size)
+    if 0 in size:
+        return np.empty((*input.shape[:-n], *size), input.dtype)
+    if not input.size and n > 1 and 0 in (shape := input.shape)[-n:]:
+        raise AutogradError(f"adaptive_avg_pool{n}d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                            f"{list(shape)} with dimension {len(shape) - n + shape[-n:].index(0)} being empty")
     if n == 2:
         return _keep_channels_last(input, fused.adaptive_avg_pool2d(input, tuple(size)))
     if n == 1:

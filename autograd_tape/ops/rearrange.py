@@ -15,6 +15,7 @@ from ._dims import normalize_dims, wrap_dim
 from ._host import need_values, on_host
 from ._losses import constant
 from ._record import op
+from ._samples import refuse_complex_gradient
 from ._strided import copy_like
 from .parts import _diagonal
 from .reduce import finish
@@ -430,6 +431,7 @@ class select_scatter:
     """
 
     def function(F, input, src, dim, index):
+        refuse_complex_gradient("select_scatter", input, src)
         return _place_view(F, input, src, "slice", lambda x: F.select(x, dim, index), (_ALL,) * wrap_dim(dim, input.ndim) + (index,))
 
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1, -1
@@ -444,6 +446,7 @@ class slice_scatter:
     """
 
     def function(F, input, src, dim=0, start=None, end=None, step=1):
+        refuse_complex_gradient("slice_scatter", input, src)
         key = (_ALL,) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)
         return _place_view(F, input, src, "slice", lambda x: F.slice(x, dim, start, end, step), key)
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AutogradError
+from ..dtypes import SCALAR_TYPE_NAMES
+from ..errors import AutogradError, UnsupportedDTypeError
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant
 from ._record import Sample, op
@@ -171,12 +172,31 @@ def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, a
     return Table(np.stack([first, np.minimum(first + 1, n - 1)], 1)), Table(np.stack([1 - share, share], 1))
 
 
+def _check_dtype(input: Any, mode: str, antialias: bool) -> None:
+    """torch's refusals, which name the kernel that it would have come to."""
+    dtype, flat = input.dtype, input.ndim == 4
+    if dtype.is_floating_point or dtype.name == "uint8" and (mode.startswith("nearest") or flat):
+        return
+    if antialias:
+        name = "compute_index_ranges_weights"
+    elif flat and mode != "bicubic":
+        name = f"upsample_{mode.removesuffix('-exact')}2d_channels_last"
+    else:
+        kind = "nearest" if mode.startswith("nearest") else "cubic" if mode == "bicubic" else "linear"
+        name = f"compute_indices_weights_{kind}"
+    raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'", expected="a floating-point tensor",
+                                found=dtype.name, remedy="convert it with .float()")
+
+
 def _interpolate(F: Any, input: Any, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
                  antialias: bool) -> Any:
     if min(size) <= 0 or min(tuple(input.shape)[2:]) <= 0:
         names = {1: "W", 2: "HW", 3: "DHW"}[len(size)]
         have, want = [", ".join([f"{a}: {v}" for a, v in zip(names, s)]) for s in (tuple(input.shape)[2:], size)]
         raise AutogradError(f"Input and output sizes should be greater than 0, but got input ({have}) output ({want})")
+    if not input.shape[1]:
+        raise AutogradError(f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}")
+    _check_dtype(input, mode, antialias)
     for i in reversed(range(len(size))):
         n = input.shape[2 + i]
         if n == size[i] and (scales[i] is None or scales[i] == 1) and not antialias:
@@ -244,7 +264,7 @@ class interpolate:
                 return F.function(f"adaptive_avg_pool{dim}d")(input, output[0] if dim == 1 else output)
             if mode == "lanczos" and dim == 2 and not antialias:
                 raise ValueError("lanczos mode requires antialias=True")
-            if mode in _SPATIAL:
+            if mode in _SPATIAL and (dim == 2 or mode not in ("bicubic", "lanczos")):
                 if _SPATIAL[mode] != dim:
                     raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_SPATIAL[mode] + 2}D input")
                 return _interpolate(F, input, output, scales, mode, bool(align_corners), antialias)

@@ -16,6 +16,7 @@ from ._dims import wrap_dim
 from ._host import data_dependent, on_host
 from ._losses import constant
 from ._record import op
+from ._samples import check_number
 
 
 class _RangeError(AutogradError, IndexError):
@@ -195,7 +196,10 @@ class scatter_value:
     numpy = _scatter
     compose = on_host(_scatter)
     def shape(input, dim, index, value): return input
-    def check(input, dim, index, value): _check_scatter("scatter")(input, dim, index)
+    def check(input, dim, index, value):
+        _check_scatter("scatter")(input, dim, index)
+        check_number(value, input.dtype)
+
     def vjp(F, grad, dim, index): return _zeroed(F, grad, dim, index)
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
 
@@ -628,7 +632,12 @@ class index_fill_value:
     numpy = _index_fill
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
-    check = _check_index_op("index_fill_", IndexRangeError)
+    def check(input, dim, index, value):
+        _check_index_op("index_fill_", IndexRangeError)(input, dim, index)
+        if isinstance(value, complex) and not input.dtype.is_complex:
+            raise AutogradError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+        check_number(value, input.dtype)
+
     def vjp(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0]), 1.5
 

@@ -24,14 +24,10 @@ for _case in CONTENT["cases"]:
 TOLERANCE = {"complex128": 1e-7, "float64": 1e-7, "complex64": 2e-4, "float32": 2e-4}
 
 _WEIGHT = "torch's refusal of gradients for weights and targets of losses comes before its refusal of complex numbers"
-_MORE = "differentiated here, where torch refuses complex outputs"
 _PARTS = "refused here by the operation it is made of, whose name torch's message does not give"
 DEVIATIONS = {
-    "bilinear": _MORE, "native_dropout": _MORE, "select_scatter": _MORE, "slice_scatter": _MORE, "soft_margin_loss": _MORE,
-    "local_response_norm": "computed here, where torch has no pooling of complex numbers",
-    "convolution": "computed here, where torch's inner function has no complex kernel (conv2d and its like have)",
-    "interpolate": _PARTS, "upsample": _PARTS, "upsample_bilinear": _PARTS, "upsample_nearest": _PARTS, "embedding_bag": _PARTS,
-    "histc": _PARTS, "binary_cross_entropy": _WEIGHT, "binary_cross_entropy_with_logits": _WEIGHT, "multi_margin_loss": _WEIGHT,
+    "soft_margin_loss": _WEIGHT, "embedding_bag": _PARTS, "histc": _PARTS, "binary_cross_entropy": _WEIGHT,
+    "binary_cross_entropy_with_logits": _WEIGHT, "multi_margin_loss": _WEIGHT,
     "nll_loss": _WEIGHT, "nn_functional_batch_norm": _WEIGHT,
     "scatter_add": "torch's gradient has a wrong shape, which it then refuses, where src is larger than index",
 }
