@@ -57,7 +57,7 @@ newaxis = None
 _LAZY = {
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "save": "serialization", "load": "serialization", "autocast": "amp", "is_autocast_enabled": "amp", "vmap": "func",
-    "_unique": "_VF", "_unique2": "_VF",
+    "_unique": "_VF", "_unique2": "_VF", "lobpcg": "_lobpcg",
 }
 
 
