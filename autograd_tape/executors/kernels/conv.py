@@ -327,6 +327,8 @@ def conv2d(
     length, taps = size[0] * size[1], kh * kw
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
         return convnd(x, w, b, stride, padding, dilation, groups)
+    if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
+        return conv2d(np.ascontiguousarray(x[:, :, :: stride[0], :: stride[1]]), w, b, (1, 1), padding, dilation, groups)
     c = contiguous(compute_array(x))
     weight = contiguous(compute_array(w).astype(c.dtype, copy=False))
     y = np.empty((n, out, *size), c.dtype)
@@ -400,6 +402,11 @@ def conv2d_input_grad(
     size = tuple(rest)
     _, per_group, kh, kw = w.shape
     length, taps, channels = size[0] * size[1], kh * kw, per_group * groups
+    if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
+        sparse = pool.zeros(shape, grad.dtype)
+        picked = conv2d_input_grad(grad, w, (n, w.shape[1] * groups, *size), (1, 1), padding, dilation, groups)
+        sparse[:, :, :: stride[0], :: stride[1]] = picked
+        return sparse
     depthwise = per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding)
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
@@ -469,6 +476,9 @@ def _weight_grad(
     channels, height, width = c.shape[1:]
     _, per_group, kh, kw = shape
     length, taps = size[0] * size[1], kh * kw
+    if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
+        picked = np.ascontiguousarray(c[:, :, :: stride[0], :: stride[1]])
+        return _weight_grad(g, picked, shape, (1, 1), padding, dilation, groups)
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         dw = np.empty((out, kh, kw), c.dtype)

@@ -17,10 +17,10 @@ _SAMPLES = 4
 #: Parts of a weight's gradient, added up in order: the result does not depend on the threads.
 _PARTS = 8
 _TILE, _PIXELS = 4, 24
-#: Fewest pixels of a result, for which adding up vectors in the end is little.
-_FEWEST = 96
+#: Fewest pixels of a result.
+_FEWEST = 64
 #: Longest sum; beyond it, blocks of a matrix product make better use of the cache.
-_LONGEST = 640
+_LONGEST, _LONGEST_POINTWISE = 640, 16
 
 Ints = tuple[int, ...]
 
@@ -31,7 +31,8 @@ def _wide(width: int, stride: Ints, padding: Ints) -> int:
 
 def fits(n: int, width: int, w_shape: Ints, size: Ints, stride: Ints, padding: Ints) -> bool:
     """Whether tiles are faster than a matrix product: for ``n`` samples with rows of ``width``, results of ``size``."""
-    if n < _SAMPLES or prod(w_shape[2:]) == 1 or prod(w_shape[1:]) > _LONGEST:
+    longest = _LONGEST_POINTWISE if prod(w_shape[2:]) == 1 else _LONGEST
+    if n < _SAMPLES or prod(w_shape[1:]) > longest:
         return False
     computed = -(-size[0] * _wide(width, stride, padding) // _PIXELS) * _PIXELS
     return prod(size) >= _FEWEST and 3 * prod(size) >= 2 * computed
@@ -75,7 +76,9 @@ def weight_grad(
 ) -> np.ndarray:
     """The gradient for a weight of ``shape``.  Where ``x`` is not finite, neither need be what it should not touch."""
     geometry = _Geometry(x.shape[1:], shape, grad.shape[2:], stride, padding, dilation)
-    n, n_parts = len(x), min(len(x), _PARTS)
+    n = len(x)
+    # Adding up the vectors of a part takes as long as some hundred pixels: fewer parts where there are few.
+    n_parts = min(n, _PARTS if n * geometry.per_plane >= 512 * _PARTS else _PARTS // 2)
     bounds = np.array([n * i // n_parts for i in range(n_parts + 1)])
     parts = np.empty((n_parts, shape[0], shape[1], prod(shape[2:])), x.dtype)
     args = grad, x, parts, geometry.offsets, bounds, groups, *geometry.numbers
