@@ -249,16 +249,19 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
                                                        out))
     shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
     k = mean._k if isinstance(mean, Tensor) else std._k
-    source = mean if isinstance(mean, Tensor) else std
-    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k), source)
+    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k),
+                  [x for x in (mean, std) if isinstance(x, Tensor)])
     return noise * std + mean
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
-    return _draw(input._data.shape, lambda _, t: _finish(_stream(generator).multinomial(t._data, num_samples, replacement), int64, None,
-                                                         False, out),
-                 input)
+    def draw(shape: tuple[int, ...], t: Any) -> Tensor:
+        rows = t._data if input._data.ndim > 2 or t._data.ndim < 3 else t._data.reshape(-1, shape[-1])  # those of all examples of a vmap
+        found = _stream(generator).multinomial(rows, num_samples, replacement)
+        return _finish(np.ascontiguousarray(found.reshape(*t._data.shape[:-1], num_samples)), int64, None, False, out)
+
+    return _draw(input._data.shape, draw, input)
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
@@ -288,10 +291,13 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
         if mapped is not None:
             chance = args[0] if args and isinstance(args[0], Tensor) else None
             more = args if chance is None else args[1:]
-            found = mapped(lambda n, t: method(frontend.wrap(np.empty(n, self._k.np), self._k), *(() if t is None else (t,)), *more,
-                                               generator=generator, **kwargs), self._data.shape, chance, self)
+            def fill(n: Any, t: Any, target: Any = None) -> Any:
+                target = frontend.wrap(np.empty(n, self._k.np), self._k) if target is None else target
+                return method(target, *(() if t is None else (t,)), *more, generator=generator, **kwargs)
+
+            found = mapped(fill, self._data.shape, chance, self)
             if found is not NotImplemented:
-                return frontend.copy_(self, found)
+                return self if found is self else frontend.copy_(self, found)
         if self._k.device.type != "meta":
             data = self._data
             rows = data.flags.c_contiguous

@@ -74,7 +74,7 @@ class CopySlices(TapeEntry):
         item = dtype.itemsize
         total = grad.clone()
         if total._data.strides != base_strides:
-            total = F.wrap(empty_strided(total._data.shape, base_strides, total._data.dtype), grad._k)
+            total = F.made_like(grad, F.wrap(empty_strided(total._data.shape, base_strides, total._data.dtype), grad._k))
             total.copy_(grad)
         region = in_kind(F, total, dtype).as_strided(shape, tuple(s // item for s in strides), offset // item)
         bits = self.bits

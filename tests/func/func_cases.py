@@ -32,6 +32,11 @@ def m(t: Any, *shape: int) -> Any:
     return (t.arange(n, dtype=t.float64) * 0.7 + 0.3).sin().reshape(shape)
 
 
+def _hooked(t: Any, call: Callable[[], Any]) -> Any:
+    with t.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        return call()
+
+
 def mlp(t: Any, w1: Any, w2: Any, x: Any) -> Any:
     return t.tanh(x @ w1) @ w2
 
@@ -240,6 +245,18 @@ cases(
     error_grad_python_number=lambda t: t.func.grad(lambda x: x.sum())(3.0),
     error_grad_complex=lambda t: t.func.grad(lambda x: x.sum() * 1j)(x3(t)),
     error_vjp_number=lambda t: t.func.vjp(lambda x: 3, x3(t)),
+    error_vjp_none=lambda t: t.func.vjp(lambda x: None, x3(t)),
+    error_vjp_empty=lambda t: t.func.vjp(lambda x: (), x3(t)),
+    error_vjp_aux_number=lambda t: t.func.vjp(lambda x: (x, [x, 1]), x3(t), has_aux=True),
+    error_grad_aux_number=lambda t: t.func.grad(lambda x: (x.sum(), 1), has_aux=True)(x3(t)),
+    error_jvp_none=lambda t: t.func.jvp(lambda x: None, (x3(t),), (x3(t),)),
+    error_jvp_nothing=lambda t: t.func.jvp(lambda x: {}, (x3(t),), (x3(t),)),
+    error_jvp_aux_number=lambda t: t.func.jvp(lambda x: (x, 1.5), (x3(t),), (x3(t),), has_aux=True),
+    error_jacrev_empty=lambda t: t.func.jacrev(lambda x: ())(x3(t)),
+    error_jacfwd_aux_none=lambda t: t.func.jacfwd(lambda x: (x, None), has_aux=True)(x3(t)),
+    error_grad_hooks_inside=lambda t: t.func.grad(lambda x: _hooked(t, lambda: x.sin().sum()))(x3(t)),
+    error_vjp_hooks_outside=lambda t: _hooked(t, lambda: t.func.vjp(lambda x: x.sin(), x3(t))),
+    vmap_hooks=lambda t: t.vmap(lambda x: _hooked(t, lambda: x.sin().sum()))(m(t, 2, 3)),
     error_vjp_shape=lambda t: t.func.vjp(lambda x: x, x3(t))[1](t.ones(4)),
     error_vjp_structure=lambda t: t.func.vjp(lambda x: (x, x), x3(t))[1](x3(t)),
     error_vjp_cotangent=lambda t: t.func.vjp(lambda x: (x, x), x3(t))[1]((x3(t), 3)),
@@ -376,6 +393,29 @@ cases(**{f"randomness_{name}": _each_randomness(draw) for name, draw in {
     "own_generator": lambda t, x: t.rand(2, generator=t.Generator().manual_seed(3)),
 }.items()})
 
+
+def _batched_gradient_of_update(t: Any, leaf: Any) -> Any:
+    view = (leaf * leaf)[0].cos_()
+    return t.vmap(lambda g: t.autograd.grad(view, leaf, g, retain_graph=True)[0])(t.eye(3))
+
+
+cases(
+    vmap_contiguous=lambda t: [(lambda y: [y, list(y.stride())])(t.vmap(f, in_dims=1, out_dims=1)(m(t, 2, 3, 7))) for f in (
+        lambda x: x.clone(memory_format=t.contiguous_format), lambda x: x.contiguous(),
+        lambda x: t.tensor(float(x.is_contiguous())).expand(2, 1) * x)],
+    vmap_new_empty_strided=lambda t: (lambda y: [y, list(y.stride())])(
+        t.vmap(lambda x: x.new_empty_strided((2, 3), (1, 2)).copy_(x.expand(2, 3)))(t.ones(3))),
+    vmap_view_as_real=lambda t: t.vmap(lambda x: t.view_as_complex(t.view_as_real(x)).real)(t.ones(3, 2, dtype=t.complex64)),
+    error_vmap_clone_format=lambda t: t.vmap(lambda x: x.clone(memory_format=t.channels_last))(m(t, 2, 3)),
+    error_vmap_is_contiguous=lambda t: t.vmap(lambda x: x.is_contiguous(memory_format=t.channels_last) or x)(m(t, 2, 3)),
+    error_vmap_as_strided=lambda t: t.vmap(lambda x: x.as_strided((2, 2), (1,)))(m(t, 2, 3)),
+    random_multinomial_of_rows=lambda t: _seeded(t, lambda x: t.multinomial(x.abs().expand(2, 4), 2), "different"),
+    random_in_memory_order=lambda t: t.manual_seed(0) and [
+        t.vmap(lambda x: x.uniform_(), in_dims=1, randomness="different")(t.zeros(2, 3)),
+        t.vmap(lambda x, p: x.bernoulli_(p), in_dims=(1, 0), randomness="different")(t.zeros(2, 3), t.full((3, 2), 0.5))],
+    error_random_normal_same=lambda t: t.vmap(lambda x: t.normal(t.zeros(2), x), randomness="same")(t.ones(3, 2)),
+    batched_gradient_of_view_update=lambda t: _batched_gradient_of_update(t, t.arange(6.0).reshape(2, 3).requires_grad_()),
+)
 
 # -- functionalize --------------------------------------------------------------------------------------------------------------
 

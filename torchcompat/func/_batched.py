@@ -99,6 +99,8 @@ class BatchedTensor(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not value and not self._value.requires_grad:
+            return
         raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside "
                            "of a function being transformed by a functorch transform. This is unsupported, please attempt to use the "
                            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
@@ -108,6 +110,28 @@ class BatchedTensor(Tensor):
         """Raises, as torch does."""
         raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
                            "functorch.vjp instead or call backward() outside of functorch transforms.")
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements of all examples lie in order of rows, one example behind the other; other formats are not known."""
+        if memory_format is not None and memory_format.name != "contiguous_format":
+            raise RuntimeError("NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format")
+        value = self._value
+        if self._bdim:
+            value = value.movedim(self._bdim, 0)
+        return value.is_contiguous()
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """Itself, or a copy in order of rows, where the elements of all examples do not lie so."""
+        from ..layout import contiguous_format
+
+        return self if self.is_contiguous(memory_format) else self.clone(memory_format=contiguous_format)
+
+    def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Tensor:
+        """An unset tensor for each example, one behind the other."""
+        size, stride = tuple(size), tuple(stride)
+        reach = 0 if 0 in size else 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
+        count = self._value.size(self._bdim)
+        return batched(self._level, self._value.new_empty_strided((count, *size), (reach, *stride), **options), 0)
 
     def _become(self, view: Any) -> Tensor:
         """Takes the shape of a view of itself, in place."""

@@ -366,8 +366,9 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
     """Random numbers inside vmap: `function(shape, tensor)` for the innermost vmap level; NotImplemented outside vmap.
 
     Args:
-        source: a tensor of parameters that the numbers depend on, or None.
-        target: the tensor that an in-place operation fills, or None.
+        source: a tensor of parameters that the numbers depend on, or None; or several, of which the numbers are independent but must not
+            be examples where all get the same.
+        target: the tensor that an in-place operation fills, or None; `function(shape, source, target)` fills it.
     """
     if not state.stack:
         return NotImplemented
@@ -376,9 +377,11 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
         return NotImplemented
     if level.randomness == "error":
         raise RuntimeError(_ERROR)
+    several = source if isinstance(source, list) else () if source is None else (source,)
+    source = None if isinstance(source, list) else source
     with below(level):
         if level.randomness == "same":
-            if source is not None and is_example(source, level):
+            if any([is_example(s, level) for s in several]):
                 raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
                                    "functorch")
             return drawn_or_not(function, shape, source)
@@ -389,6 +392,9 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
                                "randomness. If this is necessary for your usage, please file an issue with functorch.")
         if source is not None:
             source = front(source) if is_example(source, level) else F.expand(F.unsqueeze(source, 0), (level.size, *source._data.shape))
+        if target is not None:
+            function((level.size, *shape), source, front(target))
+            return target
         return hide(level, drawn_or_not(function, (level.size, *shape), source), 0)
 
 

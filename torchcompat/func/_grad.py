@@ -6,6 +6,7 @@ import functools
 from typing import Any
 from collections.abc import Callable
 
+from autograd_tape.saved import state as saved
 from autograd_tape.tape import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
@@ -61,16 +62,36 @@ def split_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for x in tree_flatten(result[1])[0]:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
     return result
 
 
 def tensor_leaves(output: Any, api: str) -> tuple[list[Any], TreeSpec]:
     """The leaves of a function's output, which are tensors, and its structure."""
     leaves, spec = tree_flatten(output)
+    if not leaves or len(leaves) == 1 and leaves[0] is None:
+        raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(x)}")
     return leaves, spec
+
+
+_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+
+
+class _without_hooks:
+    """A block in which hooks on saved tensors are refused."""
+
+    def __enter__(self) -> None:
+        self.before = saved.disabled
+        if self.before is None:
+            saved.disabled = _NO_HOOKS
+
+    def __exit__(self, *exc: object) -> None:
+        saved.disabled = self.before
 
 
 class _Call:
@@ -81,7 +102,9 @@ class _Call:
         numbers = tuple(range(len(args))) if argnums is None else check_argnums(argnums, len(args))
         flat, self.spec = tree_flatten(tuple([args[i] for i in numbers]))
         require_tensors(flat)
-        with Level(REVERSE):
+        if saved.hooks:
+            raise RuntimeError(_NO_HOOKS)
+        with Level(REVERSE), _without_hooks():
             self.made = Differentiated(flat)
             primals = tree_unflatten(self.made.inputs, self.spec)
             given = list(args)

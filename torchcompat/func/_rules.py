@@ -26,9 +26,9 @@ def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]
 # -- dimensions one further ---------------------------------------------------------------------------------------------------
 
 
-@rule("sum mean nansum prod all any count_nonzero var_of std_of var_mean_of std_mean_of amax amin argmax argmin aminmax logsumexp linalg_vector_norm "
-      "cumsum cumprod cummax cummin logcumsumexp sort_along topk kthvalue median_along nanmedian_along mode max_along min_along softmax "
-      "log_softmax flip")
+@rule("sum mean nansum prod all any count_nonzero var_of std_of var_mean_of std_mean_of amax amin argmax argmin aminmax logsumexp "
+      "linalg_vector_norm cumsum cumprod cummax cummin logcumsumexp sort_along topk kthvalue median_along nanmedian_along mode "
+      "max_along min_along softmax log_softmax flip")
 def along_dims(call: Call) -> Any:
     """Operations along dimensions, all of them where none are named."""
     names = [p.name for p in call.rec.params]
@@ -110,7 +110,8 @@ def squeeze(call: Call) -> Any:
     if dim is None:
         dims = tuple([i for i, n in enumerate(call.input._data.shape) if i and n == 1])
     else:
-        dims = tuple([shifted(d, rank) for d in ((dim,) if isinstance(dim, int) else dim)]) if rank else ()
+        dims = tuple([shifted(d, rank) for d in ((dim,) if isinstance(dim, int) else dim)])
+        dims = dims if rank else ()
     return call(dim=dims) if dims else F.view(call.input, tuple(call.input._data.shape))
 
 
@@ -191,11 +192,16 @@ def constants_for(call: Call) -> Any:
     return call(shape=(call.size, *call.shape))
 
 
-@rule("column_major clone cast zero_gradient conj_physical real_part imag_part angle zero view_dtype isreal positive frexp")
+@rule("column_major clone cast zero_gradient conj_physical view_as_real view_as_complex real_part imag_part angle zero view_dtype isreal "
+      "positive frexp")
 def as_is(call: Call) -> Any:
     """What treats each element on its own, whatever the dimensions."""
     if call.rec.name == "clone":
-        return call(memory_format=None)
+        wanted = getattr(call.memory_format, "name", "preserve_format")
+        if wanted not in ("preserve_format", "contiguous_format"):
+            raise RuntimeError("NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or "
+                               f"torch.contiguous_format (got {wanted.title().replace('_', '')})")
+        return call()
     return call() if call.rec.name != "view_dtype" or call.ranks["input"] else NotImplemented
 
 
@@ -244,6 +250,9 @@ def as_strided(call: Call) -> Any:
     start = x.storage_offset()
     at = start if call.storage_offset is None else call.storage_offset
     size, stride = tuple(call.values["size"]), tuple(call.stride)
+    if len(size) != len(stride):
+        raise RuntimeError("Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
+                           f"{list(size)} and stride {list(stride)}")
     reach = [sum([(n - 1) * s for n, s in zip(sizes, steps)]) for sizes, steps in ((size, stride), (x.shape[1:], x.stride()[1:]))]
     if math.prod(size) and (at < start or at + reach[0] > start + reach[1]):
         raise RuntimeError(f"result = tensor.as_strided({list(size)}, {list(stride)}, {at}) can access memory outside of `tensor`. "
