@@ -11,6 +11,7 @@ every error, goes on to `general` (see `_general.py`), which knows everything an
 from __future__ import annotations
 
 import linecache
+import math
 from typing import Any
 from collections.abc import Callable
 
@@ -676,6 +677,7 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
     params = {p.name: p for p in rec.params}
     found: dict[str, Any] = {}
     layout: list[tuple[str, str, int, int]] = []
+    getters: dict[str, Callable[[Any], Any]] = {}
     at = 0
     for name in rec.saved_names:
         p = params.get(name)
@@ -685,16 +687,39 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
             kind = "plain" if name in rec.saved_returns or name.endswith(("_shape", "_dtype")) and name[:-6] in params else "output"
         shown = rec.shown(name)
         nr = [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0
+        getters[name] = _saved_getter(at, kind, nr)
         if shown is not None:
-            found[f"_saved_{shown}"] = property(_saved_getter(at, kind, nr))
+            several = p is not None and p.type.startswith("int[")
+            found[f"_saved_{shown}"] = property(_as_tuple(getters[name]) if several else getters[name])
         if kind != "plain":
             if shown is not None:
                 found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
             layout.append((shown or name, kind, at, nr))
         at += 2 if kind == "tensor" else 1
+    for shown, expression in (rec.field("saved_also") or {}).items():
+        if f"_saved_{shown}" not in found:
+            found[f"_saved_{shown}"] = property(_computed_getter(expression, getters))
     found["saved_layout"] = tuple(layout)
     found["frees"] = bool(layout or rec.saved_returns or "indices" in rec.saved_names)
     return found
+
+
+def _as_tuple(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Numbers that were given as one, as the tuple that torch makes of it."""
+    def get(self: Any) -> Any:
+        value = getter(self)
+        return (value,) if value.__class__ is int else value
+
+    return get
+
+
+def _computed_getter(expression: str, getters: dict[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    code = compile(expression, "<saved>", "eval")
+
+    def get(self: Any) -> Any:
+        return eval(code, {"prod": math.prod, **{name: getters[name](self) for name in code.co_names if name in getters}})
+
+    return get
 
 
 def _raw_saved_getter(kind: str, at: int, nr: int) -> Callable[[Any], Any]:

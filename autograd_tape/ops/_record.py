@@ -91,6 +91,7 @@ class Record:
                           has no edge for the number, and saves what the other inputs' formulas need
     `saved_as`            {a saved name: what torch's node calls it, or None where that has none}, where it is not the name itself, `self`
                           for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
+    `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has

@@ -80,6 +80,8 @@ class relu6:
     tensor([0., 2., 6.])
     """
 
+    saved_also = {"min_val": "0", "max_val": "6"}
+
     def numpy(input): return np.minimum(np.maximum(input, 0), 6)
     def compose(F, input): return F.minimum(F.relu(input), 6)
     check = _check_relu
@@ -265,6 +267,7 @@ class elu:
     tensor([-0.6321,  2.0000])
     """
 
+    saved_also = {"scale": "1", "input_scale": "1"}
     numpy = _elu
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
     check = takes("float", "elu_cpu")
@@ -283,6 +286,8 @@ class selu:
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
+
+    saved_also = {"alpha": "1.6732632423543772", "scale": "1.0507009873554805", "input_scale": "1.0"}
 
     def numpy(input): return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
     def compose(F, input): return F.where(input > 0, input * _SELU_SCALE, F.expm1(input) * (_SELU_ALPHA * _SELU_SCALE))
@@ -563,6 +568,7 @@ class tanhshrink:
     tensor([0.0000, 0.2384])
     """
 
+    saved_also = {"alpha": "1"}
     saved_as = {"input": None}
 
     def numpy(input): return input - np.tanh(input)

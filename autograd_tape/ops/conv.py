@@ -172,6 +172,7 @@ class convolution_nd_weight:
 class im2col:
     """The windows of (N, C, ...) as columns (N, C * prod(kernel), number of windows)."""
 
+    saved_also = {"self_sym_argsize_minus_1": "input_shape[-1]", "self_sym_argsize_minus_2": "input_shape[-2]"}
     saved_as = {"input_shape": None, "blocks": None}
 
     def numpy(input, kernel_size, dilation, padding, stride, blocks=None):

@@ -266,6 +266,7 @@ class lu_unpack:
             [1., 0.]])
     """
 
+    saved_also = {"LU_data_sym_argsize_minus_1": "LU_data_shape[-1]", "LU_data_sym_argsize_minus_2": "LU_data_shape[-2]"}
     saved_as = {"LU_data_shape": None}
     compose = on_host(_lu_unpack)
     def meta(LU_data, LU_pivots, data=True, exchange=True):

@@ -97,7 +97,7 @@ class masked_scatter:
     tensor([1., 0., 2.])
     """
 
-    saved_as = {"input_shape": None, "source_shape": None}
+    saved_as = {"input_shape": None, "source_shape": "source_sym_sizes"}
     numpy = _scatter
     compose = on_host(_scatter)
 

@@ -492,6 +492,7 @@ class group_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    saved_also = {"N": "input.shape[0]", "C": "input.shape[1]", "HxW": "prod(input.shape[2:])", "group": "num_groups"}
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "num_groups": None}
 
     def numpy(input, num_groups, weight, bias, eps, cudnn_enabled):

@@ -124,6 +124,7 @@ class rsub:
     tensor([2., 1.])
     """
 
+    saved_also = {"alpha": "1"}
     layout = "other input"
     overloads = ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1")
     numbers = {"other": "RsubBackward1"}
@@ -308,6 +309,7 @@ class square:
     tensor([1., 4.])
     """
 
+    saved_also = {"exponent": "2"}
     numpy = np.square
     mindspore = "ops.Square"
     def redirect(input): return ("pow", (input, 2)) if isinstance(input, TensorRef) and input._k.dtype.category == BOOL else None
