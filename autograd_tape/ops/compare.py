@@ -537,7 +537,11 @@ _np_where = getattr(np.where, "_implementation", np.where)  # what is behind Num
 
 
 def _where(condition: Any, input: Any, other: Any) -> Any:
-    return _np_where(condition, input, other) if condition.size < LARGE else select.where(condition, input, other)
+    try:
+        large = condition.size >= LARGE
+    except AttributeError:  # a Python bool, in compositions
+        large = False
+    return select.where(condition, input, other) if large else _np_where(condition, input, other)
 
 
 def _where_half(condition: Any, input: Any, other: Any) -> Any:
