@@ -553,6 +553,7 @@ class softsign:
 
     def redirect(input): return ("div", (input, input.abs() + 1)) if isinstance(input, TensorRef) and input._k.dtype.is_complex else None
     def numpy(input): return input / (1 + np.abs(input))
+    def half(input): return input / (np.abs(input) + input.dtype.type(1))
     def compose(F, input): return input / (F.abs(input) + 1)
     def vjp(F, grad, input): return grad / F.square(F.abs(input) + 1)
     samples = domain(-2, 2, kinks=(0,))
@@ -572,6 +573,7 @@ class tanhshrink:
     saved_as = {"input": None}
 
     def numpy(input): return input - np.tanh(input)
+    def half(input): return input - np.tanh(input)
     def compose(F, input): return input - F.tanh(input)
     def vjp(F, grad, input): return grad * F.square(F.tanh(input))
     samples = domain(-2, 2)

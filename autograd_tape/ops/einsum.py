@@ -376,7 +376,7 @@ class linalg_cross:
     """
 
     layout = "rows"
-    numpy = _cross
+    numpy = half = _cross
     mindspore = None
     def compose(F, input, other, dim=-1):
         d = dim % input.ndim

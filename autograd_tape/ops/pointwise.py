@@ -643,6 +643,16 @@ def _pow_growth(F: Any, grad: Any, input: Any, exponent: Any, result: Any) -> An
     return F.where((input == 0) & (_real(F, exponent) >= 0), F.zero_gradient(grad), grad * (result * F.log(input)))
 
 
+def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """In float32, but for powers that torch's kernel of bfloat16 multiplies out, rounding after each step."""
+    base, power = np.asarray(input), np.asarray(exponent)
+    if not power.ndim and power in (3, -2) and base.dtype.name == "bfloat16":
+        square = base * base
+        return square * base if power == 3 else (1 / square.astype(np.float32)).astype(base.dtype)
+    dtype = base.dtype if base.dtype.itemsize == 2 else power.dtype
+    return np.asarray(_pow(base.astype(np.float32), power.astype(np.float32))).astype(dtype)
+
+
 def _check_pow(input: Any, exponent: Any) -> None:
     if category(input) == BOOL and category(exponent) == BOOL:
         raise UnsupportedDTypeError("\"pow\" not implemented for 'Bool'", remedy="convert one operand first")
@@ -677,6 +687,7 @@ class pow:
             return _pow_integers(input, exponent)
         return _pow(input, exponent)
 
+    half = _pow_half
     mindspore = "ops.Pow"
     check = _check_pow
     def vjp_input(F, grad, input, exponent): return _pow_rate(F, grad, input, exponent)

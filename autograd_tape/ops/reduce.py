@@ -197,8 +197,12 @@ def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
     if dim is not None:
         dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
     wide = _WIDE.get(input.dtype.char)
-    result = _multiply(input, dim, wide, None, keepdim)
-    return finish(result if wide is None or wide.kind == "i" else result.astype(input.dtype), input)
+    # torch rounds products of half precision after each factor. NumPy does so with bfloat16, with float16 only where it keeps them all.
+    if input.dtype.char == "e" and dim is not None and input.shape[dim]:
+        products = np.multiply.accumulate(input, dim)
+        last = products[(slice(None),) * dim + (slice(-1, None) if keepdim else -1,)]
+        return np.ascontiguousarray(last) if last.__class__ is _ndarray else last
+    return finish(_multiply(input, dim, wide if wide is not None and wide.kind == "i" else None, None, keepdim), input)
 
 
 def _others(F: Any, input: Any, d: int) -> Any:

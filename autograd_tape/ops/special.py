@@ -477,7 +477,7 @@ class logit:
 
 def _xlogy(input: Any, other: Any) -> Any:
     with np.errstate(all="ignore"):
-        return np.where(np.isnan(other), other, np.where(input == 0, 0, input * np.log(other)))
+        return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * np.log(other)))
 
 
 @op("xlogy(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
@@ -492,6 +492,7 @@ class xlogy:
     numbers = {"input": "XlogyBackward1", "other": "XlogyBackward2"}
     overloads = EITHER_NUMBER
     numpy = _xlogy
+    half = _xlogy  # which rounds the logarithm, as torch does
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
     def vjp_input(F, grad, input, other): return F.masked_fill(grad * _log(F, other), (input == 0) & (other <= 0), 0)
     def vjp_other(F, grad, input, other): return grad * (input / other)

@@ -72,6 +72,10 @@ def half_operations(torch: Any) -> dict[str, Callable[..., Any]]:
         "to_float32": lambda a, b, c, v: a.float(), "from_float32": lambda a, b, c, v: a.float().mul(3).to(a.dtype),
         "to_float64": lambda a, b, c, v: a.double(), "to_int": lambda a, b, c, v: (a * 10).to(torch.int32),
         "mixed": lambda a, b, c, v: a * b.float(), "less": lambda a, b, c, v: a < b,
+        "softsign": lambda a, b, c, v: F.softsign(a), "tanhshrink": lambda a, b, c, v: F.tanhshrink(a),
+        "xlogy": lambda a, b, c, v: torch.xlogy(a.abs(), b.abs()), "cube": lambda a, b, c, v: a**3,
+        "inverse_square": lambda a, b, c, v: a**-2, "prod_rows": lambda a, b, c, v: a.prod(1), "prod_columns": lambda a, b, c, v: a.prod(0),
+        "cross": lambda a, b, c, v: torch.linalg.cross(a[:, :3], b[:, :3]), "trapezoid": lambda a, b, c, v: torch.trapezoid(a),
     }
 
 
