@@ -406,6 +406,12 @@ cases(
     vmap_new_empty_strided=lambda t: (lambda y: [y, list(y.stride())])(
         t.vmap(lambda x: x.new_empty_strided((2, 3), (1, 2)).copy_(x.expand(2, 3)))(t.ones(3))),
     vmap_view_as_real=lambda t: t.vmap(lambda x: t.view_as_complex(t.view_as_real(x)).real)(t.ones(3, 2, dtype=t.complex64)),
+    vmap_like_layouts=lambda t: [list(t.vmap(f, in_dims=2, randomness="different")(m(t, 2, 3, 7)).stride()) for f in (
+        t.zeros_like, t.rand_like, t.ones_like)],
+    random_chunks=lambda t: t.manual_seed(0) and [t.vmap(lambda x: x + t.rand(()), randomness=r, chunk_size=2)(t.zeros(5)) for r in (
+        "same", "different")],
+    random_like_in_memory_order=lambda t: t.manual_seed(0) and t.vmap(t.rand_like, in_dims=1, randomness="different")(t.zeros(2, 3)),
+    error_vmap_squeeze=lambda t: t.vmap(lambda x: x.squeeze(1))(t.ones(3)),
     error_vmap_clone_format=lambda t: t.vmap(lambda x: x.clone(memory_format=t.channels_last))(m(t, 2, 3)),
     error_vmap_is_contiguous=lambda t: t.vmap(lambda x: x.is_contiguous(memory_format=t.channels_last) or x)(m(t, 2, 3)),
     error_vmap_as_strided=lambda t: t.vmap(lambda x: x.as_strided((2, 2), (1,)))(m(t, 2, 3)),
@@ -461,6 +467,28 @@ def _factory(t: Any, x: Any) -> Any:
     z.add_(x)
     z[:, 1:].mul_(5)
     return z
+
+
+def _view_of_view(t: Any, x: Any) -> Any:
+    y = x.view(6).reshape(3, 2).transpose(1, 0)
+    y.unsqueeze_(0)
+    y.squeeze_()
+    first, _ = y.split(1)
+    first.add_(t.ones(1, 3))
+    return x
+
+
+def _pulled_outside_no_grad(t: Any, where: Any) -> Any:
+    x = t.tensor(3.0, requires_grad=True)
+    with t.no_grad():
+        out, vjp_fn = t.func.vjp(lambda y: y ** 2, x)
+    with where:
+        (g,) = vjp_fn(t.tensor(1.0))
+    return [out, out.requires_grad, g, g.requires_grad]
+
+
+cases(vjp_made_without_recording=lambda t: [_pulled_outside_no_grad(t, w) for w in (t.enable_grad(), t.no_grad())],
+      functionalize_view_of_view=lambda t: (lambda x: [t.func.functionalize(lambda y: _view_of_view(t, y))(x), x])(m(t, 2, 3)))
 
 
 def _out(t: Any, x: Any) -> Any:

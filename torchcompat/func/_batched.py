@@ -112,16 +112,13 @@ class BatchedTensor(Tensor):
                            "functorch.vjp instead or call backward() outside of functorch transforms.")
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements of all examples lie in order of rows, one example behind the other; other formats are not known."""
+        """Whether the elements of an example lie in order of rows; other formats are not known."""
         if memory_format is not None and memory_format.name != "contiguous_format":
             raise RuntimeError("NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format")
-        value = self._value
-        if self._bdim:
-            value = value.movedim(self._bdim, 0)
-        return value.is_contiguous()
+        return super().is_contiguous()
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
-        """Itself, or a copy in order of rows, where the elements of all examples do not lie so."""
+        """Itself, or a copy in order of rows, where the elements of an example do not lie so."""
         from ..layout import contiguous_format
 
         return self if self.is_contiguous(memory_format) else self.clone(memory_format=contiguous_format)

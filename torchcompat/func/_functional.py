@@ -211,6 +211,8 @@ def _viewed(general: Any, source: FunctionalTensor, values: tuple[Any, ...]) -> 
 
     def one(value: Any, nr: int) -> FunctionalTensor:
         def replay(base: Any) -> Any:
+            if rec.name == "view" and not _aten._as_view(base, value.shape):
+                base = F.clone(base, memory_format=_aten._contiguous())  # the new value lies in memory as the first did not
             again = (lambda: general((base, *rest))) if not _copies(level) else (lambda: _copied(lambda: general((base, *rest))))
             result = again()
             return result[nr] if several else result

@@ -118,23 +118,24 @@ class Differentiated:
         self.levels: list[Level] = vmap_levels()
         self.recording = grad_mode() is GradMode.ENABLED
         whole = [physical(x, self.levels) for x in inputs]
-        self.whole = [begin(x, self.recording) for x in whole]
+        self.whole = [begin(x, True) for x in whole]
         self.begun = [shadow(x, x._node) for x in self.whole]  # in-place operations may give the inputs another history
         self.inputs = [logical(x, self.levels) for x in self.whole]
         self.outputs: list[Any] = []
-        self.connected = False
+        self.reaches = self.connected = False
 
     def returned(self, outputs: Sequence[Any]) -> list[Any]:
         """Notes the outputs; gives them as they are to the caller: without a history that leads to the inputs alone."""
         self.outputs = [physical(o, self.levels) for o in outputs]
-        self.connected = self.recording and reaches_outside(self.outputs, self.begun)
+        self.reaches = reaches_outside(self.outputs, self.begun)
+        self.connected = self.recording and self.reaches
         return [o if self.connected or o._node is None else shadow(o) for o in outputs]
 
     def pulled(self, cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the outputs carried back to the inputs, zeros for one that nothing led to."""
         # Cotangents may be examples of a vmap entered later: what is done here to their dimensions takes place below it.
         given = [physical(c, self.levels) for c in cotangents]
-        create_graph = grad_mode() is GradMode.ENABLED and (self.connected or any(c._node is not None for c in given))
+        create_graph = grad_mode() is GradMode.ENABLED and (self.reaches or any(c._node is not None for c in given))
         found = pull(self.outputs, given, self.begun, create_graph=create_graph)
         return [logical(frontend.zeros_like(x.detach()) if g is None else g, self.levels) for g, x in zip(found, self.begun)]
 

@@ -110,6 +110,8 @@ def squeeze(call: Call) -> Any:
     if dim is None:
         dims = tuple([i for i, n in enumerate(call.input._data.shape) if i and n == 1])
     else:
+        if not rank and isinstance(dim, int):
+            raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got [{dim}]")  # as torch words it
         dims = tuple([shifted(d, rank) for d in ((dim,) if isinstance(dim, int) else dim)])
         dims = dims if rank else ()
     return call(dim=dims) if dims else F.view(call.input, tuple(call.input._data.shape))
@@ -196,6 +198,8 @@ def constants_for(call: Call) -> Any:
       "positive frexp")
 def as_is(call: Call) -> Any:
     """What treats each element on its own, whatever the dimensions."""
+    if call.rec.name == "view_as_complex" and not call.ranks["input"]:
+        raise RuntimeError("Input tensor must have one or more dimensions")
     if call.rec.name == "clone":
         wanted = getattr(call.memory_format, "name", "preserve_format")
         if wanted not in ("preserve_format", "contiguous_format"):

@@ -7,6 +7,7 @@ from typing import Any
 from collections.abc import Callable
 
 from .._tensor import Tensor, frontend
+from ..random import get_rng_state, set_rng_state
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ._batched import BatchedTensor, batched
 from ._batching import is_example
@@ -65,7 +66,12 @@ def mapped(func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: st
         outputs, _, out_spec = on(flat, size)
         return tree_unflatten(outputs, out_spec)
     bounds = [(at, min(chunk_size, size - at)) for at in range(0, size, chunk_size)]
-    parts = [on([x if d is None else frontend.narrow(x, d, at, n) for x, d in zip(flat, dims)], n) for at, n in bounds]
+    numbers = get_rng_state() if randomness == "same" else None
+    parts = []
+    for at, n in bounds:
+        if numbers is not None:
+            set_rng_state(numbers)
+        parts.append(on([x if d is None else frontend.narrow(x, d, at, n) for x, d in zip(flat, dims)], n))
     places, out_spec = parts[0][1:]
     joined = [column[0] if d is None else frontend.cat(list(column), d) for d, column in zip(places, zip(*[p[0] for p in parts]))]
     return tree_unflatten(joined, out_spec)

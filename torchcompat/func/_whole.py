@@ -143,11 +143,15 @@ def logical(t: Any, levels: Sequence[Level]) -> Any:
 def made_like(model: Any, t: Any) -> Any:
     """A fresh tensor for each example of the vmap levels that `model` is an example of."""
     levels: list[Level] = []
-    while isinstance(model, BatchedTensor):
-        levels.insert(0, model._level)
-        model = model._value
+    inner = model
+    while isinstance(inner, BatchedTensor):
+        levels.insert(0, inner._level)
+        inner = inner._value
     with below(None):
-        return logical(frontend.clone(physical(t, levels)), levels)
+        whole, like = physical(t, levels), physical(model.detach(), levels)
+        if whole._data.shape == like._data.shape and not like._data.flags.c_contiguous:
+            return logical(frontend.empty_like(like, dtype=t.dtype, device=t.device).copy_(whole), levels)
+        return logical(frontend.clone(whole), levels)
 
 
 def shadow(t: Any, node: Any = None) -> Any:
