@@ -74,7 +74,7 @@ class embedding:
             [3., 4.]])
     """
 
-    saved_also = {"sparse": "False", "weight_sym_argsize_0": "weight_shape[0]"}
+    saved_also = {"weight_sym_argsize_0": "weight_shape[0]"}
     saved_as = {"weight_shape": None}
     numpy = _embedding
     def shape(weight, indices, *rest): return (*indices, weight[1])

@@ -65,14 +65,16 @@ def look_away(kind: str) -> None:
 def _asking(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        asked = [o for o in _observers.values() if o is not None]
-
-        def proceed() -> Any:
-            return asked.pop(0)(name, original, proceed, args, kwargs) if asked else original(*args, **kwargs)
-
-        return proceed()
+        return _proceed([o for o in _observers.values() if o is not None], name, original, args, kwargs)
 
     return function
+
+
+def _proceed(asked: list[Observer], name: str, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result by the first of `asked`, which may proceed to the others. No closure, which would hold itself and so the arguments."""
+    if not asked:
+        return original(*args, **kwargs)
+    return asked[0](name, original, functools.partial(_proceed, asked[1:], name, original, args, kwargs), args, kwargs)
 
 
 # -- as ATen has them -------------------------------------------------------------------------------------------------------------------
