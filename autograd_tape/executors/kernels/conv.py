@@ -335,7 +335,9 @@ def conv2d(
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
         planes = c.reshape(n * channels, height, width), weight.reshape(out, kh, kw), y.reshape(n * out, *size)
-        _depthwise(*planes, out // channels, stride, padding, dilation)
+        bias = None if b is None else contiguous(b.astype(c.dtype, copy=False))
+        _depthwise(*planes, bias, out // channels, stride, padding, dilation)
+        return y.astype(x.dtype, copy=False)
     elif direct.fits(n, width, w.shape, size, stride, padding):
         bias = None if b is None else contiguous(b.astype(c.dtype, copy=False))
         direct.convolve(c, weight, bias, y, stride, padding, dilation, groups)
@@ -384,14 +386,24 @@ def _in_rows(stride: Ints, width: int, ow: int) -> bool:
 
 
 def _depthwise(
-    x: np.ndarray, w: np.ndarray, y: np.ndarray, multiplier: int, stride: Ints, padding: Ints, dilation: Ints
+    x: np.ndarray,
+    w: np.ndarray,
+    y: np.ndarray,
+    b: np.ndarray | None,
+    multiplier: int,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
 ) -> None:
     """Planes ``y`` (N C multiplier, H', W') of a depthwise convolution from planes ``x`` (N C, H, W)."""
     cols, char = y.shape[1] * y.shape[2] * w.shape[1] * w.shape[2], x.dtype.char
     if _in_rows(stride, x.shape[2], y.shape[2]):
-        share_rows(_compiled.depthwise_rows, char, len(y), cols, 1, x, w, y, multiplier, *padding, *dilation)
-    else:
-        share_rows(_compiled.depthwise, char, len(y), cols, 1, x, w, y, multiplier, *stride, *padding, *dilation)
+        bias = np.empty(0, x.dtype) if b is None else b
+        share_rows(_compiled.depthwise_rows, char, len(y), cols, 1, x, w, bias, y, multiplier, *padding, *dilation)
+        return
+    share_rows(_compiled.depthwise, char, len(y), cols, 1, x, w, y, multiplier, *stride, *padding, *dilation)
+    if b is not None:
+        y.reshape(-1, len(b), *y.shape[1:])[...] += b.reshape(-1, 1, 1)
 
 
 def conv2d_input_grad(
@@ -422,7 +434,7 @@ def conv2d_input_grad(
         around = dilation[0] * (kh - 1) - padding[0], dilation[1] * (kw - 1) - padding[1]
         if multiplier == 1 and stride == (1, 1) and min(around) >= 0:
             flipped = contiguous(planes[1][:, ::-1, ::-1])
-            _depthwise(planes[0], flipped, planes[2], 1, stride, around, dilation)
+            _depthwise(planes[0], flipped, planes[2], None, 1, stride, around, dilation)
             return dx.astype(grad.dtype, copy=False)
         work = multiplier * length * taps
         share_rows(_compiled.depthwise_dx, g.dtype.char, n * channels, work, 1, *planes, multiplier, *geometry)

@@ -154,9 +154,8 @@ def _three(rows, at, dw, t0, t1, t2, a):
 
 
 @register_jitable
-def _three_by_three(rows, weights, tap0, ys, oh, ow, pitch, dh, dw):
+def _three_by_three(rows, weights, tap0, shift, ys, oh, ow, pitch, dh, dw):
     """The common size, with the weights in registers."""
-    zero = spread(ys.dtype.type(0))
     t00, t01, t02 = spread(weights[tap0]), spread(weights[tap0 + 1]), spread(weights[tap0 + 2])
     t10, t11, t12 = spread(weights[tap0 + 3]), spread(weights[tap0 + 4]), spread(weights[tap0 + 5])
     t20, t21, t22 = spread(weights[tap0 + 6]), spread(weights[tap0 + 7]), spread(weights[tap0 + 8])
@@ -164,15 +163,16 @@ def _three_by_three(rows, weights, tap0, ys, oh, ow, pitch, dh, dw):
         for begin in range(0, ow, LANES):
             s = min(begin, ow - LANES)
             at = r * pitch + s
-            a = _three(rows, at, dw, t00, t01, t02, zero)
+            a = _three(rows, at, dw, t00, t01, t02, shift)
             a = _three(rows, at + dh * pitch, dw, t10, t11, t12, a)
             a = _three(rows, at + 2 * dh * pitch, dw, t20, t21, t22, a)
             store(ys, r * ow + s, a)
 
 
-@kernel("r3 r3 w3 i i i i i i i")
-def depthwise_rows(x, w, y, multiplier, ph, pw, dh, dw, start, stop):
-    """``depthwise`` with stride 1, where planes and rows of results have eight columns or more."""
+@kernel("r3 r3 r1 w3 i i i i i i i")
+def depthwise_rows(x, w, bias, y, multiplier, ph, pw, dh, dw, start, stop):
+    """``depthwise`` with stride 1, where planes and rows of results have eight columns or more; plus ``bias``, or none
+    if it is empty."""
     T = x.dtype.type
     height, width, oh, ow = x.shape[1], x.shape[2], y.shape[1], y.shape[2]
     filters, kh, kw = w.shape
@@ -184,13 +184,14 @@ def depthwise_rows(x, w, y, multiplier, ph, pw, dh, dw, start, stop):
         if p == start or p % multiplier == 0:
             _pad(x[p // multiplier], rows, pitch, ph, pw)
         ys, tap0 = y[p].reshape(-1), p % filters * kh * kw
+        shift = spread(bias[p % filters] if bias.size else T(0))
         if kh == 3 and kw == 3:
-            _three_by_three(rows, weights, tap0, ys, oh, ow, pitch, dh, dw)
+            _three_by_three(rows, weights, tap0, shift, ys, oh, ow, pitch, dh, dw)
             continue
         for r in range(oh):
             for s in range(0, ow, 4 * LANES):
                 s0, s1, s2, s3 = min(s, last), min(s + LANES, last), min(s + 2 * LANES, last), min(s + 3 * LANES, last)
-                a0 = a1 = a2 = a3 = spread(T(0))
+                a0 = a1 = a2 = a3 = shift
                 for i in range(kh):
                     first = (r + i * dh) * pitch
                     for j in range(kw):
