@@ -181,7 +181,8 @@ def _ones() -> dict[Any, Any]:
     return {k: k.scalar(1) for d in (bfloat16, float16, float32, float64) for k in [kind(d)]}
 
 
-_ONES = _ones()
+_ALL_ONES = _ones()
+_ONES = dict(_ALL_ONES)
 
 
 _root_buffer = _root_gradient
@@ -204,7 +205,7 @@ def run_on_tensors(change: int) -> None:
         if _on_tensors:
             _ONES.clear()
         else:
-            _ONES.update(_ones())
+            _ONES.update(_ALL_ONES)
 
 
 def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
