@@ -56,7 +56,7 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     from .saved import is_severed
 
     tensor = isinstance(value, TensorRef)
-    if tensor and is_severed(value):
+    if tensor and is_severed(value) and int(value._v[0]) == (expected or 0):
         return AutogradError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
                              "please use out-of-place `.detach()` instead")
     version = value._v[0] if tensor else found
@@ -264,13 +264,15 @@ class Engine:
 
     def _step(self, entry: TapeEntry, grad: Any) -> Any:
         """One entry, where somebody may be looking: hooks, captures, undefined gradients. None where nothing goes further."""
-        hooks = entry.hooks
+        hooks, arrived = entry.hooks, grad
         self.entry = entry
         if hooks is not None:
             grad = self._before_tensor(entry, grad)
         if self.capture is not None:
             for key in self.wanted.get(entry, ()):
-                self.captured[key] = grad[key[1]] if entry.n_outputs > 1 or isinstance(grad, list) else grad
+                # Where the pass goes on, what is captured is what arrived; else what hooks made of it.
+                g = arrived if entry in self.needed else grad  # type: ignore[operator]  # made before this runs
+                self.captured[key] = g[key[1]] if entry.n_outputs > 1 or isinstance(g, list) else g
             if entry not in self.needed:  # type: ignore[operator]  # made before this runs
                 if hooks is not None and self.accumulate is not None:  # a pass that accumulates runs the node, without gradients
                     self._after(entry, [None] * len(entry.edges), self._before_entry(entry, grad))

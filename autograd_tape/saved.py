@@ -54,7 +54,10 @@ class _SeveredCounter(list[Any]):
         return _Severed(self.counter[0]) if at == 0 else self.counter[at]
 
     def __setitem__(self, at: Any, value: Any) -> None:
-        self.counter[at] = int(value) if at == 0 else value
+        if at == 0:
+            self.counter[0] += int(value) - int(self.counter[0])  # so that a watched version hears of it
+        else:
+            self.counter[at] = value
 
     def __len__(self) -> int:
         return len(self.counter)

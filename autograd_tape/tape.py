@@ -204,15 +204,15 @@ def accumulate_node(leaf: TensorRef) -> AccumulateGrad:
 
 class NoGradView(TapeEntry):
     """The history of a view that was made without recording, of a tensor that requires grad: so does the view, but no gradient goes
-    through."""
+    through. Also that of a view that was made (while recording, `recorded_view`) before the tensor was told to require grad."""
 
-    __slots__ = ()
+    __slots__ = ("recorded_view",)
     edges = saved = ()
     meta = None
     frees = False
 
-    def __init__(self) -> None:
-        self.id = next_id()
+    def __init__(self, recorded_view: bool = False) -> None:
+        self.id, self.recorded_view = next_id(), recorded_view
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Nothing lies behind it."""

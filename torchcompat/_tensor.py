@@ -28,7 +28,7 @@ from ._frontend import TorchFrontend
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
 from .size import Size
 from .storage import TypedStorage, UntypedStorage
-from .views import NotImplementedNode, rebase
+from .views import creation_of, NotImplementedNode, rebase, watch_history
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -260,7 +260,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         if self._k.inference:
             raise RuntimeError("Inference tensors do not track version counter.")
         v = self._v
-        return 0 if v is None else v[0]
+        return 0 if v is None else int(v[0])
 
     def _is_view(self) -> bool:
         return self._base is not None and not self._k.inference
@@ -340,13 +340,21 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if value and self._k.inference and grad_mode() is not GradMode.INFERENCE:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._node = LEAF if value else None
+        base = self._base
+        self._node = LEAF if value else NoGradView(creation_of(self) is None) if base is not None and base._node is not None else None
+        if base is not None and value:
+            watch_history(base)
+        self._tell_views()
+
+    def _tell_views(self) -> None:
+        """Views require grad where their base does."""
         version = self._v
-        if version is not None and len(version) > 1:  # views require grad where their base does
+        if version is not None and len(version) > 1:
             for ref in version[1:]:
                 view = ref()
                 if view is not None and view._base is self and (view._node is None or view._node.__class__ is NoGradView):
-                    frontend.unwatched_view(view)
+                    view._node = None if self._node is None or view._k.inference else NoGradView(creation_of(view) is None)
+            watch_history(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Sets `requires_grad` in place; only for leaves."""
@@ -458,6 +466,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
         if self._node is not None and self._node is not LEAF:
             sever(self)
         self._node = None
+        self._tell_views()
         info = getattr(self, "_info", None)
         if info:
             info.pop("tangents", None)
@@ -687,7 +696,7 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
             raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
                                f"{_C_NAMES[self._k.dtype.name]}")
         try:
-            frontend.check_inplace(self, ())
+            frontend.check_inplace(self, (source,) if isinstance(source, Tensor) else ())
         except AutogradError as error:
             raise frontend.error(error) from None
         if source is None:

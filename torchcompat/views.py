@@ -182,13 +182,25 @@ def _inherited(edge: Any, origin: Any) -> str | None:
     while edge is not None and edge is not LEAF and edge is not origin and edge._tag != 1:
         entry = edge.entry if edge._tag == 2 else edge
         if entry.__class__ is NoGradView:
-            return NO_GRAD
+            return None if entry.recorded_view else NO_GRAD
         if getattr(entry.op, "family", None) not in ("view", "view?"):
             return None
         if edge._tag == 2:
             return MULTI_VIEW
         edge = entry.edges[0]
-    return None
+    return creation_of(edge) if edge is not None and edge is not LEAF and edge._tag == 1 and edge._base is not None else None
+
+
+def _unrecorded(edge: Any) -> bool:
+    """Whether a view, or one that it was made of, was made before its base was told to require grad."""
+    while edge is not None and edge._tag != 1:
+        entry = edge.entry if edge._tag == 2 else edge
+        if entry.__class__ is NoGradView:
+            return True
+        if getattr(entry.op, "family", None) not in ("view", "view?"):
+            return False
+        edge = entry.edges[0]
+    return False
 
 
 def refusal(view: TensorRef, creation: str, indirect: bool = False) -> str:
@@ -228,6 +240,9 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
             raise AutogradError(refusal(target, creation))
         if base._node is LEAF or base._node is None and target._node is not None:
             raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    for t in others:
+        if t._node.__class__ is Poisoned:
+            raise AutogradError(t._node.forbids)
 
 
 class NotImplementedNode(TapeEntry):
@@ -353,27 +368,41 @@ def poison(view: Any, creation: str) -> None:
 
 
 class WatchedVersion(int):
-    """A version number that hears of the next change, for views that lose their history then: those made together, or without
-    recording. It stands in the counter that all views and aliases share, so that changing memory costs others nothing."""
+    """A version number that hears of the next change, for views that then lose their history (those made together, or without
+    recording), or get one of their base as it has become (detached, or told to require grad). It stands in the counter that all views
+    and aliases share, so that changing memory costs others nothing."""
 
     bases: tuple[weakref.ref[Any], ...]
 
     def __iadd__(self, n: int) -> int:
+        again = []
         for ref in self.bases:
-            base = ref()
-            if base is not None:
-                for view_ref in base._v[1:]:
-                    view = view_ref()
-                    if view is not None and view._base is base and view._node is not None and view._node.__class__ is not Poisoned:
-                        creation = creation_of(view)
-                        if creation is not None:
-                            poison(view, creation)
-        return int(self) + n
+            base: Any = ref()
+            if base is not None and base._node is None:  # views made later may have a history to lose, too
+                again.append(ref)
+            for view_ref in () if base is None else base._v[1:]:
+                view = view_ref()
+                node = None if view is None or view._base is not base else view._node
+                if node is None or node is LEAF and base._node is None or node.__class__ is Poisoned:
+                    continue
+                creation = creation_of(view)
+                if creation is not None:
+                    poison(view, creation)
+                elif base._node is None or node is LEAF or _unrecorded(node):
+                    view._node = _as_strided_entry(base, view)
+        version = int(self) + n
+        if not again:
+            return version
+        watched = WatchedVersion(version)
+        watched.bases = tuple(again)
+        return watched
 
 
 def watch_history(base: Any) -> None:
     """Sees to it that the next change of the memory of `base` takes the history from those of its views that cannot keep it."""
     counter = base._v
+    if counter.__class__ is not list:  # that of a tensor detached in place
+        counter = counter.counter
     version = counter[0]
     if version.__class__ is int:
         counter[0] = watched = WatchedVersion(version)
@@ -384,9 +413,7 @@ def watch_history(base: Any) -> None:
 
 def _offset(view: Any, base: Any) -> int:
     """Where a view starts in its base, in bytes."""
-    if view._k.special is not None:  # it may have no memory to tell by
-        return (view.storage_offset() - base.storage_offset()) * view._data.itemsize
-    return address_of(view._data) - address_of(base._data)
+    return view.storage_offset() * view._data.itemsize - base.storage_offset() * base._data.itemsize
 
 
 def refresh_views(frontend: Any, base: Any, origin: Any) -> None:

@@ -691,7 +691,7 @@ def _saved_properties(rec: Record) -> dict[str, Any]:
         if shown is not None:
             several = p is not None and p.type.startswith("int[")
             found[f"_saved_{shown}"] = property(_as_tuple(getters[name]) if several else getters[name])
-        if kind != "plain":
+        if kind != "plain" and name != rec.without:
             if shown is not None:
                 found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
             layout.append((shown or name, kind, at, nr))

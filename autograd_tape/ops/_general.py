@@ -37,7 +37,7 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
             continue
         n = max(len(a), len(b))
         out = []
-        for i in range(n):
+        for i in reversed(range(n)):
             x = a[i - n + len(a)] if i - n + len(a) >= 0 else 1
             y = b[i - n + len(b)] if i - n + len(b) >= 0 else 1
             if x != y and x != 1 and y != 1:
@@ -46,7 +46,7 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
                     expected=f"shapes that broadcast with {list(a)}", found=str(list(b)),
                     remedy="reshape or expand one of them; sizes must be equal or 1, compared from the right")
             out.append(y if x == 1 else x)
-        result = tuple(out)
+        result = tuple(reversed(out))
     return result
 
 

@@ -521,6 +521,8 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
         else:
             F.fill_(view, value)
         return
+    if isinstance(value, TensorRef):
+        value = _without_lead(F, value)
     F.check_inplace(view, [value] if isinstance(value, TensorRef) else [])
     if not isinstance(value, TensorRef):
         value = F.wrap(np.asarray(value).astype(self._k.np), self._k)
@@ -529,7 +531,7 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
 
         raise AutogradError("Index put requires the source and destination dtypes match, got "
                             f"{names[self._k.dtype.name]} for the destination and {names[value._k.dtype.name]} for the source.")
-    F.put_at_(view, indices, _without_lead(F, value))
+    F.put_at_(view, indices, value)
 
 
 def _takes_all(basic: tuple[Any, ...], shape: Sequence[int]) -> bool:

@@ -25,21 +25,22 @@ class _EmptyListError(AutogradError, ValueError):
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
         result = np.concatenate(tensors, dim)
-        if result.flags.c_contiguous:
+        if result.flags.c_contiguous and (result.ndim < 4 or tensors[0].flags.c_contiguous):
             return result
         # NumPy keeps any common order of the axes, torch only row-major and channels-last.
         if result.ndim in (4, 5) and all([suggests_channels_last(a) for a in tensors]):
             return np.moveaxis(np.ascontiguousarray(np.moveaxis(result, 1, -1)), -1, 1)
-        return result.copy()
+        return np.ascontiguousarray(result)
     except ValueError:
         pass  # which torch may take all the same, or say more of
     # A tensor of shape (0,) may stand anywhere, for historical reasons.
     real = [a for a in tensors if a.shape != (0,)]
     if not real:
         return np.concatenate(tensors, wrap_dim(dim, 1)) if tensors else np.empty(0)
+    for i, a in enumerate(tensors):
+        if not a.ndim:
+            raise AutogradError(f"zero-dimensional tensor (at position {i}) cannot be concatenated", remedy="use stack, or reshape(1)")
     n = real[0].ndim
-    if not n:
-        raise AutogradError("zero-dimensional tensor (at position 0) cannot be concatenated", remedy="use stack, or reshape(1)")
     d = wrap_dim(dim, n)
     for i, a in enumerate(tensors):
         if a.shape == (0,):

@@ -33,7 +33,11 @@ class copy:
     """
 
     def numpy(input, src, non_blocking=False): return _copy(input, src)
-    def store(a, src): a[...] = src if src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
+    def store(a, src):
+        if src.ndim > a.ndim:
+            raise ValueError("NumPy would drop leading dimensions of size one")
+        a[...] = src if src.dtype is a.dtype or src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
+
     def compose(F, input, src, non_blocking=False): return _copy(input, src)
     def shape(input, src, non_blocking=False): return input
     def vjp_input(F, grad): return F.zero_gradient(grad)

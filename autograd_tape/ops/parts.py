@@ -31,7 +31,7 @@ def _select(input: np.ndarray, dim: int, index: int) -> np.ndarray:
     try:
         return input[(_ALL,) * d + (index, ...)]
     except IndexError:
-        raise IndexRangeError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}") from None
+        raise IndexRangeError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}") from None
 
 
 @op("select(Tensor input, int dim, int index) -> Tensor", family="view", quiet="all")

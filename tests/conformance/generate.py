@@ -27,7 +27,8 @@ class Generator:
     UNARY = ("sin", "cos", "tanh", "sigmoid", "exp", "neg", "relu", "square", "clone", "contiguous", "abs", "double", "float", "positive")
     BINARY = ("add", "sub", "mul", "mul", "div", "maximum")
     COPYING = (*UNARY, *BINARY, "where", "sum", "mean", "cat", "stack", "mm", "matmul", "grad", "cumsum", "logsumexp", "amax", "pow")
-    INPLACE_UNARY = ("sin_", "exp_", "tanh_", "sigmoid_", "neg_", "relu_", "square_", "zero_", "abs_", "cos_", "sqrt_", "reciprocal_")
+    INPLACE_UNARY = ("fill_diagonal_", "sin_", "exp_", "tanh_", "sigmoid_", "neg_", "relu_", "square_", "zero_", "abs_", "cos_",
+                     "sqrt_", "reciprocal_")
     INPLACE_BINARY = ("add_", "mul_", "sub_", "div_", "copy_")
 
     def __init__(self, source: random.Random) -> None:
@@ -42,6 +43,7 @@ class Generator:
         self.recorded: set[int] = set()     # memories that may require grad
         self.hooked: set[int] = set()       # memories of tensors with hooks
         self.loose: set[int] = set()        # memories changed without recording
+        self.expanded: set[int] = set()     # memories with several elements in one place
         self.severed: set[str] = set()      # variables that share memory but no history
         self.hooks: list[int] = []
         self.no_grad = False
@@ -58,6 +60,8 @@ class Generator:
             self.memories[name] = i
             if self.leaves[-1]["grad"]:
                 self.recorded.add(i)
+            if self.leaves[-1]["layout"] == "expanded":
+                self.expanded.add(i)
         kinds = [(self.unary, 4), (self.binary, 5), (self.number, 3), (self.reduce, 2), (self.matrix, 1), (self.join, 1), (self.view, 9),
                  (self.several_views, 3), (self.change, 8), (self.assign, 3), (self.reshape_in_place, 1), (self.leafwise, 4),
                  (self.hook, 4), (self.backward, 5), (self.gradient, 2), (self.memory, 2), (self.grad_field, 2)]
@@ -89,14 +93,13 @@ class Generator:
         memory = used[0] if used else -1
         if call.endswith("_") or call in ("setitem", "zero_grad"):
             if self.no_grad or used and args[0] in self.severed:
-                if memory in self.hooked:  # torch forgets hooks of views then
+                if memory in self.hooked | self.expanded:  # torch forgets hooks of views then, and the way that their gradients go
                     return
                 self.loose.add(memory)
             if memory in self.unwatched | self.split - self.recorded and not self.no_grad and self.recorded.intersection(used[1:]):
                 return
             if call in ("requires_grad_", "detach_"):
-                views = any([m == memory and x != args[0] for x, m in self.memories.items() if x in self.shapes])
-                if views or memory in self.changed | self.split | self.unwatched:
+                if memory in self.changed | self.unwatched:
                     return
                 self.recorded.add(memory)
             else:
@@ -112,10 +115,10 @@ class Generator:
                 self.severed.add(each)
         if call in ("split", "unbind", "chunk"):
             self.split.add(memory)
-        elif self.no_grad and made == memory and shape is not None and call not in ("detach", "data"):
-            if memory not in self.recorded:
+        if self.no_grad and made == memory and (shape is not None or shapes) and call not in ("detach", "data"):
+            if memory not in self.recorded or args[0] in self.severed:
                 self.unwatched.add(memory)
-        if not self.no_grad and self.recorded.intersection(used):
+        if not self.no_grad and any([self.memories.get(x) in self.recorded and x not in self.severed for x in args if isinstance(x, str)]):
             self.recorded.add(made)
         if kwargs:
             step["kwargs"] = kwargs
@@ -295,7 +298,8 @@ class Generator:
         x, r = self.pick(), self.random
         kind = r.randrange(10)
         if kind < 3:
-            self.step(r.choice(self.INPLACE_UNARY), [x])
+            call = r.choice(self.INPLACE_UNARY)
+            self.step(call, [x, 2] if call == "fill_diagonal_" else [x])
         elif kind < 7:
             y = self.partner(x, fits=r.random() < 0.9)
             if y is not None:
@@ -395,7 +399,7 @@ class Generator:
         if self.shapes[x] and r.random() < 0.8:
             same = [y for y, s in self.shapes.items() if s == self.shapes[x]]
             options["gradient"] = r.choice(same)
-        if r.random() < 0.2 and not any([s["call"].startswith("node_") for s in self.steps]):
+        if r.random() < 0.2:
             options["inputs"] = [r.choice(list(self.shapes)) for _ in range(r.randint(1, 2))]
         if r.random() < 0.1:
             self.step("backward_of", [[x, self.output()]], **{k: v for k, v in options.items() if k != "gradient"})
@@ -422,7 +426,8 @@ class Generator:
             self.step(kind, [x], self.shapes[x])
             return
         y = r.choice([y for y, s in self.shapes.items() if s == self.shapes[x]])
-        self.step(kind, [x, y])
+        if not self.no_grad or kind != "set_":  # which leaves torch's graph with another leaf
+            self.step(kind, [x, y])
 
     def grad_field(self) -> None:
         """`.grad` as a value."""

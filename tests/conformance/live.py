@@ -78,9 +78,9 @@ def main() -> int:
         if not found:
             continue
         diverging += 1
-        small = minimized(program, lambda p: bool(differ(p))) if len(kinds) < args.show else program
-        found = differ(small)
         kind = kind_of(found[0])
+        small = minimized(program, lambda p: kind in map(kind_of, differ(p)[:1])) if len(kinds) < args.show else program
+        found = differ(small)
         known = kinds.setdefault(kind, [0, seed, small, found])
         known[0] += 1
         if known[0] == 1 and len(kinds) <= args.show:

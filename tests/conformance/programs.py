@@ -17,6 +17,7 @@ the recorder can run it beside torch.
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import re
@@ -40,15 +41,19 @@ NORMALIZED: list[tuple[str, str, str]] = [
 IGNORED = {
     "version of a gradient": "torch's counts the additions inside the engine; only what is added to it once it is seen is compared",
     "base of a gradient": "torch shows that a computed gradient is a view of something nobody holds; buffers here are no views of tensors",
-    "layout of mixed layouts": "where operands lie differently in memory, torch follows the first, NumPy prefers rows; such operands are "
-                               "made contiguous first",
+    "layout of mixed layouts": "where operands of different shapes, or expanded ones, lie differently in memory, a few results do, too; "
+                               "such operands are made contiguous first",
     "stride of a size-1 dimension": "NumPy chooses it freely, and has 0 for new dimensions and for expanded ones; nothing is read by it",
     "reshape that copies": "UnsafeViewBackward of CloneBackward in torch, one node here",
     "views after an update under no_grad": "torch makes their histories anew with AsStridedBackward, though nothing changed for them; from "
-                                           "then on the nodes of views are left out",
-    "gradients that torch shares": "torch's .grad may be the memory of the gradient that was given; here it never is",
+                                           "then on the nodes of views are left out, and gradients with respect to views passed over",
+    "gradients that torch shares": "torch's .grad may be the memory of the gradient that was given; here it never is; copies are given",
+    "writing what is read": "where an operand overlaps the changed tensor and torch does not see it, elements are read and written in "
+                            "order; such steps are passed over, as are those where only addresses, not views, tell of it",
+    "torch's own failures": "a program is not followed beyond an internal assertion",
     "updates of gradients that grad() returned": "they are views in torch, see the base of a gradient; such steps are passed over",
-    "strides of what hooks see": "formulas of gradients lay out results as their operands are laid out; `.grad` keeps the layout contract",
+    "strides of what hooks see and grad() returns": "formulas of gradients lay out results as their operands are laid out; `.grad` keeps "
+                                                    "the layout contract",
     "requires_grad of what hooks see": "without create_graph, torch's gradients may be views of a given one that requires grad",
     "nodes once gradients have a history": "formulas of gradients differ from torch's, and with them nodes, and whether a gradient that "
                                            "does not change, as relu's, requires grad; such gradients are compared by values",
@@ -104,8 +109,8 @@ def make_leaf(torch: Any, leaf: dict[str, Any]) -> Any:
 # -- interpreter ----------------------------------------------------------------------------------------------------
 
 SPECIAL: dict[str, Callable[..., Any]] = {}
-MIXING = ("add", "sub", "mul", "div", "maximum", "pow")
-"""Methods of which the result's layout depends on those of several tensors."""
+MIXING = ("add", "sub", "mul", "div", "maximum", "pow", "sin", "cos", "tanh", "sigmoid", "exp", "neg", "relu", "square", "abs")
+"""Methods of which the result's layout depends on those of several tensors, or on which dimensions are expanded."""
 
 
 def special(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,7 +168,7 @@ def do_data(run: "Run", x: Any) -> Any:
 
 @special
 def do_set_data(run: "Run", x: Any, y: Any) -> None:
-    if x.shape == y.shape and x.dtype == y.dtype:  # else histories that were recorded before no longer fit
+    if x.shape == y.shape and x.dtype == y.dtype and x._base is None:  # else histories that were recorded before no longer fit
         x.data = y
 
 
@@ -321,7 +326,7 @@ class Run:
             kwargs = {name: self.resolve(value) for name, value in step.get("kwargs", {}).items()}
         except KeyError:
             args = None
-        changes = step["call"].endswith("_") or step["call"] in ("setitem", "zero_grad")
+        changes = step["call"].endswith("_") or step["call"] in ("setitem", "zero_grad", "set_data")
         if args is None or changes and step["args"][0] in self.computed:
             entry["result"] = "passed over"
             return
@@ -333,9 +338,13 @@ class Run:
         if changes:
             others = [x for x in args[1:] if isinstance(x, self.torch.Tensor)]
             target, whole = self.written(step["call"], args)
-            if any([self.entangled(target, x, whole) for x in others]):
+            if any([self.entangled(target, x, whole, self.root(args[0]) != self.root(x)) for x in others]):
                 entry["result"] = "passed over"
                 return
+        asked = step["args"][1] if step["call"] == "grad" else step.get("kwargs", {}).get("inputs", ())
+        if self.loose and any([x not in self.computed and self.variables[x]._base is not None for x in asked]):
+            entry["result"] = "passed over"
+            return
         self.higher = self.higher or bool(kwargs.get("create_graph"))
         try:
             with self.torch.no_grad() if step.get("no_grad") else self.torch.enable_grad():
@@ -348,15 +357,24 @@ class Run:
                         args = self.alike(args)
                     result = getattr(args[0], step["call"])(*args[1:], **kwargs)
         except Exception as error:
-            entry["error"] = [type(error).__name__, normalized(str(error))]
+            entry["error"] = [type(error).__name__, self.shown(error)]
         else:
             entry["result"] = self.keep(f"$s{step['id']}", result)
+            if changes:
+                for t in self.variables.values():  # what retains its gradient follows its tensor only then, too
+                    if t.retains_grad:
+                        self.attempt(functools.partial(getattr, t, "grad_fn"))
             if step["call"] in ("detach", "data"):
                 self.severed.add(entry["result"])
             if changes and not args[0].requires_grad:
                 self.loose = True
         if self.events:
             entry["events"] = self.events
+
+    def shown(self, error: Exception) -> str:
+        """The text of an error; without the nodes of views where those may differ."""
+        text = normalized(str(error))
+        return re.sub(r", which is output \d+ of [\w:]+,", "", text) if self.loose else text
 
     def keep(self, name: str, result: Any) -> Any:
         """Makes a result a variable, unless it is one."""
@@ -365,21 +383,24 @@ class Run:
         if not isinstance(result, self.torch.Tensor):
             return str(result)
         for known, tensor in self.variables.items():
-            if tensor is result:
+            if tensor is result and self.step["call"] != "grad":
                 return known
         self.variables[name] = result
         if self.step["call"] in ("grad", "grad_of"):
             self.computed.add(name)
-            self.identity(result)
+            if self.step["call"] == "grad_of":
+                self.identity(result)
         elif self.step["args"] and str(self.step["args"][0]) in self.computed:
             if result._base is not None or self.step["call"] == "detach":
                 self.computed.add(name)
         return name
 
     def alike(self, args: list[Any]) -> list[Any]:
-        """Tensors of different layouts made contiguous, since the layout of what comes of them is chosen differently."""
+        """Tensors of different shapes, expanded ones, and gradients, made contiguous: the layout of what comes of them may be another."""
         tensors = [x for x in args if isinstance(x, self.torch.Tensor)]
-        if all([x.is_contiguous() for x in tensors]):
+        gradients = {id(self.variables[name]) for name in self.computed}
+        plain = all([s or n == 1 for x in tensors for s, n in zip(x.stride(), x.shape)]) and len({x.shape for x in tensors}) == 1
+        if plain and gradients.isdisjoint(map(id, tensors)):
             return args
         return [x.contiguous() if isinstance(x, self.torch.Tensor) else x for x in args]
 
@@ -393,16 +414,17 @@ class Run:
                 return args[0].detach()[index_of(args[1])], False
         return args[0], False
 
-    def entangled(self, target: Any, other: Any, whole: bool) -> bool:
+    @staticmethod
+    def entangled(target: Any, other: Any, whole: bool, alien: bool) -> bool:
         """Whether what comes of writing to one tensor while another is read depends on the order of elements; or whether only the
         addresses tell that their memory overlaps."""
         if target.untyped_storage().data_ptr() != other.untyped_storage().data_ptr():
             return False
         places, others = places_of(target), places_of(other)
-        if places == others and target.shape == other.shape and not whole or not set(places) & set(others):
+        same = places == others and target.shape == other.shape and not whole
+        if same and (not alien or target.stride() == other.stride()) or not set(places) & set(others):
             return False
-        dense = [sorted(p) == [*range(min(p), max(p) + 1)] for p in (places, others)]
-        return len({self.root(target), self.root(other)}) > 1 or not all(dense)
+        return alien or not all([sorted(p) == [*range(min(p), max(p) + 1)] for p in (places, others)])
 
     @staticmethod
     def root(t: Any) -> int:
@@ -439,7 +461,7 @@ class Run:
         if self.higher:
             del state["requires_grad"]
         if name in self.computed:
-            del state["version"]
+            del state["version"], state["stride"], state["offset"]
         if not graph:
             return state
         state["leaf"] = self.attempt(lambda: t.is_leaf)
@@ -551,10 +573,10 @@ def differences(expected: Any, found: Any, where: str, rtol: float) -> Iterator[
             if not close(expected["values"], found["values"], rtol):
                 yield f"{where}.values: expected {expected['values']}, found {found['values']}"
         for key in [*expected, *[k for k in found if k not in expected]]:
-            if key == "stride" and "shape" in expected and "stride" in found and expected["shape"] == found.get("shape"):
+            if key == "stride" and "stride" in expected and "stride" in found and expected["shape"] == found.get("shape"):
                 if any([a != b and n != 1 for n, a, b in zip(expected["shape"], expected[key], found[key])]):
                     yield f"{where}.stride: expected {expected[key]}, found {found[key]} for shape {expected['shape']}"
-            elif key == "memory" and found.get(key) == where.rpartition("state.")[2]:
+            elif key == "memory" and (found.get(key) == where.rpartition("state.")[2] or str(found.get(key)).endswith(".grad")):
                 pass  # memory of its own, where torch lets a gradient be the memory of what it was given
             elif key != "values":
                 if key not in expected or key not in found:

@@ -56,8 +56,8 @@ def obeys_contract(g: np.ndarray, data: np.ndarray) -> bool:
 
 def accumulate(leaf: Any, g: Any, owned: bool) -> None:
     """Adds a gradient buffer to `leaf.grad`: stolen, copied, or added in place."""
-    if leaf._node is None:  # it was told so after its graph was recorded
-        _after_accumulation(leaf)
+    if leaf._node is not LEAF:
+        _not_a_leaf(leaf)
         return
     have = getattr(leaf, "_grad", None)
     data = leaf._data
@@ -91,6 +91,13 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
         _after_accumulation(leaf)
 
 
+def _not_a_leaf(leaf: Any) -> None:
+    """What becomes of the gradient of a tensor that was a leaf when its graph was recorded."""
+    if leaf._node is not None:
+        raise RuntimeError("leaf variable has been moved into the graph interior")
+    _after_accumulation(leaf)
+
+
 def _after_accumulation(leaf: Any) -> None:
     for hook in list((getattr(leaf, "_info", None) or {}).get("post_accumulate", {}).values()):
         if hook(leaf) is not None:
@@ -99,7 +106,8 @@ def _after_accumulation(leaf: Any) -> None:
 
 def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
     """Adds a gradient that has a history of its own to `leaf.grad`, out of place."""
-    if leaf._node is None:
+    if leaf._node is not LEAF:
+        _not_a_leaf(leaf)
         return
     have = getattr(leaf, "_grad", None)
     if have is None:
@@ -353,16 +361,24 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph)
         return
     inputs = with_leaves(inputs)
+    keys = []
     for ref in inputs:
+        if ref._node.__class__ is Poisoned:
+            raise RuntimeError(ref._node.forbids)
         ref.retain_grad()
-    keys = [capture_of(i) for i in inputs]
+        keys.append(capture_of(ref))
     engine = run(roots, tensors[0]._k.device, retain_graph=retain, create_graph=create_graph, capture=keys)
-    for ref, key in dict(zip(inputs, keys)).items():
-        g = engine.captured.get(key)
-        if g is not None and ref.is_leaf:
-            (accumulate if not engine.create_graph else accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)(
-                ref, g, engine.create_graph)
-            engine.leaf_accumulated(ref, g)
+    before = grad_mode()
+    _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
+    try:
+        for ref, key in dict(zip(inputs, keys)).items():
+            g = engine.captured.get(key)
+            if g is not None and ref.is_leaf:
+                (accumulate if not engine.create_graph else accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)(
+                    ref, g, engine.create_graph)
+                engine.leaf_accumulated(ref, g)
+    finally:
+        _mode.set(before)
 
 
 transforms: Any = None
