@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from ..executors.kernels import reduce as shared
 from ..tape import GradMode, TapeEntry, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
 from . import _mindspore as kernels
+from . import _selection
 from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import need_values, on_host, values_of
@@ -134,6 +137,23 @@ class msort:
     def samples(rng): yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
 
 
+UNSTABLE = 1 << 13
+"""The number of integers up to which equal ones are told apart as torch does, step by step; of more the first ones are taken."""
+
+
+def _tied(input: np.ndarray, d: int) -> bool:
+    """Whether some row along dimension `d` has equal elements."""
+    rows = np.sort(np.moveaxis(input, d, -1), -1)
+    return bool((rows[..., 1:] == rows[..., :-1]).any())
+
+
+def _each_row(input: np.ndarray, d: int, count: int, select: Callable[[list[int]], list[int]]) -> np.ndarray:
+    """The `count` positions that `select` finds in each row along dimension `d`."""
+    rows = np.moveaxis(input, d, -1)
+    found = np.array([select(row) for row in rows.reshape(prod(rows.shape[:-1]), rows.shape[-1]).tolist()], np.int64)
+    return np.moveaxis(found.reshape(*rows.shape[:-1], count), -1, d)
+
+
 def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> Any:
     d = wrap_dim(dim, input.ndim)
     if not 0 <= k <= (input.shape[d] if input.ndim else 1):
@@ -142,6 +162,9 @@ def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> A
         return input.copy(), np.zeros((), np.int64)
     if shared.fits_topk(input, k):
         return shared.topk(input, k, d, largest)
+    if input.dtype.kind in "iu" and input.size <= UNSTABLE and (not sorted or _tied(input, d)):
+        indices = _each_row(input, d, k, lambda row: _selection.top(row, k, largest, sorted))
+        return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
     head = (slice(None),) * d + (slice(0, k),)
     n = input.shape[d]
     if k and n > 256 and k < n // 8 and input.dtype.kind == "f":
@@ -188,6 +211,8 @@ def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> Any:
         raise AutogradError(f"kthvalue(): selected number k out of range for dimension {d}")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
+    if input.dtype.kind in "iu" and input.size <= UNSTABLE and _tied(input, d):
+        return _picked(input, _each_row(input, d, 1, lambda row: [_selection.kth(row, k - 1)]), d, keepdim)
     return _picked(input, _order(input, d, False).take([k - 1], d), d, keepdim)
 
 

@@ -1,0 +1,35 @@
+"""Which of several equal integers `topk` and `kthvalue` find, against torch."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import selection_cases
+
+import torchcompat as torch
+from autograd_tape.ops.sort import UNSTABLE
+
+RECORDED = json.loads(selection_cases.PATH.read_text())
+
+
+@pytest.mark.parametrize("at", range(len(RECORDED)))
+def test_as_torch(at: int) -> None:
+    row, k = selection_cases.rows()[at]
+    assert selection_cases.selected(torch, row, k) == RECORDED[at]
+
+
+def test_rows_are_told_apart_along_any_dimension() -> None:
+    row, k = selection_cases.rows()[5]
+    x = torch.tensor([row, row[::-1]])
+    alone = [torch.topk(torch.tensor(r), k)[1].tolist() for r in (row, row[::-1])]
+    assert torch.topk(x, k)[1].tolist() == alone and torch.topk(x.t(), k, dim=0)[1].t().tolist() == alone
+    assert torch.kthvalue(x, k, keepdim=True)[1].tolist() == [[torch.kthvalue(torch.tensor(r), k)[1].item()] for r in (row, row[::-1])]
+    assert torch.topk(torch.zeros(0, 3, dtype=torch.int64), 2)[1].shape == (0, 2)
+
+
+def test_large_ones_have_the_same_values() -> None:
+    numbers = np.random.default_rng(0).integers(0, 50, UNSTABLE + 1)
+    values, indices = torch.topk(torch.from_numpy(numbers), 100)
+    assert values.tolist() == sorted(numbers.tolist(), reverse=True)[:100] and numbers[indices.numpy()].tolist() == values.tolist()
