@@ -76,12 +76,15 @@ def convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, m
             executor_for(device)  # says what is missing where the device cannot be used
         t = frontend.to_device(t, device)
         copy = False
+    ordered = memory_format is not None and memory_format.name != "preserve_format"
     if dtype is not None and dtype is not k.dtype:
         # Numbers without a gradient have no history either.
-        t, copy = frontend.cast(t if dtype.is_floating_point or dtype.is_complex or t._node is None else t.detach(), dtype), False
-    if memory_format is not None and memory_format.name != "preserve_format":
-        return t.clone(memory_format=memory_format) if copy else t.contiguous(memory_format=memory_format)
-    return t.clone() if copy else t
+        t = t if dtype.is_floating_point or dtype.is_complex or t._node is None else t.detach()
+        return frontend.cast(t.contiguous(memory_format=memory_format) if ordered else t, dtype)
+    if ordered:
+        t, before = t.contiguous(memory_format=memory_format), t
+        copy = copy and t is before
+    return t if not copy else t.clone() if t.is_conj() or t.is_neg() else frontend.cast(t, t._k.dtype)
 
 
 def rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool,

@@ -748,7 +748,11 @@ class cast:
     shape = shapes.like_first
     def samples(rng): yield rng.integers(0, 9, 3), DType.by_name["float64"]
     compose = on_host(numpy)
-    def vjp(F, grad, input_dtype): return F.cast(grad, input_dtype) if hasattr(grad, "_k") else grad.astype(input_dtype.np)
+
+    def vjp(F, grad, input_dtype):
+        if hasattr(grad, "_k"):
+            return grad if grad._k.dtype is input_dtype else F.cast(grad, input_dtype)
+        return grad.astype(input_dtype.np, copy=False)
 
 
 def dtype_of(tensor):
