@@ -16,7 +16,7 @@ def top(values: list[int], k: int, largest: bool, ordered: bool) -> list[int]:
     """The positions of the `k` largest, or smallest, in the order torch gives them in.
 
     >>> top([1, 2, 2, 2, 1, 2], 2, True, True)
-    [5, 3]
+    [3, 5]
     """
     items: Items = [(v, i) for i, v in enumerate(values)]
     before: Before = (lambda a, b: a[0] > b[0]) if largest else (lambda a, b: a[0] < b[0])
