@@ -48,6 +48,13 @@ else:
     _TensorBase = TensorRef
 
 
+transforming: Any = None
+"""Set by function transforms: whether one is being carried out on this thread."""
+REFUSED = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, please "
+           "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {} outside of a function being "
+           "transformed instead.")
+
+
 class Tensor(_TensorBase, metaclass=_TensorMeta):
     """A multi-dimensional array of one dtype, with torch's semantics.
 
@@ -358,6 +365,9 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Sets `requires_grad` in place; only for leaves."""
+        if transforming is not None and requires_grad and transforming():
+            raise RuntimeError(REFUSED.format("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)",
+                                              "requires_grad_()"))
         if requires_grad and not (self._k.dtype.is_floating_point or self._k.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
@@ -490,6 +500,8 @@ class Tensor(_TensorBase, metaclass=_TensorMeta):
 
     def retain_grad(self) -> None:
         """Makes backward fill `.grad` of this non-leaf."""
+        if transforming is not None and transforming():
+            raise RuntimeError(REFUSED.format("Tensor.retain_grad()", "retain_grad()"))
         from .autograd.hooks import retain_grad
 
         retain_grad(self)

@@ -187,3 +187,9 @@ def test_gradients_of_a_dual_level_have_memory_of_their_own() -> None:
     assert b.grad.tolist() == g.tolist() == [1.0, 1.0]
     (a * 2).sum().backward()
     assert a.grad.tolist() == [7.0, 7.0]
+
+
+def test_a_dual_level_is_no_function_transform() -> None:
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.ones(2), torch.ones(2)).requires_grad_()
+        assert x.requires_grad and tangent(x * 2).tolist() == [2.0, 2.0]

@@ -16,7 +16,7 @@ from autograd_tape.tape import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..func._forward import give_tangent
-from ..func._levels import FORWARD, Level, below, state
+from ..func._levels import DUAL, FORWARD, Level, below, state
 from ..func._whole import set_tangent, shadow, tangent_of
 
 
@@ -36,7 +36,7 @@ def enter_dual_level() -> int:
     """Enters a forward-mode level; RuntimeError where one is entered already."""
     if _open():
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    Level(FORWARD).enter()
+    Level(FORWARD, 0, DUAL).enter()
     return 0
 
 

@@ -479,7 +479,10 @@ def _refusing(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     node = Error()
     for _ in outputs[1:]:
         next_id()
-    leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
+    leaves = [None if o is None else o.detach() for o in outputs]
+    for leaf in leaves:
+        if leaf is not None:
+            leaf.requires_grad = True
     node.id, node.edges, node.saved, node.meta, node.n_outputs = next_id(), tuple(leaves), (), None, len(outputs)
     results = []
     for nr, o in enumerate(outputs):

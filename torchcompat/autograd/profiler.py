@@ -146,7 +146,9 @@ def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], a
         empty = (Tensor if name.startswith("new_") else torch).__dict__[inner]  # which notes itself
         options = {k: v for k, v in kwargs.items() if k not in ("requires_grad", "generator")}
         t = fill(empty(*args, **options), kwargs.get("generator"))
-        return t.requires_grad_() if kwargs.get("requires_grad") else t
+        if kwargs.get("requires_grad"):
+            t.requires_grad = True
+        return t
 
     for shown in reversed(SHOWN.get(name, (name,))):
         compute = _around("aten::" + shown, compute, args)

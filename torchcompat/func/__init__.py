@@ -1,5 +1,6 @@
 """torch.func: functions of functions. grad, vjp, jvp, Jacobians and vmap, which nest in any way."""
 
+from .. import _tensor
 from .. import random as _random
 from .._tensor import frontend as _frontend
 from ..autograd import engine as _engine
@@ -7,6 +8,7 @@ from ..autograd import function as _function
 from ._batching import drawn as _drawn
 from ._custom import apply as _apply
 from ._levels import transform as _transform
+from ._levels import transforming_functions as _transforming
 from ._pull import grad_under_transforms as _grad_under_transforms
 from ._grad import grad, grad_and_value, jvp, linearize, vjp
 from ._jacobian import hessian, jacfwd, jacrev
@@ -17,6 +19,7 @@ _frontend.interceptors.insert(0, _transform)
 _function.transforms = _apply
 _engine.transforms = _grad_under_transforms
 _random.mapped = _drawn
+_tensor.transforming = _transforming
 
 _LAZY = {"functional_call": "_modules", "functionalize": "_functional", "replace_all_batch_norm_modules_": "_modules",
          "stack_module_state": "_modules"}

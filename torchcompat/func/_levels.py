@@ -100,6 +100,15 @@ def transforming() -> bool:
     return bool(state.stack)
 
 
+DUAL = "dual"
+"""What a forward level is that `dual_level` entered, which is no function transform."""
+
+
+def transforming_functions() -> bool:
+    """Whether a function is being transformed on this thread."""
+    return any([level.kind is not FUNCTIONAL and level.randomness is not DUAL for level in state.stack])
+
+
 def vmap_levels() -> list[Level]:
     """The active vmap levels below the ceiling, outermost first."""
     return [level for level in state.stack if level.kind is VMAP and level.number < state.ceiling]

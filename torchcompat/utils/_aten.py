@@ -392,7 +392,9 @@ def _convolution_backward(grad_output: Tensor, input: Tensor, weight: Tensor, bi
 
     recording = any([t.requires_grad for t in (grad_output, input, weight)])
     with enable_grad():
-        x, w = [t if t.requires_grad else alias(t).requires_grad_() for t in (input, weight)]
+        x, w = [t if t.requires_grad else alias(t) for t in (input, weight)]
+        for t in (x, w):
+            t.requires_grad = True
         result = _convolution(x, w, None, stride, padding, dilation, transposed, output_padding, groups)
     asked = [t for t, wanted in zip((x, w), output_mask) if wanted]
     found = iter(grad(result, asked, grad_output, create_graph=recording) if asked else ())

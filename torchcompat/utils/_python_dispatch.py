@@ -163,7 +163,9 @@ def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], a
         return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
     aten, overload, given, options = _factories.form(name, args, kwargs)
     result = _call(function, aten, overload, () if like is None else (like,), tuple(given), options)
-    return result.requires_grad_() if kwargs.get("requires_grad") else result
+    if kwargs.get("requires_grad"):
+        result.requires_grad = True
+    return result
 
 
 def _detached(t: Any) -> Any:

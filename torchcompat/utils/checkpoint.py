@@ -132,9 +132,9 @@ class _Inputs(Function):
         raise AssertionError("Did not expect to backward on this graph")
 
 
-def empty() -> Tensor:
+def empty(requires_grad: bool = False) -> Tensor:
     """A tensor without elements."""
-    return frontend.empty((0,))
+    return frontend.empty((0,), requires_grad=requires_grad)
 
 
 TIP = """
@@ -158,7 +158,7 @@ class _Frame:
         self.kept: list[tuple[Any, weakref.ref[_Holder]]] = []  # what each saved tensor was like, and what stands for it
         self.again: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()  # backward pass -> tensors
         self.done = False  # the first run
-        self.saver = _Inputs.apply(empty().requires_grad_(), *tensors)
+        self.saver = _Inputs.apply(empty(True), *tensors)
 
     def pack(self, tensor: Any) -> _Holder:
         """Forgets a tensor, but not what it was like."""
