@@ -25,7 +25,8 @@ def _unique2(input: Tensor, sorted: bool = True, return_inverse: bool = False, r
     return _all_results(frontend.unique(input, sorted, return_inverse, return_counts), return_inverse, return_counts)
 
 
-def unique_dim(input: Tensor, dim: int, sorted: bool = True, return_inverse: bool = True, return_counts: bool = False) -> tuple[Tensor, ...]:
+def unique_dim(input: Tensor, dim: int, sorted: bool = True, return_inverse: bool = True, return_counts: bool = False
+               ) -> tuple[Tensor, ...]:
     """The distinct parts along a dimension; always with where each went and how often it occurs."""
     return _all_results(frontend.unique(input, sorted, True, True, dim), True, True)
 
