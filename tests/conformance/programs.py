@@ -50,6 +50,7 @@ IGNORED = {
     "gradients that torch shares": "torch's .grad may be the memory of the gradient that was given; here it never is; copies are given",
     "writing what is read": "where an operand overlaps the changed tensor and torch does not see it, elements are read and written in "
                             "order; such steps are passed over, as are those where only addresses, not views, tell of it",
+    "gradients after a pass that failed": "leaves that were finished by then have them in torch",
     "torch's own failures": "a program is not followed beyond an internal assertion",
     "updates of gradients that grad() returned": "they are views in torch, see the base of a gradient; such steps are passed over",
     "strides of what hooks see and grad() returns": "formulas of gradients lay out results as their operands are laid out; `.grad` keeps "
@@ -257,6 +258,7 @@ class Run:
         self.seen: dict[str, Any] = {}
         self.loose = False  # whether something was changed without recording
         self.severed: set[str] = set()  # variables that share memory but no history
+        self.failed = False  # whether a backward pass failed, after which leaves may have gradients or not
         self.higher = False  # whether gradients with a history have been computed
         self.step: dict[str, Any] = {}
         self.trace: Trace = []
@@ -341,6 +343,11 @@ class Run:
             if any([self.entangled(target, x, whole, self.root(args[0]) != self.root(x)) for x in others]):
                 entry["result"] = "passed over"
                 return
+        if step["call"] in ("backward", "backward_of"):
+            self.loose = self.loose or bool(self.computed)  # gradients are added to where they are
+        if step["call"] == "set_" and args[0]._base is not None or step["call"] == "grad_of" and self.failed:
+            entry["result"] = "passed over"
+            return
         asked = step["args"][1] if step["call"] == "grad" else step.get("kwargs", {}).get("inputs", ())
         if self.loose and any([x not in self.computed and self.variables[x]._base is not None for x in asked]):
             entry["result"] = "passed over"
@@ -358,6 +365,7 @@ class Run:
                     result = getattr(args[0], step["call"])(*args[1:], **kwargs)
         except Exception as error:
             entry["error"] = [type(error).__name__, self.shown(error)]
+            self.failed = self.failed or step["call"] in ("backward", "backward_of")
         else:
             entry["result"] = self.keep(f"$s{step['id']}", result)
             if changes:
@@ -474,7 +482,7 @@ class Run:
         if self.higher:
             del state["leaf"], state["node"]
         grad = t.grad
-        if grad is not None:
+        if grad is not None and not self.failed:
             state["grad"] = {
                 **{k: v for k, v in self.brief(grad).items() if not self.higher or k != "requires_grad"}, "identity": self.identity(grad),
                 "version": self.version(grad), "node": self.attempt(lambda: "a node" if self.higher else self.graph_of(grad.grad_fn, 1)),
