@@ -10,7 +10,7 @@ import torchcompat as torch
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """A module of `module_cls` whose parameters and buffers hold whatever is in memory.
 
     Args:
