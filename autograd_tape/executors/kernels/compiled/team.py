@@ -109,12 +109,19 @@ def binder(function: Any) -> Any:
         def codegen(context, builder, signature, args):
             compiled = function.overloads[tuple(inner.args)]
             context.add_linking_libs([compiled.library])
-            place = cgutils.alloca_once_value(builder, args[0])
+            given = args[0]
+            for i, kind in enumerate(arguments.types):
+                if isinstance(kind, types.Array):
+                    # Without an owner, views of an array count no references, for which threads would wait in turn.
+                    array = context.make_array(kind)(context, builder, builder.extract_value(given, i))
+                    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+                    given = builder.insert_value(given, array._getvalue(), i)
+            place = cgutils.alloca_once_value(builder, given)
             job = ir.Function(builder.module, _job_type, builder.module.get_unique_name("shared_job"))
             job.linkage = "internal"
             body = ir.IRBuilder(job.append_basic_block())
-            given, start, stop = job.args
-            values = body.load(body.inttoptr(given, args[0].type.as_pointer()))
+            address, start, stop = job.args
+            values = body.load(body.inttoptr(address, args[0].type.as_pointer()))
             unpacked = [body.extract_value(values, i) for i in range(len(arguments.types))]
             callee = context.declare_function(builder.module, compiled.fndesc)
             status, _ = context.call_conv.call_function(body, callee, types.void, inner.args, [*unpacked, start, stop])
