@@ -298,7 +298,7 @@ def _layout(rec: Record, scalar: str | None) -> list[str]:
     if rec.field("layout") == "rows":
         return ["if not _r0.flags.c_contiguous: _r0 = ascontiguousarray(_r0)"]
     arrays = [_raw(p) for p in layout_operands(rec, scalar)]
-    if len(arrays) < (2 if rec.field("layout") is None else 1):
+    if len(arrays) < 2 and (scalar or rec.field("layout") is None):  # NumPy keeps the order of a lone operand
         return []
     if "_a :=" in (call := _call(rec, scalar)) and f"(_a := {arrays[0]})" in call:
         arrays[0] = "_a"

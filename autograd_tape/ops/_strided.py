@@ -115,6 +115,17 @@ def by_memory(a: np.ndarray) -> tuple[int, ...]:
     return tuple(sorted(range(a.ndim), key=lambda d: (-strides[d], d)))
 
 
+def _descends(strides: Sequence[int]) -> bool:
+    """Whether no dimension has a longer step than one before it, those without a step aside."""
+    last = 0
+    for s in strides:
+        if s:
+            if last and s > last:
+                return False
+            last = s
+    return True
+
+
 def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
     """What an elementwise operation computed of `operands`, in memory as torch has it: in the order of the first operand that has one.
 
@@ -125,6 +136,8 @@ def laid_out(result: np.ndarray, *operands: np.ndarray) -> np.ndarray:
     ndim, step, shape = result.ndim, result.itemsize, result.shape
     if ndim < 2:
         return result
+    if result.flags.c_contiguous and all([a.flags.c_contiguous or _descends(a.strides) for a in operands]):
+        return result  # the common case: slices, and expanded tensors
     steps = []
     for a in operands:
         if a.ndim:
