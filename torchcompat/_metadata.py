@@ -1,0 +1,228 @@
+"""What can be asked of a tensor without touching its elements: sizes, strides, memory, dtype, device."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograd_tape.dtypes import DType, Device
+from autograd_tape.ops._strided import address as address_of, contiguous_strides, owner_of
+from autograd_tape.tensor import TensorRef
+
+from .bits import bits_of
+from .size import Size
+from .storage import TypedStorage, UntypedStorage
+
+_size = functools.partial(tuple.__new__, Size)
+
+
+if TYPE_CHECKING:
+    from ._ops import TensorMethods
+
+    class _Base(TensorMethods, TensorRef):
+        """What the operation records add to TensorRef, for type checkers."""
+else:
+    _Base = TensorRef
+
+
+class Metadata(_Base):
+    """The part of Tensor that tells about it."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> Size:
+        """The sizes."""
+        return _size(self._data.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The data type."""
+        return self._k.dtype
+
+    @property
+    def device(self) -> Device:
+        """The device."""
+        return self._k.device
+
+    @property
+    def layout(self) -> Any:
+        """torch.strided."""
+        from .layout import strided
+
+        return strided
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self._data.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._data.nbytes
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._data.ndim
+
+    ndimension = dim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes, or the size of one dimension."""
+        if dim is None:
+            return _size(self._data.shape)
+        shape = self._data.shape
+        try:
+            return shape[dim]
+        except IndexError:
+            raise _dim_error(dim, len(shape)) from None
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The steps between elements, in elements."""
+        item = self._data.itemsize
+        if dim is None:
+            return tuple([s // item for s in _strides(self._data)])
+        strides = _strides(self._data)
+        try:
+            return strides[dim] // item
+        except IndexError:
+            raise _dim_error(dim, len(strides)) from None
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self._data.itemsize
+
+    def storage_offset(self) -> int:
+        """Where the first element lies in the storage, in elements."""
+        data = self._data
+        return 0 if data.base is None else (address_of(data) - address_of(owner_of(data))) // data.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 for an empty tensor."""
+        return 0 if self._data.size == 0 or self._k.device.type == "meta" else address_of(self._data)
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory."""
+        return UntypedStorage.of(self._data, self._k.device)
+
+    def storage(self) -> TypedStorage:
+        """The memory as elements of this dtype."""
+        return TypedStorage(self.untyped_storage(), self._k.dtype)
+
+    _typed_storage = storage
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether elements lie in row-major order, or in that of `memory_format`."""
+        if memory_format is None or memory_format.name == "contiguous_format":
+            return self._data.flags.c_contiguous
+        data = self._data
+        rank = {"channels_last": 4, "channels_last_3d": 5}[memory_format.name]
+        return data.ndim == rank and np.moveaxis(data, 1, -1).flags.c_contiguous
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating one."""
+        return self._k.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self._k.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has a sign."""
+        return self._k.dtype.is_signed
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._k.inference
+
+    is_sparse = is_sparse_csr = is_quantized = is_nested = is_mkldnn = False
+    is_mps = is_xpu = is_ipu = is_vulkan = is_maia = is_mtia = is_xla = False
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the device is CUDA."""
+        return self._k.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the device is the CPU."""
+        return self._k.device.type == "cpu"
+
+    @property
+    def is_npu(self) -> bool:
+        """Whether the device is an NPU."""
+        return self._k.device.type == "npu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has no data."""
+        return self._k.device.type == "meta"
+
+    def is_conj(self) -> bool:
+        """Whether the memory holds the conjugates of the elements, as after `conj()`."""
+        bits = bits_of(self)
+        return bits is not None and bits.conj
+
+    def is_neg(self) -> bool:
+        """Whether the memory holds the negatives of the elements, as that of the imaginary part of a conjugate."""
+        bits = bits_of(self)
+        return bits is not None and bits.neg
+
+    def get_device(self) -> int:
+        """The device index, -1 on the CPU."""
+        return -1 if self._k.device.type in ("cpu", "meta") else self._k.device.index or 0
+
+    @property
+    def _version(self) -> int:
+        """How often the tensor was changed in place."""
+        if self._k.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        v = self._v
+        return 0 if v is None else int(v[0])
+
+    def _is_view(self) -> bool:
+        return self._base is not None and not self._k.inference
+
+    @property
+    def names(self) -> tuple[None, ...]:
+        """Dimension names; tensors have none here."""
+        return (None,) * self._data.ndim
+
+    def has_names(self) -> bool:
+        """Whether dimensions have names."""
+        return False
+
+
+def _dim_error(dim: int, ndim: int) -> IndexError:
+    n = ndim or 1
+    return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})" if ndim else
+                      f"Dimension specified as {dim} but tensor has no dimensions")
+
+
+def _strides(array: np.ndarray) -> tuple[int, ...]:
+    """The strides torch reports, in bytes. NumPy gives an array without elements none, and a dimension that an index adds 0; torch
+    gives the latter the extent of what follows."""
+    strides = array.strides
+    if not any(strides):  # or those of an expanded number
+        return strides if array.size else tuple([n * array.itemsize for n in contiguous_strides(array.shape)])
+    if 0 not in strides or not array.size:
+        return strides
+    shape, steps = array.shape, list(strides)
+    for i in range(len(shape) - 1, -1, -1):
+        if shape[i] == 1 and not steps[i]:
+            steps[i] = shape[i + 1] * steps[i + 1] if i + 1 < len(shape) else array.itemsize
+    return tuple(steps)
