@@ -614,6 +614,7 @@ class masked_fill:
     tensor([-1.,  2.])
     """
 
+    layout = "rows"
     numbers = {"value": "MaskedFillBackward0"}
     numpy = _masked_fill
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
