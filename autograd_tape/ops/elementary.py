@@ -12,7 +12,7 @@ from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
 from ..tensor import TensorRef
-from ._constants import BLOCKS, ONE
+from ._constants import BLOCKS, ONE, block
 from ._record import op
 from ._samples import domain, pairs, takes
 from .pointwise import broadcast_shapes, is_complex
@@ -29,8 +29,11 @@ _reciprocal, _add, _subtract, _exp, _negative = np.reciprocal, np.add, np.subtra
 
 
 def _sigmoid(input: Any) -> Any:
-    one = BLOCKS[input.shape]
-    if one is not None and input.dtype is one.dtype:
+    try:
+        one = BLOCKS[input.shape]
+    except KeyError:
+        one = block(input.shape)
+    if one is not None:
         y = _negative(input)
         _exp(y, y)
         return _reciprocal(_add(y, one, y), y)

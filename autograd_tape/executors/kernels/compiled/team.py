@@ -23,12 +23,12 @@ from .base import kernel
 
 # Indices into the cells. What several threads write has cache lines of its own.
 REMAINING, BACK, PENDING, FAILED = 0, 16, 32, 48
-JOB, ARGUMENTS, ITEMS, CHUNKS, YIELD = 64, 65, 66, 67, 68
+JOB, ARGUMENTS, ITEMS, CHUNKS, YIELD, PATIENCE = 64, 65, 66, 67, 68, 69
 
-#: Looks at a counter (about 20 ns each) until a worker goes to sleep, and between the caller's offers of its core.
-#: Workers do not offer theirs while they look: with other programs about, it would be milliseconds until they got it back.
+#: Looks at a counter (about 20 ns each) until a worker goes to sleep, and between offers of the core to other threads:
+#: those of a BLAS want it next, and would otherwise share it with a worker that only looks.
 _PATIENCE = 10000
-_LOOKS = 1000
+_LOOKS = 500
 _X86 = get_process_triple().startswith("x86_64")
 
 _word = ir.IntType(64)
@@ -176,16 +176,19 @@ def share(cells, items, chunks, job, arguments):
 @kernel("Q1 Q1")
 def serve(cells, call):
     """Take part in jobs until there has been none for a while, or ``call[0]`` is set."""
-    patience = _PATIENCE
+    patience = _load(cells, PATIENCE)
     while patience > 0 and _load(call, 0) == 0:
         if _load(cells, REMAINING) > 0:
             _take_part(cells, False)
-            patience = _PATIENCE
+            patience = _load(cells, PATIENCE)
         _pause()
         patience -= 1
+        if patience % _LOOKS == 0:
+            _offer(_load(cells, YIELD))
 
 
 def prepare(cells: np.ndarray) -> None:
     """Tell the cells of a new team how a thread lets others run here."""
     offer = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
+    cells[PATIENCE] = _PATIENCE
     cells[YIELD] = ctypes.cast(offer, ctypes.c_void_p).value if offer is not None else 0
