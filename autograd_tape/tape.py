@@ -364,7 +364,7 @@ def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any]) -> None
 def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
     if _inferring:
         sets = {name: _inferred(value) for name, value in sets.items()}
-    namespace.update({name: frozenset() if _loud and value.__class__ is frozenset else value for name, value in sets.items()})
+    namespace.update({name: frozenset() if _loud and name.startswith("Q_") else value for name, value in sets.items()})
 
 
 def _inferred(value: Any) -> Any:

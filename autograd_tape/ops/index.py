@@ -587,7 +587,7 @@ class getitem:
         def getitem(input, index):
             try:
                 k = input._k
-                if k in ns["Q_ALL"]:
+                if k is ns["Q_F32"] or k in ns["Q_ALL"]:
                     c = index.__class__
                     a = input._data
                     if c is int:
@@ -712,7 +712,8 @@ class setitem:
         def setitem(input, index, value):
             try:
                 k, a, base = input._k, input._data, input._base
-                if k in ns["Q_ALL"] and (input._node is None and (base is None or base._node is None) or grad_mode() is not ENABLED):
+                if (k is ns["Q_F32"] or k in ns["Q_ALL"]) and (
+                        input._node is None and (base is None or base._node is None) or grad_mode() is not ENABLED):
                     c = value.__class__
                     if c is float or c is int:
                         v = value

@@ -376,7 +376,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
     def {name}(input, {given}dim=0):
         try:
             k = input._k
-            if k in ns["Q_ALL"]:
+            if k is ns["Q_F32"] or k in ns["Q_ALL"]:
                 arrays = kernel(input._data, {given}dim)
                 node, views = input._node, []
                 enabled = grad_mode() is ENABLED
