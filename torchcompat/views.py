@@ -407,7 +407,7 @@ def watch_history(base: Any) -> None:
     if version.__class__ is int:
         counter[0] = watched = WatchedVersion(version)
         watched.bases = (weakref.ref(base),)
-    elif all([ref() is not base for ref in version.bases]):
+    elif version.bases[-1]() is not base and all([ref() is not base for ref in version.bases]):
         version.bases += (weakref.ref(base),)
 
 
