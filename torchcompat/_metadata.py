@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograd_tape.dtypes import DType, Device
 from autograd_tape.ops._strided import address as address_of, contiguous_strides, owner_of
 from autograd_tape.tensor import TensorRef
 
@@ -36,16 +35,6 @@ class Metadata(_Base):
     def shape(self) -> Size:
         """The sizes."""
         return _size(self._data.shape)
-
-    @property
-    def dtype(self) -> DType:
-        """The data type."""
-        return self._k.dtype
-
-    @property
-    def device(self) -> Device:
-        """The device."""
-        return self._k.device
 
     @property
     def layout(self) -> Any:

@@ -17,13 +17,14 @@ from autograd_tape.tape import GradMode, grad_mode
 from .._tensor import Tensor, frontend
 from ..utils import _aten, _factories, _python_dispatch as python_dispatch
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+from ._batched import ReshapedInPlace
 from ._levels import FUNCTIONAL, Level, state
 
 F = frontend
 _new = object.__new__
 
 
-class FunctionalTensor(Tensor):
+class FunctionalTensor(ReshapedInPlace):
     """A tensor whose value is replaced where others are changed in place. Its metadata and history are those of the value."""
 
     __slots__ = ("_level", "_held", "_source", "_replay", "_store", "_seen", "_count")
@@ -74,24 +75,6 @@ class FunctionalTensor(Tensor):
         self._source, self._replay, self._store = before, view._replay, view._store
         self._held, self._seen, self._count = view.value, before._count, self._count + 1
         return self
-
-    def t_(self) -> Tensor:
-        """In-place `t`."""
-        return self._become(self.t())
-
-    def transpose_(self, dim0: int, dim1: int) -> Tensor:
-        """In-place `transpose`."""
-        return self._become(self.transpose(dim0, dim1))
-
-    swapaxes_ = swapdims_ = transpose_
-
-    def squeeze_(self, dim: Any = None) -> Tensor:
-        """In-place `squeeze`."""
-        return self._become(self.squeeze() if dim is None else self.squeeze(dim))
-
-    def unsqueeze_(self, dim: int) -> Tensor:
-        """In-place `unsqueeze`."""
-        return self._become(self.unsqueeze(dim))
 
     def replays(self) -> list[Any]:
         """What made the tensor of a base, where it became a view in place."""
