@@ -11,6 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from oracle_random import TARGET, encode, parameters, programs
 
 from autograd_tape.random import Generator, kernels
@@ -187,3 +189,29 @@ def test_errors_say_what_torch_says(call: Any, error: type[Exception], text: str
     with pytest.raises(error) as caught:
         call(Generator(0))
     assert str(caught.value) == text
+
+
+@given(st.integers(0, 2**32), st.lists(st.tuples(st.sampled_from(["small", "uniform", "integers", "state", "seed"]), st.integers(1, 40)),
+                                       max_size=60))
+def test_numbers_transformed_ahead_are_those_of_one_draw_at_a_time(seed: int, draws: list[tuple[str, int]]) -> None:
+    ahead, plain = Generator(seed), Generator(seed)
+    for kind, n in draws:
+        if kind == "small":
+            shape = (n % 17, 16)
+            found = ahead.small_normals(shape)
+            expected = plain.normal(shape, "float32")
+            if found is None:
+                found = ahead.normal(shape, "float32")
+            else:
+                assert found.flags.owndata and found.flags.writeable
+            np.testing.assert_array_equal(found, expected)
+        elif kind == "uniform":
+            np.testing.assert_array_equal(ahead.uniform((n,), "float32"), plain.uniform((n,), "float32"))
+        elif kind == "integers":
+            np.testing.assert_array_equal(ahead.randperm(n, "int64"), plain.randperm(n, "int64"))
+        elif kind == "state":
+            ahead.set_state(ahead.get_state())
+        else:
+            ahead.manual_seed(n)
+            plain.manual_seed(n)
+        np.testing.assert_array_equal(ahead.get_state(), plain.get_state())

@@ -218,6 +218,23 @@ def set_default_device(d: _Any) -> None:
     _frontend.default_device = None if d is None else device(d)
 
 
+_devices_before: list[_Any] = []
+
+
+def _enter_device(self: device) -> device:
+    """`with torch.device(...):` makes tensors there."""
+    _devices_before.append(_frontend.default_device)
+    _frontend.default_device = self
+    return self
+
+
+def _exit_device(self: device, *exc: object) -> None:
+    _frontend.default_device = _devices_before.pop()
+
+
+device.__enter__, device.__exit__ = _enter_device, _exit_device  # type: ignore[attr-defined]  # the tape's devices know no defaults
+
+
 def get_default_device() -> device:
     """Where factories make tensors."""
     return _frontend.default_device or device("cpu")

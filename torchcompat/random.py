@@ -6,13 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU_KINDS, DType, Device, default_dtype, int64
+from autograd_tape.dtypes import CPU_KINDS, DType, Device, default_dtype, float32, inference_kind, int64, kind
+from autograd_tape.errors import AutogradError
 from autograd_tape.ops._strided import by_memory
+from autograd_tape.ops.create import given_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
+from autograd_tape.tape import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
 from ._tensor import Tensor, frontend
+
+
+_new, _FLOAT32 = object.__new__, kind(float32)
 
 
 class Generator:
@@ -122,8 +128,12 @@ class fork_rng:
             _default_stream.set_state(self._state)
 
 
-def _size(size: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple(size[0]) if len(size) == 1 and not isinstance(size[0], (int, np.integer)) else tuple(size)
+def _size(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The sizes given as one sequence or as several numbers; torch's errors for others."""
+    try:
+        return given_size(frontend, name, size)
+    except AutogradError as error:
+        raise frontend.error(error) from None
 
 
 def _finish(array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, out: Any = None) -> Tensor:
@@ -163,14 +173,27 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None
          requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Uniform numbers in [0, 1)."""
     dtype = dtype or default_dtype()
-    return _draw(_size(size), lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
+    return _draw(_size("rand", size), lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1."""
+    if generator is None and dtype is None and out is None and device is None and mapped is None and frontend.default_device is None \
+            and default_dtype() is float32:
+        try:
+            array = _default_stream.small_normals(size if size[0].__class__ is int else tuple(size[0]))
+        except (IndexError, TypeError, ValueError):  # no sizes, or bad ones
+            array = None
+        if array is not None:
+            t = _new(Tensor)
+            t._data, t._k, t._node = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32), None
+            t._v = t._base = None
+            if requires_grad:
+                t._node = LEAF
+            return t
     dtype = dtype or default_dtype()
-    return _draw(_size(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
+    return _draw(_size("randn", size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,

@@ -29,7 +29,7 @@ _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool pin_mem
 # -- what all share -------------------------------------------------------------------------------------------------------
 
 
-def _size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def given_size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The sizes given as one sequence or as several numbers; torch's errors for others."""
     dims = size
     if len(size) == 1 and not isinstance(size[0], (int, np.integer)) and not (isinstance(size[0], TensorRef) and not size[0].ndim):
@@ -123,7 +123,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
                     raise ArgumentError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
                 if not size:  # torch takes zeros(()) but not zeros()
                     raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
-                shape, dtype = _size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+                shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
                 return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
             except AutogradError as error:
                 raise F.error(error) from None
@@ -197,7 +197,8 @@ class empty_strided_:
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if len(size) != len(stride):
             raise AutogradError("mismatch in length of strides and shape", expected=f"{len(size)} strides", found=str(len(stride)))
-        return finish(F, empty_strided(_size(F, "empty_strided", (size,)), tuple(stride), _dtype(dtype).np), device, requires_grad, None,
+        shape = given_size(F, "empty_strided", (size,))
+        return finish(F, empty_strided(shape, tuple(stride), _dtype(dtype).np), device, requires_grad, None,
                       layout)
 
     def samples(rng): yield (2, 3), (1, 2)
@@ -216,7 +217,7 @@ class full:
             fill_value = fill_value.item()
         if dtype is None:
             dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
-        shape = _size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
+        shape = given_size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
         check_number(fill_value, _dtype(dtype))
         return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out,
                       layout)
@@ -329,7 +330,7 @@ def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     def function(F: Any, self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                  requires_grad: bool = False) -> Any:
         dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
-        result = finish(F, _array(F, make_array, _size(F, name, size), dtype, device), device, requires_grad, None, layout)
+        result = finish(F, _array(F, make_array, given_size(F, name, size), dtype, device), device, requires_grad, None, layout)
         return F.made_like(self, result)
 
     return function

@@ -7,6 +7,7 @@ small draw costs a slice, and a large one goes straight to the bulk generator.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,15 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_block", "_fresh", "_next", "_source")
+    __slots__ = ("_after", "_ahead", "_ahead_at", "_ahead_of", "_bits", "_block", "_fresh", "_next", "_source")
 
     def __init__(self, seed: int) -> None:
-        self._source = np.random.RandomState(0)
+        self._bits = np.random.MT19937(0)
+        self._source = np.random.RandomState(self._bits)
+        self._ahead: npt.NDArray[np.float32] | None = None  # what `transformed` has made of words that are still to come:
+        self._ahead_of: Words | None = None                 # of this block,
+        self._ahead_at = 0                                  # from this word on
+        self._after = 0                                     # where the last of its draws ended
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -72,7 +78,7 @@ class MT19937:
             if fast := kernels.load(count):
                 self._run(fast, middle)
             else:
-                middle[:] = self._source.randint(0, 1 << 32, size=whole, dtype=np.uint32)
+                middle[:] = self._bits.random_raw(whole)
             self._block = middle[-N:].copy()
             self._fresh = False
         if rest:
@@ -80,6 +86,36 @@ class MT19937:
             out[left + whole :] = self._block[:rest]  # type: ignore[index]  # filled where words are left
             self._next = rest
         return out
+
+    def transformed(self, count: int, transform: Callable[[Words], npt.NDArray[np.float32]]) -> npt.NDArray[np.float32] | None:
+        """What `transform` makes of the next `count` words, a multiple of 16, which it takes in blocks of 16; None where the words at
+        hand do not begin a block.  To be read, not written.
+
+        Where such draws follow one another, the words up to the end of the block are transformed at once: for a few of them a
+        transformation costs as much as for all.
+        """
+        block, start = self._block, self._next
+        end = start + count
+        if block is None or (N - start) % 16 and end > N:
+            return None
+        if end > N:  # what is left, and a new block
+            words = self.take(count)
+            block, start = self._block, self._next
+            assert block is not None
+            rest = block[start : start + (N - start) // 16 * 16]
+            found = transform(np.concatenate((words, rest)))
+            self._ahead, self._ahead_of, self._ahead_at, self._after = found[count:], block, start, start
+            return found[:count]
+        self._next = end
+        if self._ahead_of is not block or start < self._ahead_at or (start - self._ahead_at) % 16:
+            if start != self._after:
+                self._after = end
+                return transform(block[start:end].copy())
+            self._ahead = transform(block[start : start + (N - start) // 16 * 16].copy())
+            self._ahead_of, self._ahead_at = block, start
+        self._after = end
+        at = start - self._ahead_at
+        return self._ahead[at : at + count]  # type: ignore[index]  # made above, or before
 
     def mark(self) -> tuple[Words, Words | None, int, bool]:
         """The place in the stream, for `rewind`."""
@@ -92,7 +128,7 @@ class MT19937:
         self.words(used)
 
     def _refill(self) -> None:
-        self._block = self._source.randint(0, 1 << 32, size=N, dtype=np.uint32)
+        self._block = self._bits.random_raw(N).astype(np.uint32)
         self._fresh = False
 
     def _run(self, fast: Any, out: Words) -> None:

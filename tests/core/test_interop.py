@@ -130,3 +130,23 @@ def test_arrays_with_a_dtype_object_of_their_own_stay_on_the_quiet_path() -> Non
     shared = torch.from_numpy(array)
     shared[0, 0] = 5
     assert array[0, 0] == 5
+
+
+def test_a_device_as_a_block_is_where_tensors_are_made() -> None:
+    with torch.device("meta"):
+        assert torch.zeros(2).device.type == torch.randn(4, 4).device.type == torch.nn.Linear(2, 2).weight.device.type == "meta"
+        with torch.device("cpu"):
+            assert torch.ones(1).device.type == "cpu"
+        assert torch.tensor([1.0]).device.type == "meta"
+    assert torch.ones(1).device.type == "cpu"
+
+
+@pytest.mark.parametrize(("size", "error", "text"), [
+    (("a",), TypeError, "randn(): argument 'size' (position 1) must be tuple of ints, not str"),
+    ((-4, -4), RuntimeError, "Trying to create tensor with negative dimension -4: [-4, -4]"),
+    (([4, -4],), RuntimeError, "Trying to create tensor with negative dimension -4: [4, -4]"),
+])
+def test_sizes_of_random_tensors_are_checked(size: tuple[object, ...], error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as raised:
+        torch.randn(*size)
+    assert str(raised.value) == text
