@@ -16,7 +16,7 @@ DISTURBED = 0.3  # noise above which a single ratio says little
 TICKS = tuple(factor * 10.0**power for power in range(-3, 5) for factor in (1, 2, 5))
 INTRODUCTION = """# Benchmarks
 
-*ratio* is torchcompat's time or memory divided by torch's in the same run; below 1 torchcompat is faster or smaller.
+*ratio* is torchcompat's time or memory divided by {theirs} in the same run; below 1 torchcompat is faster or smaller.
 *noise* is the distance of the median round from the best one, on the worse side. `benchmarks/__init__.py` says how the
 numbers are made.
 """
@@ -81,7 +81,7 @@ def markdown(
 
     ``other`` is what the second side is called: torch, or an earlier state of torchcompat.
     """
-    lines = [INTRODUCTION.replace("torch's", f"{other}'s" if other == "torch" else f"that of the state {other}")]
+    lines = [INTRODUCTION.format(theirs="torch's" if other == "torch" else f"that of the state {other}")]
     lines += [
         f"- date: {date.today().isoformat()}",
         f"- command: `{command}` ({rounds} rounds)",

@@ -10,7 +10,7 @@ from autograd_tape.backward import current_engine
 from autograd_tape.saved import SavedTensor, state
 from autograd_tape.tape import AccumulateGrad, TapeEntry
 
-from ._frontend import LinAlgError as _LinAlgError
+from ._frontend import LinAlgError
 from ._tensor import Tensor
 from .autograd._functions import UndefinedGrad
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as _is_anomaly_check_nan_enabled
@@ -30,7 +30,7 @@ TensorBase = _TensorBase = Tensor
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anomaly_check_nan_enabled
 
 _disabled_torch_function_impl = _disabled
-_LinAlgError = _LinAlgError
+_LinAlgError = LinAlgError
 _functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, UndefinedGrad=UndefinedGrad, Error=Error)
 
 

@@ -187,10 +187,8 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
             array = None
         if array is not None:
             t = _new(Tensor)
-            t._data, t._k, t._node = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32), None
-            t._v = t._base = None
-            if requires_grad:
-                t._node = LEAF
+            t._data, t._k = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32)
+            t._node, t._v, t._base = LEAF if requires_grad else None, None, None
             return t
     dtype = dtype or default_dtype()
     return _draw(_size("randn", size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))

@@ -307,7 +307,7 @@ def _layout(rec: Record, scalar: str | None) -> list[str]:
     arrays = [_raw(p) for p in layout_operands(rec, scalar)]
     if len(arrays) < 2 and (scalar or rec.field("layout") is None):  # NumPy keeps the order of a lone operand
         return []
-    if "_a :=" in (call := _call(rec, scalar)) and f"(_a := {arrays[0]})" in call:
+    if f"(_a := {arrays[0]})" in _call(rec, scalar):
         arrays[0] = "_a"
     # Of two, the first decides where it has an order at all.
     rows = " and ".join([f"{a}.flags.c_contiguous" for a in (arrays[:1] if len(arrays) == 2 else arrays)])
@@ -325,10 +325,9 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     else:
         out.append("_r0 = _r")
     saved = _saved(rec, scalar) if rec.differentiable else []
-    if not number and (zero_dim := _widens(rec, scalar)):
+    zero_dim = "" if number else _widens(rec, scalar)
+    if zero_dim:
         out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
-    else:
-        zero_dim = ""
     for i in range(count):
         # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
         if rec.result == "same" and not isinstance(rec.field("numpy"), np.ufunc):

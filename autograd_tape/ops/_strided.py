@@ -157,14 +157,18 @@ def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype)
     return _new(_ndarray, shape, dtype, np.empty(size, dtype), 0, [s * step for s in strides])
 
 
+def empty_in_order(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Fresh memory of the shape of `a`, dense, with the dimensions in the order in which those of `a` lie."""
+    return empty_strided(a.shape, dense_strides(a.shape, [s // a.itemsize for s in a.strides]), dtype)
+
+
 def copy_like(a: np.ndarray) -> np.ndarray:
     """A copy with the layout torch's `clone` gives: the same strides where they are dense, else dense in the same order."""
     if a.flags.c_contiguous:
         return a.copy()
     if 0 not in a.strides:
         return a.copy("K")
-    step = a.itemsize
-    result = empty_strided(a.shape, dense_strides(a.shape, [s // step for s in a.strides]), a.dtype)
+    result = empty_in_order(a, a.dtype)
     np.copyto(result, a)
     return result
 

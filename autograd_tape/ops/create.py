@@ -21,7 +21,7 @@ from ._losses import constant
 from ._overloads import no_match
 from ._record import op
 from ._samples import check_number
-from ._strided import dense_strides, empty_strided
+from ._strided import empty_in_order, empty_strided
 
 _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool pin_memory=False, bool requires_grad=False"
 
@@ -245,7 +245,7 @@ def _like_array(input: Any, dtype: Any, memory_format: Any) -> np.ndarray:
         return np.empty(data.shape, want) if strides is None else empty_strided(data.shape, strides, want)
     if data.flags.c_contiguous:
         return np.empty(data.shape, want)
-    return empty_strided(data.shape, dense_strides(data.shape, [s // data.itemsize for s in data.strides]), want)
+    return empty_in_order(data, want)
 
 
 def _like(name: str, value: Any) -> Any:

@@ -56,9 +56,9 @@ def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
     """`result` in the layout of `input` where that is dense."""
     if input.flags.c_contiguous or result.flags.c_contiguous and input.ndim < 2:
         return np.ascontiguousarray(result)
-    from ._strided import dense_strides, empty_strided
+    from ._strided import empty_in_order
 
-    out = empty_strided(result.shape, dense_strides(input.shape, [s // input.itemsize for s in input.strides]), result.dtype)
+    out = empty_in_order(input, result.dtype)
     np.copyto(out, result)
     return out
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from oracle_cases import flatten
+from oracle_cases import flatten, tensors_in
 from oracle_operations import OPERATIONS, Missing
 from oracle_replay import Replay
 
@@ -70,7 +70,7 @@ def strides(torch: Any, result: Any) -> list[Any]:
 def observed(torch: Any, operation: str) -> dict[str, list[Any]]:
     """From "case layout" to the strides of results; the name of the error where there is one."""
     replay = Replay(torch, operation)
-    cases = [c for c in replay.record["cases"] if any(len(t["s"]) > 1 and np.prod(t["s"]) > 1 for t in _tensors(c))]
+    cases = [c for c in replay.record["cases"] if any(len(t["s"]) > 1 and np.prod(t["s"]) > 1 for t in tensors_in([c["in"], c["kw"]]))]
     picked = cases if len(cases) <= CASES else [cases[round(i * (len(cases) - 1) / (CASES - 1))] for i in range(CASES)]
     found: dict[str, list[Any]] = {}
     for case in picked:
@@ -122,12 +122,6 @@ def drawn(torch: Any, name: str) -> list[Any]:
     torch.manual_seed(3)
     t = DRAWS[name](torch)
     return [list(t.stride()), [round(x, 6) for x in t.flatten().tolist()[:40]]]
-
-
-def _tensors(case: dict[str, Any]) -> list[dict[str, Any]]:
-    from oracle_cases import tensors_in
-
-    return tensors_in(case["in"]) + tensors_in(case["kw"])
 
 
 def everything(torch: Any) -> dict[str, dict[str, list[Any]]]:

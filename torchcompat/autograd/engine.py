@@ -54,6 +54,13 @@ def obeys_contract(g: np.ndarray, data: np.ndarray) -> bool:
     return True
 
 
+def _room(data: np.ndarray) -> np.ndarray:
+    """Unset memory for a gradient of a variable with buffer `data`, laid out as the contract says (see `obeys_contract`)."""
+    if is_dense(data.shape, data.strides, data.itemsize):
+        return empty_strided(data.shape, data.strides, data.dtype)
+    return np.empty(data.shape, data.dtype)
+
+
 def accumulate(leaf: Any, g: Any, owned: bool) -> None:
     """Adds a gradient buffer to `leaf.grad`: stolen, copied, or added in place."""
     if leaf._node is not LEAF:
@@ -68,8 +75,7 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
                 g = np.broadcast_to(g, data.shape)
         # Nobody else holds the buffer if all references are: the caller's variable, the argument here, and the call itself.
         if not (g.base is None and (owned or _getrefcount(g) <= 3) and g.flags.writeable and obeys_contract(g, data)):
-            strides = data.strides if is_dense(data.shape, data.strides, data.itemsize) else None
-            copy = np.empty(data.shape, data.dtype) if strides is None else empty_strided(data.shape, strides, data.dtype)
+            copy = _room(data)
             copy[...] = g
             g = copy
         k = leaf._k
@@ -143,10 +149,7 @@ def accumulate_dual(leaf: Any, g: Tensor, owned: bool) -> None:
         if taken and g._data.base is None and _getrefcount(g._data) <= 2 and g._data.flags.writeable:
             leaf._grad = frontend.wrap(g._data, g._k)
         else:
-            dense = is_dense(data.shape, data.strides, data.itemsize)
-            copy = frontend.wrap(empty_strided(data.shape, data.strides, data.dtype) if dense else np.empty(data.shape, data.dtype),
-                                 _plain(leaf._k))
-            leaf._grad = copy.copy_(g.detach() if taken else g)
+            leaf._grad = frontend.wrap(_room(data), _plain(leaf._k)).copy_(g.detach() if taken else g)
     _after_accumulation(leaf)
 
 
@@ -155,8 +158,8 @@ def carries_out(*tensors: Any) -> bool:
     return any([t is not None and t._k.special is not None and hasattr(type(t), "__torch_dispatch__") for t in tensors])
 
 
-def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
-    """The cotangent of a root, a buffer; a tensor with `create_graph`, or where a class carries out operations itself."""
+def _root_gradient(output: Any, gradient: Any, tensors: bool) -> Any:
+    """The cotangent of a root, a buffer; a tensor with `tensors`, or where a class carries out operations itself."""
     data = output._data
     if gradient is None:
         if output._node is None:  # the root has no edge, which is told after the gradients of all roots were looked at
@@ -168,7 +171,7 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
         if output._k.special is not None and carries_out(output):
             return frontend.ones_like(output.detach())
         one = output._k.scalar(1) if data.ndim == 0 else np.ones(data.shape, data.dtype)
-        return frontend.wrap(one.copy(), output._k) if create_graph else one
+        return frontend.wrap(one.copy(), output._k) if tensors else one
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient._data.shape != data.shape:
@@ -180,45 +183,27 @@ def _root_gradient(output: Any, gradient: Any, create_graph: bool) -> Any:
     if gradient._k is not output._k or gradient._k.special is not None:
         if gradient._k.dtype is not output._k.dtype:
             gradient = frontend.cast(gradient, output._k.dtype)
-        return gradient if create_graph else values(gradient)
-    return gradient if create_graph else gradient._data
+        return gradient if tensors else values(gradient)
+    return gradient if tensors else gradient._data
 
 
-def _ones() -> dict[Any, Any]:
-    """The cotangents of scalars. Nobody writes to them: what is stolen or added to in place is held by nobody else."""
-    return {k: k.scalar(1) for d in (bfloat16, float16, float32, float64) for k in [kind(d)]}
-
-
-_ALL_ONES = _ones()
-_ONES = dict(_ALL_ONES)
-
-
-_root_buffer = _root_gradient
+# The cotangents of scalars. Nobody writes to them: what is stolen or added to in place is held by nobody else.
+_ONES = {k: k.scalar(1) for k in map(kind, (bfloat16, float16, float32, float64))}
 _on_tensors = 0
-_levels_lock = threading.Lock()
-
-
-def _root_tensor(output: Any, gradient: Any, create_graph: bool) -> Any:
-    """The cotangent of a root as a tensor, which may have tangents."""
-    return _root_buffer(output, gradient, True)
+_on_tensors_lock = threading.Lock()
 
 
 def run_on_tensors(change: int) -> None:
     """Somebody looks at what passes do (1), or looks away (-1): a level of forward mode, since gradients may have tangents, or a dispatch
     mode. While there is one on any thread, passes run on tensors."""
-    global _root_gradient, _on_tensors
-    with _levels_lock:
+    global _on_tensors
+    with _on_tensors_lock:
         _on_tensors += change
-        _root_gradient = _root_tensor if _on_tensors else _root_buffer
-        if _on_tensors:
-            _ONES.clear()
-        else:
-            _ONES.update(_ALL_ONES)
 
 
 def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[tuple[Any, Any]]:
     """(edge, cotangent) of each root."""
-    tensors = create_graph or carries_out(*outputs, *[g for g in given if isinstance(g, Tensor)])
+    tensors = create_graph or _on_tensors > 0 or carries_out(*outputs, *[g for g in given if isinstance(g, Tensor)])
     gradients = [_root_gradient(output, g, tensors) for output, g in zip(outputs, given)]
     return [(_root_edge(output, i), g) for i, (output, g) in enumerate(zip(outputs, gradients))]
 
@@ -305,9 +290,10 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
     if k.special is not None or gradient is not None and gradient._k.special is not None:
         backward([output], [gradient], retain_graph, create_graph)
         return
-    root = _ONES.get(k) if gradient is None and not create_graph and not output._data.shape else None
+    tensors = create_graph or _on_tensors > 0
+    root = _ONES.get(k) if gradient is None and not tensors and not output._data.shape else None
     if root is None:
-        root = _root_gradient(output, gradient, create_graph)
+        root = _root_gradient(output, gradient, tensors)
     edge = _root_edge(output, 0)
     if create_graph:
         _warn_cycle()

@@ -144,7 +144,20 @@ class LazyModule:
         return value
 
 
-class Kernel(dict[str, Callable[..., Any]]):
+class _Compiled(dict[str, Callable[..., Any]]):
+    """Machine code by dtype character, compiled when it is first asked for."""
+
+    def __missing__(self, char: str) -> Callable[..., Any]:
+        with _lock:
+            if char not in self:
+                self[char] = self._compile(char)
+        return self[char]
+
+    def _compile(self, char: str) -> Callable[..., Any]:
+        raise NotImplementedError
+
+
+class Kernel(_Compiled):
     """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for
     float64.
 
@@ -162,12 +175,6 @@ class Kernel(dict[str, Callable[..., Any]]):
         self.fastmath = fastmath
         self.shared = Shared(self)
         Kernel.registry[f"{function.__module__.rpartition('.')[2]}.{function.__name__}"] = self
-
-    def __missing__(self, char: str) -> Callable[..., Any]:
-        with _lock:
-            if char not in self:
-                self[char] = self._compile(char)
-        return self[char]
 
     def _compile(self, char: str) -> Callable[..., Any]:
         return _machine_code(self.function, self.types(char), self.fastmath)
@@ -191,19 +198,13 @@ class Kernel(dict[str, Callable[..., Any]]):
         return [numba_type(token) for token in self.spec]
 
 
-class Shared(dict[str, Callable[..., Any]]):
+class Shared(_Compiled):
     """A kernel whose last arguments are ``start, stop``, for threads that share its items: ``kernel.shared["f"](cells,
     items, chunks, ...)``, with the kernel's other arguments; see ``compiled/team.py``."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
         self.kernel = kernel
-
-    def __missing__(self, char: str) -> Callable[..., Any]:
-        with _lock:
-            if char not in self:
-                self[char] = self._compile(char)
-        return self[char]
 
     def _compile(self, char: str) -> Callable[..., Any]:
         from numba import types

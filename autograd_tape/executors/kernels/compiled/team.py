@@ -23,7 +23,7 @@ from .base import kernel
 
 # Indices into the cells. What several threads write has cache lines of its own.
 REMAINING, BACK, PENDING, FAILED = 0, 16, 32, 48
-JOB, ARGUMENTS, ITEMS, CHUNKS, YIELD, PATIENCE = 64, 65, 66, 67, 68, 69
+JOB, ARGUMENTS, ITEMS, CHUNKS, YIELD = 64, 65, 66, 67, 68
 
 #: Looks at a counter (about 20 ns each) until a worker goes to sleep, and between offers of the core to other threads:
 #: those of a BLAS want it next, and would otherwise share it with a worker that only looks.
@@ -176,11 +176,11 @@ def share(cells, items, chunks, job, arguments):
 @kernel("Q1 Q1")
 def serve(cells, call):
     """Take part in jobs until there has been none for a while, or ``call[0]`` is set."""
-    patience = _load(cells, PATIENCE)
+    patience = _PATIENCE
     while patience > 0 and _load(call, 0) == 0:
         if _load(cells, REMAINING) > 0:
             _take_part(cells, False)
-            patience = _load(cells, PATIENCE)
+            patience = _PATIENCE
         _pause()
         patience -= 1
         if patience % _LOOKS == 0:
@@ -190,5 +190,4 @@ def serve(cells, call):
 def prepare(cells: np.ndarray) -> None:
     """Tell the cells of a new team how a thread lets others run here."""
     offer = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
-    cells[PATIENCE] = _PATIENCE
     cells[YIELD] = ctypes.cast(offer, ctypes.c_void_p).value if offer is not None else 0
