@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import linecache
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -212,6 +212,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests += [f"({p.name} is None or {p.name}.__class__ in NUMBERS)" if p.default == "None" else f"{p.name}.__class__ in NUMBERS"
               for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
     tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
+    tests += _defaults_test([p for p in rec.params if p.passed and not p.is_tensor]) if _is_ufunc(rec) else []
     return f"_k = {first}._k", " and ".join(tests)
 
 
@@ -238,15 +239,29 @@ def _meta(rec: Record, scalar: str | None = None) -> list[str]:
     return lines + [f"_n.meta = None if {same} else ({', '.join(metas)},)"]
 
 
+def _is_ufunc(rec: Record) -> bool:
+    """Whether the kernel is one of NumPy's own, which the worker pool can share."""
+    return isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary")
+
+
+def _defaults_test(params: Sequence[Param]) -> list[str]:
+    """Sources of the tests that parameters have their defaults."""
+    return [f"{p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in params if p.default is not None]
+
+
 def _call(rec: Record, scalar: str | None = None) -> str:
-    arguments = ["_o" if p.name == scalar else _raw(p) for p in rec.params if p.passed]
+    ufunc = _is_ufunc(rec)
+    # A ufunc knows nothing of parameters with defaults; `_quiet_test` sees to it that they have them.
+    passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
+    arguments = ["_o" if p.name == scalar else _raw(p) for p in passed]
     call = f"kernel({', '.join(arguments)})"
-    if isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary"):  # the worker pool takes big ones
-        at = arguments.index(_raw(rec.tensor_params[0])) if "_o" not in arguments else 1 - arguments.index("_o")
-        first, arguments[at] = arguments[at], "_a"
-        given = ", ".join(arguments)
-        return f"kernel({given}) if (_a := {first}).size < {BIG} else ufunc{len(arguments)}(kernel, {given})"
-    return call
+    if not ufunc:
+        return call
+    # The worker pool takes big ones, and arrays alone: numbers as 0-dim ones.
+    at = next(i for i, p in enumerate(passed) if p.is_tensor and p.name != scalar)
+    first, arguments[at] = arguments[at], "_a"
+    big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
+    return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {BIG} else ufunc{len(big)}(kernel, {', '.join(big)})"
 
 
 def _widens(rec: Record, scalar: str | None) -> str:
@@ -456,12 +471,11 @@ def inplace_source(rec: Record) -> str:
     further = rec.params[2 if rec.family == "binary" else 1:]
     if rec.field("store") is not None:
         return "\n".join([*lines, *_store_lines(rec), f"    return general({args}, None, True)"]) + "\n"
-    if rec.family in ("binary", "unary") and isinstance(rec.field("numpy"), np.ufunc) and all(p.default is not None for p in further):
+    if _is_ufunc(rec) and all(p.default is not None for p in further):
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
-        test = "".join(f" and {p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in rec.params[1:]
-                       if p.default is not None)
+        test = "".join(f" and {t}" for t in _defaults_test(rec.params[1:]))
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" else "Q_FLOAT"
         finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]

@@ -1,0 +1,166 @@
+"""Everything that is written by programs: compiled for both front ends, every executor and every node, and each global name it reads
+must be there. What is generated is found by watching the generators, and the generators by reading the packages' sources."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+import autograd_tape
+import torchcompat
+from autograd_tape import tape
+from autograd_tape.executors.base import available_executors, get_executor
+from autograd_tape.executors.kernels import _compile as kernels
+from autograd_tape.frontend import OPERATORS, Frontend
+from autograd_tape.ops import RECORDS, Record
+from autograd_tape.ops import _compile as generator
+from autograd_tape.tensor import TensorRef
+from torchcompat._frontend import TorchFrontend
+
+FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
+EVALUATED = {("ops/_attributes.py", "_computed_getter"), ("ops/_attributes.py", "get"), ("ops/_record.py", "nodes"),
+             ("ops/_record.py", "defaults")}
+"""Where expressions of records are evaluated; each has a test below."""
+EXECUTED = {("ops/_compile.py", "execute"), ("executors/kernels/_compile.py", "_compile")}
+"""Where source is executed: by `execute`, whose callers are watched, and for shared kernels."""
+
+
+def callers(*names: str) -> set[tuple[str, str]]:
+    """(file, innermost function) of all calls of plain `names` in both packages."""
+    found = set()
+
+    def visit(node: ast.AST, path: str, owner: str) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            owner = node.name
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            found.add((path, owner))
+        for child in ast.iter_child_nodes(node):
+            visit(child, path, owner)
+
+    for folder in FOLDERS:
+        for path in folder.rglob("*.py"):
+            text = path.read_text()
+            if any(name in text for name in names):
+                visit(ast.parse(text), str(path.relative_to(folder)), "<module>")
+    return found
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
+
+
+def unresolved(function: Callable[..., Any]) -> set[str]:
+    """The global names that a function, or one made by it, reads and does not find."""
+    read = {i.argval for code in codes(function.__code__) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return {name for name in read if name not in function.__globals__ and not hasattr(builtins, name)}
+
+
+class Watched:
+    """What `execute` made: the functions by file name, and who asked for them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: dict[str, Callable[..., Any]] = {}
+        self.callers: set[tuple[str, str]] = set()
+        plain = generator.execute
+
+        def watching(source: str, name: str, filename: str, namespace: dict[str, Any]) -> Any:
+            code = sys._getframe(1).f_code
+            folder = next(f for f in FOLDERS if code.co_filename.startswith(str(f)))
+            self.callers.add((str(Path(code.co_filename).relative_to(folder)), code.co_name))
+            made = plain(source, name, filename, namespace)
+            self.made[filename] = made
+            return made
+
+        for module in [m for n, m in sys.modules.items() if n.startswith(("autograd_tape", "torchcompat"))]:
+            if getattr(module, "execute", None) is plain:
+                monkeypatch.setattr(module, "execute", watching)
+
+
+def overloads(rec: Record) -> list[Record]:
+    """The record, and those of torch's other signatures."""
+    found = [rec, *rec.numbers.values(), *[overload for _, overload, _ in rec.nodes]]
+    return found if rec.in_place is rec else found + [rec.in_place, *rec.in_place.numbers.values()]
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    for package in (autograd_tape, torchcompat):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__") and ".executors.mindspore" not in module.name:
+                importlib.import_module(module.name)
+    monkeypatch.setattr(generator, "_node_classes", {})
+    monkeypatch.setattr(Frontend, "latest", Frontend.latest)
+    monkeypatch.setattr(tape, "_quiet_sets", [*tape._quiet_sets])
+    return Watched(monkeypatch)
+
+
+def test_every_global_name_of_generated_functions_resolves(watched: Watched) -> None:
+    for frontend in (Frontend(TensorRef, "first"), TorchFrontend(torchcompat.Tensor, "second")):
+        for name, rec in RECORDS.items():
+            frontend.function(name)
+            frontend.method(name)
+            if rec.inplace:
+                frontend.function(name + "_")
+        for attribute, name in OPERATORS.items():
+            frontend.operator(attribute, name)
+    for rec in RECORDS.values():
+        if rec.has_vjp:
+            for overload in overloads(rec):
+                generator.node_class(overload)
+    for name in available_executors():
+        if name != "mindspore":  # whose kernels are functions, and whose frames are the same
+            executor = get_executor(name, "meta" if name == "meta" else "cpu")
+            for rec in RECORDS.values():
+                if executor.status(rec) in ("native", "host"):
+                    executor.raw_function(rec)
+    assert {filename: names for filename, made in watched.made.items() if (names := unresolved(made))} == {}
+    assert len(watched.made) > 3 * len(RECORDS)
+    assert watched.callers == callers("execute")
+
+
+def test_every_global_name_of_shared_kernels_resolves(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernels.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    monkeypatch.setattr(kernels, "_machine_code", lambda function, arguments, fastmath: function)
+    for module in pkgutil.iter_modules([str(Path(kernels.__file__).parent / "compiled")]):
+        importlib.import_module(f"{kernels.__package__}.compiled.{module.name}")
+    shared = [k for k in kernels.Kernel.registry.values() if k.spec[-2:] == ["i", "i"]]
+    assert len(shared) > 20
+    for kernel in shared:
+        assert unresolved(kernel.shared._compile("f")) == set(), kernel.function.__name__
+
+
+def test_nothing_else_executes_source() -> None:
+    assert callers("exec") == EXECUTED
+    assert callers("eval", "compile") == EVALUATED | EXECUTED
+    assert callers("FunctionType", "CodeType") == set()
+
+
+def test_every_name_in_records_expressions_resolves() -> None:
+    """Conditions of overloads read parameters; what nodes show reads what they save; defaults read nothing."""
+    seen = 0
+    for rec in RECORDS.values():
+        assert rec.defaults.keys() == {p.name for p in rec.params if p.default is not None}
+        for _, _, holds in rec.nodes:
+            assert unresolved(holds) == set(), rec
+            seen += 1
+        for overload in overloads(rec):
+            for shown, expression in (rec.field("saved_also") or {}).items():
+                names = {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
+                assert names <= {"prod", *overload.saved_names, *dir(builtins)}, f"{overload.node_name} shows {shown}"
+                seen += 1
+    assert seen > 20
