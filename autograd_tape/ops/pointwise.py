@@ -379,6 +379,9 @@ class addcdiv:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3), rng.uniform(1, 2, (2, 1)), 2
 
 
+_LONG_NAMES = {**C_TYPE_NAMES, "int64": "long int", "int16": "short int"}
+
+
 @op("lerp(Tensor input, Tensor end, Operand weight) -> Tensor", result="same", promotion="promote", broadcasts=True, inplace=True,
     dtypes="float half", node="LerpBackward1")
 class lerp:
@@ -402,8 +405,8 @@ class lerp:
     def check(input, end, weight):
         for name, x in (("end", end), ("weight", weight)):
             if hasattr(x, "_k") and x._k.dtype is not input._k.dtype:
-                raise AutogradError(f"expected dtype {C_TYPE_NAMES[input._k.dtype.name]} for `{name}` but got dtype "
-                                    f"{'long int' if x._k.dtype.name == 'int64' else C_TYPE_NAMES[x._k.dtype.name]}", remedy="convert it")
+                raise AutogradError(f"expected dtype {_LONG_NAMES[input._k.dtype.name]} for `{name}` but got dtype "
+                                    f"{_LONG_NAMES[x._k.dtype.name]}", remedy="convert it")
         takes("float complex", "lerp_kernel_tensor" if hasattr(weight, "_k") else "lerp_kernel_scalar")(input=input)
         check_number(weight, input.dtype)
 

@@ -64,6 +64,14 @@ ORDERS = [
     "DataLoader(range(9), sampler=DistributedSampler(range(9), 2, 1, seed=3), batch_size=2)",
 ]
 
+#: Optimizers with fused steps, and what may be wrong with the state or the gradient they meet.
+FUSED = ["SGD(params, lr=0.1, momentum=0.9)", "SGD(params, lr=0.1)", "Adam(params)", "Adam(params, amsgrad=True)",
+         "Adam(params, maximize=True)", "AdamW(params)", "AdamW(params, amsgrad=True)"]
+MISFITS = ["state of a smaller model", "state of a bigger model", "state of one row", "state of more rows", "bigger data",
+           "bigger data with the old gradient", "bigger data at the first step", "more rows at the first step", "wider data",
+           "wider data with the old gradient", "wider state", "integer state", "no state", "empty state", "amsgrad from now on",
+           "expanded state", "transposed state", "expanded data", "strided data"]
+
 
 def run_optimizer(torch: Any, expression: str) -> dict[str, Any]:
     """Parameters and state after five steps on a fixed quadratic, with closures where the optimizer needs them."""
@@ -84,6 +92,70 @@ def run_optimizer(torch: Any, expression: str) -> dict[str, Any]:
     state = opt.state_dict()
     return {"repr": repr(opt), "losses": losses, "params": [p.tolist() for p in params], "groups": state["param_groups"],
             "state": {str(k): {name: plain(v, torch) for name, v in s.items()} for k, s in state["state"].items()}}
+
+
+def run_misfit(torch: Any, expression: str, misfit: str, big: tuple[int, int], small: tuple[int, int]) -> Any:
+    """What comes of a step for which state, data or gradient do not fit: the error, or the sum of the parameter and its dtype."""
+
+    def make(shape: tuple[int, int]) -> tuple[Any, Any]:
+        p = torch.nn.Parameter(torch.full(shape, 0.5))
+        return p, eval(expression, {**vars(torch.optim), "params": [p]})
+
+    def step(p: Any, opt: Any) -> None:
+        p.grad = torch.full_like(p, 0.25)
+        opt.step()
+
+    def each_state(p: Any, opt: Any, change: Any) -> None:
+        for name, value in list(opt.state[p].items()):
+            if name != "step" and value is not None:
+                opt.state[p][name] = change(value)
+
+    row = (1, big[1])
+    before, after = {"state of a smaller model": (small, big), "state of a bigger model": (big, small), "state of one row": (row, big),
+                     "state of more rows": (big, row)}.get(misfit, (big, big))
+    if misfit.startswith("bigger data"):
+        before = small
+    elif misfit == "more rows at the first step":
+        before = row
+    p, opt = make(before)
+    try:
+        if "first step" in misfit:
+            p.grad = torch.full_like(p, 0.25)
+        else:
+            step(p, opt)
+        if misfit.startswith("state of"):
+            state = opt.state_dict()
+            p, opt = make(after)
+            opt.load_state_dict(state)
+        elif misfit.startswith(("bigger", "more rows")):
+            p.data = torch.full(big, 0.5)
+        elif misfit.startswith("wider data"):
+            old, p.grad = p.grad, None
+            p.data = torch.full(big, 0.5, dtype=torch.float64)
+            if "old" in misfit:
+                p.data, p.grad = torch.full(big, 0.5), old
+                p.data = torch.full(big, 0.5, dtype=torch.float64)
+        elif misfit == "expanded data":
+            p.data = torch.full(row, 0.5).expand(big)
+        elif misfit == "strided data":
+            p.data = torch.full((big[0], 2 * big[1]), 0.5)[:, ::2]
+        elif misfit == "no state":
+            each_state(p, opt, lambda v: None)
+        elif misfit == "empty state":
+            opt.state[p] = {k: v for k, v in opt.state[p].items() if k == "step"}
+        elif misfit == "amsgrad from now on":
+            opt.param_groups[0]["amsgrad"] = True
+        else:
+            change = {"wider state": lambda v: v.double(), "integer state": lambda v: v.long(),
+                      "expanded state": lambda v: v[:1].expand(big), "transposed state": lambda v: v.t().contiguous().t()}[misfit]
+            each_state(p, opt, change)
+        if "old" in misfit or "first" in misfit:
+            opt.step()
+        else:
+            step(p, opt)
+    except Exception as error:
+        return [type(error).__name__, str(error).partition("\n")[0]]
+    return [float(p.sum()), str(p.dtype), str(p.grad.dtype)]
 
 
 def plain(value: Any, torch: Any) -> Any:

@@ -24,7 +24,9 @@ def rounded(value: Any) -> Any:
 def main() -> None:
     import torch
     import torch.utils.data
-    from optim_cases import OPTIMIZERS, ORDERS, SCHEDULES, run_optimizer, run_order, run_schedule
+    from optim_cases import (
+        FUSED, MISFITS, OPTIMIZERS, ORDERS, SCHEDULES, run_misfit, run_optimizer, run_order, run_schedule,
+    )
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -32,6 +34,7 @@ def main() -> None:
         "torch": torch.__version__,
         "optimizers": {e: rounded(run_optimizer(torch, e)) for e in OPTIMIZERS},
         "schedules": {e: rounded(run_schedule(torch, e)) for e in SCHEDULES},
+        "misfits": {e: {m: rounded(run_misfit(torch, e, m, (130, 100), (100, 50))) for m in MISFITS} for e in FUSED},
         "orders": {e: rounded(run_order(torch, e)) for e in ORDERS},
     }
     (HERE / "optim.json").write_text(json.dumps(recorded, separators=(",", ":")).replace('},"', '},\n"') + "\n")

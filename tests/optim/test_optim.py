@@ -14,7 +14,7 @@ import pytest
 import torchcompat as torch
 from torchcompat import optim
 
-from .optim_cases import OPTIMIZERS, run_optimizer
+from .optim_cases import FUSED, MISFITS, OPTIMIZERS, run_misfit, run_optimizer
 
 RECORDED = json.loads((Path(__file__).parent / "optim.json").read_text())
 
@@ -38,6 +38,15 @@ def same(found: Any, expected: Any, where: str) -> None:
 @pytest.mark.parametrize("expression", OPTIMIZERS)
 def test_steps(expression: str) -> None:
     same(run_optimizer(torch, expression), RECORDED["optimizers"][expression], expression)
+
+
+@pytest.mark.parametrize("expression", FUSED)
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_state_and_gradients_that_do_not_fit(expression: str, misfit: str) -> None:
+    found = run_misfit(torch, expression, misfit, (130, 100), (100, 50))  # more elements than fused steps begin at
+    same(found, RECORDED["misfits"][expression][misfit], misfit)
+    small = run_misfit(torch, expression, misfit, (13, 10), (10, 5))
+    assert small[0] == found[0] if isinstance(found[0], str) else small[1:] == found[1:], (small, found)
 
 
 def parameters() -> list[Any]:

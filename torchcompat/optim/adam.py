@@ -8,7 +8,7 @@ from typing import Any
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 
-from .optimizer import RuleOptimizer, _to_scalar, bump, check, check_betas, check_implementation, check_lr, on_buffers
+from .optimizer import RuleOptimizer, _to_scalar, bump, check, check_betas, check_implementation, check_lr, fits, on_buffers
 
 __all__ = ["Adam", "AdamW"]
 
@@ -64,11 +64,15 @@ class Adam(RuleOptimizer):
             if not on_buffers(p, differentiable):
                 rest.append(p)
                 continue
-            state = self.state[p] or self.state_of(p, group)
+            state, grad = self.state[p] or self.state_of(p, group), p.grad
+            mean, square, top = state["exp_avg"], state["exp_avg_sq"], state["max_exp_avg_sq"] if amsgrad else None
+            if not (fits(p, grad, mean, square, top) if amsgrad else fits(p, grad, mean, square)):
+                rest.append(p)
+                continue
             count = state["step"]._data
             count += 1
-            kernel(p._data, p.grad._data, state["exp_avg"]._data, state["exp_avg_sq"]._data,
-                   state["max_exp_avg_sq"]._data if amsgrad else None, count.item(), lr, beta1, beta2, eps, decay, amsgrad, maximize)
+            kernel(p._data, grad._data, mean._data, square._data, top._data if amsgrad else None, count.item(), lr, beta1, beta2, eps,
+                   decay, amsgrad, maximize)
             bump(p)
         if rest:
             super().update_group(group, rest)

@@ -374,8 +374,26 @@ def check_implementation(fused: bool | None, foreach: bool | None, differentiabl
 
 
 def on_buffers(p: Any, differentiable: bool) -> bool:
-    """Whether a step may run on the buffers of `p`: it is real, on the CPU, and the step itself needs no history."""
-    return p._k.device.type == "cpu" and not differentiable and not p._k.dtype.is_complex and type(p._data).__name__ == "ndarray"
+    """Whether a step may run on the buffers of `p`: it is real, dense, on the CPU, and the step itself needs no history."""
+    data, k = p._data, p._k
+    return (k.device.type == "cpu" and not differentiable and not k.dtype.is_complex and type(data).__name__ == "ndarray"
+            and data.flags.forc)
+
+
+def fits(p: Any, grad: Any, *state: Any) -> bool:
+    """Whether a step on the buffers of `p` may take these: all of one shape, dtype and device, the state dense.
+
+    State may have come from another model, or `p.data` may have been replaced. What does not fit is for the rule in tensor operations,
+    which broadcasts, converts and refuses as it should.
+    """
+    k, data = p._k, p._data
+    shape, strides = data.shape, data.strides
+    if grad._k is not k or grad._data.shape != shape:
+        return False
+    for s in state:
+        if s is None or s._k is not k or s._data.shape != shape or s._data.strides != strides and not s._data.flags.forc:
+            return False
+    return True
 
 
 def bump(p: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from torchcompat._tensor import Tensor
 
-from .optimizer import RuleOptimizer, _to_scalar, bump, check, check_implementation, check_lr, on_buffers
+from .optimizer import RuleOptimizer, _to_scalar, bump, check, check_implementation, check_lr, fits, on_buffers
 
 __all__ = ["SGD"]
 
@@ -59,15 +59,17 @@ class SGD(RuleOptimizer):
             if not on_buffers(p, differentiable):
                 rest.append(p)
                 continue
-            array, grad, buf, first = p._data, p.grad._data, None, False
+            grad, kept, first = p.grad, None, False
             if momentum:
-                state = self.state[p]
-                kept = state.get("momentum_buffer")
+                kept = self.state[p].get("momentum_buffer")
                 first = kept is None
-                if first:
-                    kept = state["momentum_buffer"] = Tensor.of(np.empty_like(grad))
-                buf = kept._data
-            sgd_step(array, grad, buf, lr, momentum, group["dampening"], decay, group["nesterov"], group["maximize"], first)
+            if not (fits(p, grad) if kept is None else fits(p, grad, kept)):
+                rest.append(p)
+                continue
+            if first:
+                kept = self.state[p]["momentum_buffer"] = Tensor.of(np.empty_like(grad._data))
+            buf = None if kept is None else kept._data
+            sgd_step(p._data, grad._data, buf, lr, momentum, group["dampening"], decay, group["nesterov"], group["maximize"], first)
             bump(p)
         if rest:
             super().update_group(group, rest)
