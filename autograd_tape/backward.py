@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
+from . import ownership
 from .dtypes import CPU, SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
@@ -26,7 +27,8 @@ from .ops._host import values_of
 from .tape import GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
 from .tensor import LEAF_CLASSES, TensorRef
 
-_getrefcount = sys.getrefcount
+_getrefcount = ownership.count
+_alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
 _ndarray = np.ndarray
 
 
@@ -129,7 +131,7 @@ class Engine:
         F: the executor's operations on buffers, or the front end where `create_graph`.
         create_graph: gradients are tensors, and what is done with them is recorded where grad mode is on.
         retain_graph: saved tensors are kept.
-        accumulate: called with (leaf, gradient, whether the buffer is ours) for each leaf reached, once, with the sum.
+        accumulate: called with (leaf, gradient, whether nobody else holds the gradient) for each leaf reached, once, with the sum.
         capture: entries or (entry, output nr), or leaves, whose gradients are wanted; only what leads to them is computed.
         wrap: makes a tensor of a buffer, for hooks.
         observe: called with (entry, its cotangent, a function that computes those of its inputs) in the place of the computation.
@@ -260,7 +262,12 @@ class Engine:
                 self._arrive(edge, g, pending, heap, leaves, needed)
         g = grads = slot = None
         if leaves:
-            self._finish(leaves)
+            if capturing:
+                for leaf, slot in leaves.items():
+                    if leaf in self.capture:  # type: ignore[operator]  # capturing
+                        self.captured[leaf] = self._leaf_hooks(leaf, slot[0])
+            else:
+                self.hand_over(leaves)
 
     def _step(self, entry: TapeEntry, grad: Any) -> Any:
         """One entry, where somebody may be looking: hooks, captures, undefined gradients. None where nothing goes further."""
@@ -331,7 +338,7 @@ class Engine:
         """Counts a contribution; finishes the leaf with the last one."""
         waiting[leaf] -= 1
         if not waiting[leaf] and leaf in leaves:
-            self._finish({leaf: leaves.pop(leaf)})
+            self.hand_over({leaf: leaves.pop(leaf)})
 
     def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
         """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
@@ -460,24 +467,19 @@ class Engine:
         target = edge.entry if edge is not None and edge._tag == 2 else edge
         return target in needed or target in self.wanted
 
-    def _finish(self, leaves: dict[Any, list[Any]]) -> None:
-        if self.capture is not None:
-            for leaf, slot in leaves.items():
-                if leaf in self.capture:
-                    self.captured[leaf] = self._leaf_hooks(leaf, slot[0])
-        elif self.accumulate is not None:
-            accumulate = self.accumulate
-            while leaves and not WATCHED:
-                leaf = next(iter(leaves))
-                g, owned = leaves.pop(leaf)
-                if g is not None:
-                    accumulate(leaf, g, owned)
-            for leaf in list(leaves):
-                g, owned = leaves.pop(leaf)
-                if getattr(leaf, "_info", None) is not None:
-                    g = self._leaf_hooks(leaf, g)
-                if g is not None:
-                    accumulate(leaf, g, owned)
+    def hand_over(self, leaves: dict[Any, list[Any]]) -> None:
+        """Gives each leaf its gradient, saying whether anybody else holds it. (The hooks of captured ones have run.)"""
+        accumulate = self.accumulate
+        if accumulate is None:
+            return
+        while leaves:
+            leaf = next(iter(leaves))
+            g, owned = leaves.pop(leaf)
+            if WATCHED and self.capture is None and getattr(leaf, "_info", None) is not None:
+                g, owned = self._leaf_hooks(leaf, g), False  # hooks may keep what they see, and give what they keep
+            if g is not None:
+                accumulate(leaf, g, owned or _getrefcount(g) <= _alone)
+            if WATCHED and (self.capture is None or self.runs_captured):
                 self.leaf_accumulated(leaf, g)
 
     def leaf_accumulated(self, leaf: Any, g: Any) -> None:
@@ -501,6 +503,9 @@ class Engine:
             if result is not None:
                 g = self._buffer(all_replaced(given, result, hook)[0])
         return g
+
+
+_alone = ownership.calibrated(sys.modules[__name__])
 
 
 def replaced(given: Any, result: Any, hook: Any) -> Any:
@@ -657,10 +662,8 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
     cotangents = [_cotangent(o, None if given is None else given[i], options.create_graph, F) for i, o in enumerate(outputs)]
     refs: dict[Any, TensorRef] = {}
 
-    taken = {id(c) for c in cotangents}
-
-    def accumulate(leaf: Any, g: Any, owned: bool = False) -> None:
-        context.accumulate_grad(leaf, g if options.create_graph else _own_buffer(g, leaf, taken))
+    def accumulate(leaf: Any, g: Any, owned: bool) -> None:
+        context.accumulate_grad(leaf, g if options.create_graph else _own_buffer(g, leaf, owned))
 
     capture = None
     if options.inputs is not None:
@@ -681,21 +684,18 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
         engine.run([(edge_of(o), c) for o, c in zip(outputs, cotangents)])
     finally:
         _mode.set(before)
-    for key, g in engine.captured.items():
-        if g is not None:
-            accumulate(refs[key], g)
+    for key, ref in refs.items():
+        if engine.captured.get(key) is not None:
+            engine.hand_over({ref: [engine.captured.pop(key), False]})
     if not retain:
         tape.clear()
     return context
 
 
-def _own_buffer(g: Any, ref: TensorRef, taken: set[int]) -> np.ndarray:
-    """A gradient as an array that the caller may change: not a view, and not handed out before."""
+def _own_buffer(g: Any, ref: TensorRef, owned: bool) -> np.ndarray:
+    """A gradient as an array that the caller may change: `g` itself only where nobody else holds it and it is no view."""
     array = np.asarray(g, ref._k.np)
-    if array.base is not None or not array.flags.writeable or id(array) in taken:
-        array = array.copy()
-    taken.add(id(array))
-    return array
+    return array if owned and array.base is None and array.flags.writeable else array.copy()
 
 
 def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,

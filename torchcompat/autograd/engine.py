@@ -26,7 +26,6 @@ from .edges import several, with_leaves
 passes: Any = sys.modules["autograd_tape.backward"]  # the module; the package's attribute of that name is the function
 _ndarray = np.ndarray
 _new = object.__new__
-_getrefcount = sys.getrefcount
 _add = np.add
 
 
@@ -62,7 +61,7 @@ def _room(data: np.ndarray) -> np.ndarray:
 
 
 def accumulate(leaf: Any, g: Any, owned: bool) -> None:
-    """Adds a gradient buffer to `leaf.grad`: stolen, copied, or added in place."""
+    """Adds a gradient buffer to `leaf.grad`: taken where nobody else holds it (`owned`), copied, or added in place."""
     if leaf._node is not LEAF:
         _not_a_leaf(leaf)
         return
@@ -73,8 +72,7 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             g = np.asarray(g, data.dtype)
             if g.shape != data.shape:
                 g = np.broadcast_to(g, data.shape)
-        # Nobody else holds the buffer if all references are: the caller's variable, the argument here, and the call itself.
-        if not (g.base is None and (owned or _getrefcount(g) <= 3) and g.flags.writeable and obeys_contract(g, data)):
+        if not (owned and g.base is None and g.flags.writeable and obeys_contract(g, data)):
             copy = _room(data)
             copy[...] = g
             g = copy
@@ -119,7 +117,7 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
     if have is None:
         data = leaf._data
         if grad_mode() is not GradMode.ENABLED:  # gradients of a class of their own, which are tensors without history
-            leaf._grad = g
+            leaf._grad = g if owned else g.clone()
         elif is_dense(data.shape, data.strides, data.itemsize):
             leaf._grad = frontend.wrap(empty_strided(data.shape, data.strides, data.dtype), g._k).copy_(g)
         else:
@@ -145,11 +143,8 @@ def accumulate_dual(leaf: Any, g: Tensor, owned: bool) -> None:
         have.add_(g)
     else:
         data = leaf._data
-        taken = _getrefcount(g) <= 3 + owned and obeys_contract(g._data, data)
-        if taken and g._data.base is None and _getrefcount(g._data) <= 2 and g._data.flags.writeable:
-            leaf._grad = frontend.wrap(g._data, g._k)
-        else:
-            leaf._grad = frontend.wrap(_room(data), _plain(leaf._k)).copy_(g.detach() if taken else g)
+        taken = owned and obeys_contract(g._data, data)
+        leaf._grad = frontend.wrap(_room(data), _plain(leaf._k)).copy_(g.detach() if taken else g)
     _after_accumulation(leaf)
 
 
@@ -358,11 +353,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
     try:
         for ref, key in dict(zip(inputs, keys)).items():
-            g = engine.captured.get(key)
-            if g is not None and ref.is_leaf:
-                (accumulate if not engine.create_graph else accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)(
-                    ref, g, engine.create_graph)
-                engine.leaf_accumulated(ref, g)
+            if ref.is_leaf and engine.captured.get(key) is not None:
+                engine.hand_over({ref: [engine.captured.pop(key), False]})
     finally:
         _mode.set(before)
 
