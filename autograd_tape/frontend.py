@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
-from .errors import AutogradError, ShapeMismatchError
+from .errors import ArgumentError, AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .ops import ALIASES, RECORDS, compile_function, get_record
 from .ops._compile import QUIET_SETS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
-from .tape import OutputEdge, TapeEntry, register_quiet_sets
+from .tape import GradMode, OutputEdge, TapeEntry, grad_mode, register_quiet_sets
 from .tensor import TensorRef
 
 
@@ -118,6 +118,12 @@ class Frontend:
                     named.append(f"'{p.name}': {p.name}" if not mark else mark + p.name)
                 else:
                     given.append(f"{mark}{p.name}, ")
+            call_inner = f"return _inner({', '.join(['_F', *call])})"
+            if (rec.out and "out" not in inspect.signature(inner).parameters and [t for t, _ in rec.returns] == ["Tensor"]
+                    and not any(h.startswith("**") for h in head)):
+                head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
+                cells["_name"] = rec.name
+                call_inner = f"_r = _inner({', '.join(['_F', *call])}); return _r if out is None else _F.give(_name, out, _r)"
             refuse = ""
             if rec.refuses_complex:
                 first, names = list(inspect.signature(inner).parameters)[1], list(inspect.signature(inner).parameters)[1:]
@@ -126,7 +132,7 @@ class Frontend:
                           f"            _e = _refusal(_NAMES[{first}._k.dtype.name], dict({', '.join(f'{n}={n}' for n in names)}))\n"
                           "            if _e is not None: raise _F.error(_e)\n")
             text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n{refuse}"
-                    f"        try: return _inner({', '.join(['_F', *call])})\n"
+                    f"        try: {call_inner}\n"
                     f"        except _Error as _e: return _F.recover(_e, {rec.name}, ({''.join(given)}), {{{', '.join(named)}}})\n"
                     f"    return {rec.name}\n")
             function = execute(text, "make", f"<{rec.name}: {self.name}>", {})(**cells)
@@ -303,7 +309,17 @@ class Frontend:
     def pack_saved(self, node: TapeEntry) -> None:
         """Gives saved-tensor hooks, where there are any, what a new entry saved."""
 
-    def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
+    def give(self, name: str, out: Any, result: Any) -> Any:
+        """Writes into `out` what an irregular operation computed."""
+        if not isinstance(out, TensorRef):
+            raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}", expected="Tensor",
+                                found=type(out).__name__, remedy="pass a tensor to write the result to")
+        if result._node is not None or out._node is not None and grad_mode() is GradMode.ENABLED:
+            raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                                "arguments requires grad.")
+        return self.write_out(None, out, [result])
+
+    def write_out(self, rec: Record | None, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`."""
         outs = out if isinstance(out, (tuple, list)) else (out,)
         for o, r in zip(outs, results):
@@ -317,8 +333,6 @@ class Frontend:
 
     def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """Raises where `target` may not be changed in place."""
-        from .tape import GradMode, grad_mode
-
         if grad_mode() is GradMode.ENABLED:
             if target._node is not None and target.is_leaf:
                 raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.",

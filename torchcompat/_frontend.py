@@ -139,7 +139,7 @@ class TorchFrontend(Frontend):
     def check_single(self, target: TensorRef) -> None:
         """Raises where several elements of `target` are one number in memory."""
         data = target._data
-        if 0 in data.strides and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
+        if 0 in data.strides and data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
             raise AutogradError(views.ONE_PLACE)
 
     def check_memory(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
@@ -215,7 +215,7 @@ class TorchFrontend(Frontend):
                 watch_view(base._v, view)
                 view._info = {"creation": views.NO_GRAD}
 
-    def write_out(self, rec: Record, out: Any, results: Sequence[TensorRef]) -> Any:
+    def write_out(self, rec: Record | None, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`, which is resized where it has another shape."""
         from ._conversion import resize
 

@@ -140,7 +140,7 @@ class BoundsError(AutogradError, ValueError):
 
 
 @op("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True,
-    method=False, namespace="nn.functional", dtypes="float half")
+    method=False, out=False, namespace="nn.functional", dtypes="float half")
 class leaky_relu:
     """input where it is positive, negative_slope * input elsewhere.
 
@@ -414,7 +414,7 @@ def _silu(input: Any) -> Any:
 
 
 @op("silu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
-    inplace=True, method=False, namespace="nn.functional",
+    inplace=True, method=False, out=False, namespace="nn.functional",
     dtypes="float half", complex="no gradient")
 class silu:
     """input * sigmoid(input) (Elfwing et al., arXiv:1702.03118).
@@ -502,7 +502,7 @@ def _softplus(input: Any) -> Any:
 
 
 @op("mish(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
-    inplace=True, method=False, namespace="nn.functional",
+    inplace=True, method=False, out=False, namespace="nn.functional",
     dtypes="float half")
 class mish:
     """input * tanh(softplus(input)) (Misra, arXiv:1908.08681).
@@ -522,7 +522,7 @@ class mish:
     samples = domain(-2, 2)
 
 
-@op("logsigmoid(Tensor input) -> Tensor", family="unary", result="same", method=False, namespace="nn.functional", out=False,
+@op("logsigmoid(Tensor input) -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
     node="LogSigmoidBackward0", dtypes="float half")
 class logsigmoid:
     """log(sigmoid(input)) without overflow.
@@ -583,7 +583,7 @@ class tanhshrink:
 
 
 @op("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False,
-    namespace="nn.functional", dtypes="float half")
+    out=False, namespace="nn.functional", dtypes="float half")
 class hardsigmoid:
     """input / 6 + 1 / 2, brought into [0, 1].
 
@@ -602,7 +602,7 @@ class hardsigmoid:
 
 
 @op("hardswish(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False,
-    namespace="nn.functional", dtypes="float half")
+    out=False, namespace="nn.functional", dtypes="float half")
 class hardswish:
     """input * hardsigmoid(input) (Howard et al., arXiv:1905.02244).
 
@@ -715,7 +715,7 @@ def _glu(input: Any, dim: int) -> Any:
 
 
 @op("glu(Tensor input, int dim=-1) -> Tensor", result="same", promotion="promote",
-    method=False, namespace="nn.functional", dtypes="float half")
+    method=False, out=False, namespace="nn.functional", dtypes="float half")
 class glu:
     """The first half of a dimension times the sigmoid of the second (Dauphin et al., arXiv:1612.08083).
 

@@ -61,7 +61,7 @@ def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value:
 
 
 def _factor(query: Any, scale: float | None) -> float:
-    return 1 / sqrt(query.shape[-1]) if scale is None else scale
+    return 1 / sqrt(query.shape[-1] or 1) if scale is None else scale
 
 
 @op("attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor result, Tensor? lse, Tensor? p, Mask? mask, Tensor? "
@@ -165,11 +165,11 @@ def _check_shapes(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
 def _repeat_heads(F: Any, x: Any, heads: int) -> Any:
     """Each of the key or value heads for as many query heads as share it."""
     shape = tuple(x.shape)
-    if heads % shape[-3]:
+    if heads == shape[-3]:
+        return x
+    if not shape[-3] or heads % shape[-3]:
         raise ShapeMismatchError("Number of heads in key and value must divide the number of heads in ")
     times = heads // shape[-3]
-    if times == 1:
-        return x
     x = F.expand(F.unsqueeze(x, -3), (*shape[:-2], times, *shape[-2:]))
     return F.reshape(x, (*shape[:-3], heads, *shape[-2:]))
 

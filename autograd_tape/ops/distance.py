@@ -139,7 +139,7 @@ def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) ->
 
 
 @op("linalg_matrix_norm(Tensor A, Any ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-    namespace="_internal", alias="linalg.matrix_norm", method=False, out=False)
+    namespace="_internal", alias="linalg.matrix_norm", method=False)
 class linalg_matrix_norm:
     """The norm of matrices: 'fro', 'nuc', the largest (inf, 1, 2) or smallest (-inf, -1, -2) sum of rows, sum of columns, singular value.
 
@@ -159,7 +159,7 @@ class linalg_matrix_norm:
 
 
 @op("linalg_norm(Tensor A, Any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", namespace="_internal",
-    alias="linalg.norm", method=False, out=False)
+    alias="linalg.norm", method=False)
 class linalg_norm:
     """The norm of a vector or a matrix, whichever `ord` and `dim` ask for.
 

@@ -189,7 +189,9 @@ class native_dropout:
     def function(F, input, p, train):
         refuse_complex_gradient("native_dropout", input)
         if not input._data.size or train is False:
-            return F.clone(input) if input._data.size else input, constant(F, input, np.ones(input._data.shape, np.bool_))
+            if not input._data.size:
+                return input, F.empty_like(input)
+            return F.clone(input), constant(F, input, np.ones(input._data.shape, np.bool_))
         mask = F.ne(F.random_mask(input, input._data.shape, p), 0)
         return F.masked_scale(input, mask, 0.0 if p == 1 else 1 / (1 - p)), F.clone(mask)
 

@@ -328,7 +328,7 @@ class tensordot:
             "contracted dimensions need to match, but first has size 3 in dim -1 and second has size 4 in dim 0")
 
 
-@op("kron(Tensor input, Tensor other) -> Tensor", out=False)
+@op("kron(Tensor input, Tensor other) -> Tensor")
 class kron:
     """The Kronecker product: every element of `input` times all of `other`.
 
@@ -395,7 +395,7 @@ class linalg_cross:
         yield (np.ones((2, 2)), np.ones((2, 2))), RuntimeError, "linalg.cross: inputs dimension -1 must have length 3. Got 2 and 2"
 
 
-@op("cross(Tensor input, Tensor other, int? dim=None) -> Tensor", out=False)
+@op("cross(Tensor input, Tensor other, int? dim=None) -> Tensor")
 class cross:
     """The cross products of vectors of length 3 along `dim`, by default the first dimension of size 3.
 
@@ -521,7 +521,7 @@ def _multi_dot(F: Any, tensors: Sequence[Any]) -> Any:
     return F.reshape(result, shape) if len(shape) < 2 else result
 
 
-@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", namespace="_internal", alias="linalg.multi_dot", method=False, out=False)
+@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", namespace="_internal", alias="linalg.multi_dot", method=False)
 class linalg_multi_dot:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
 
@@ -540,7 +540,7 @@ class linalg_multi_dot:
         yield ([np.ones((2, 3))],), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1"
 
 
-@op("chain_matmul(Tensor[] matrices) -> Tensor", method=False, out=False)
+@op("chain_matmul(Tensor[] matrices) -> Tensor", method=False)
 class chain_matmul:
     """The product of matrices in the cheapest order.
 
@@ -559,7 +559,7 @@ class chain_matmul:
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((3, 4)), rng.standard_normal((4, 2))
 
 
-@op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="_internal", alias="linalg.vecdot", method=False, out=False)
+@op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="_internal", alias="linalg.vecdot", method=False)
 class linalg_vecdot:
     """The dot products of vectors along `dim`, the first ones conjugated.
 

@@ -677,6 +677,8 @@ class imag_part:
 def _view_as_real(input: np.ndarray) -> np.ndarray:
     if input.dtype.kind != "c":
         raise AutogradError("view_as_real is only supported for complex tensors", remedy="use the tensor as it is")
+    if not input.size:  # NumPy forgets how such an array lies in memory
+        return np.empty((*input.shape, 2), input.real.dtype)
     return input[..., None].view(input.real.dtype)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import SCALAR_TYPE_NAMES
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels import embedding as fused
 from ..executors.kernels._compile import state
@@ -182,6 +182,10 @@ class embedding_bag:
         if per_sample_weights is not None and mode != "sum":
             raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
                                       f"(got mode='{mode}'). Please open a feature request on GitHub.")
+        if weight._k.dtype.category < FLOATING:
+            raise AutogradError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float"
+                                f", Double; but got torch.{SCALAR_TYPE_NAMES[weight._k.dtype.name]}Tensor instead (while checking "
+                                "arguments for embedding_bag")
         padding = _padding(padding_idx, weight.shape[0])
         if max_norm is not None:
             _renormalize(F, weight, input, max_norm, norm_type)
@@ -215,5 +219,5 @@ def _bag_maxima(F: Any, rows: Any, bag_of: np.ndarray, kept: np.ndarray, bags: i
         if index.size:
             parts.append(F.max(F.index_select(rows, 0, constant(F, rows, index)), 0)[0])
         else:
-            parts.append(F.wrap(np.zeros(rows.shape[1], rows._k.np), rows._k))
-    return F.stack(parts, 0)
+            parts.append(F.sum(F.index_select(rows, 0, constant(F, rows, index)), 0))
+    return F.stack(parts, 0) if parts else F.index_select(rows, 0, constant(F, rows, np.zeros(0, np.int64)))

@@ -407,7 +407,7 @@ class linalg_eig:
         yield (np.array([[np.nan]]),), RuntimeError, "torch.linalg.eig: input tensor should not contain infs or NaNs."
 
 
-@op("linalg_eigvals(Tensor A) -> Tensor", namespace="_internal", alias="linalg.eigvals", method=False, out=False)
+@op("linalg_eigvals(Tensor A) -> Tensor", namespace="_internal", alias="linalg.eigvals", method=False)
 class linalg_eigvals:
     """The eigenvalues of square matrices, complex.
 
@@ -579,7 +579,7 @@ class linalg_lstsq:
 # -- built on the above -----------------------------------------------------------------------------------------------
 
 
-@op("linalg_tensorinv(Tensor A, int ind=2) -> Tensor", namespace="_internal", alias="linalg.tensorinv", method=False, out=False)
+@op("linalg_tensorinv(Tensor A, int ind=2) -> Tensor", namespace="_internal", alias="linalg.tensorinv", method=False)
 class linalg_tensorinv:
     """The inverse of a tensor as a map from its last dimensions to its first `ind`.
 
@@ -600,8 +600,7 @@ class linalg_tensorinv:
     def samples(rng): yield (_square(rng, 4, 4).reshape(2, 2, 4),)
 
 
-@op("linalg_tensorsolve(Tensor A, Tensor B, int[]? dims=None) -> Tensor", namespace="_internal", alias="linalg.tensorsolve", method=False,
-    out=False)
+@op("linalg_tensorsolve(Tensor A, Tensor B, int[]? dims=None) -> Tensor", namespace="_internal", alias="linalg.tensorsolve", method=False)
 class linalg_tensorsolve:
     """X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first.
 
@@ -678,7 +677,7 @@ def _cholesky_solve(B: np.ndarray, L: np.ndarray, upper: bool = False) -> np.nda
     return _columns(x)
 
 
-@op("cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor", out=False, complex="explicit")
+@op("cholesky_solve(Tensor B, Tensor L, bool upper=False) -> Tensor", complex="explicit")
 class cholesky_solve:
     """X with A X = B, from the Cholesky factor of A.
 
@@ -722,7 +721,7 @@ def _cholesky_inverse(L: np.ndarray, upper: bool = False) -> np.ndarray:
     return _cholesky_solve(np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape), L, upper)
 
 
-@op("cholesky_inverse(Tensor L, bool upper=False) -> Tensor", out=False, complex="explicit")
+@op("cholesky_inverse(Tensor L, bool upper=False) -> Tensor", complex="explicit")
 class cholesky_inverse:
     """The inverse of A, from its Cholesky factor.
 

@@ -258,7 +258,7 @@ class column_major:
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
-@op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", namespace="_internal", alias="linalg.solve", method=False, out=False)
+@op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", namespace="_internal", alias="linalg.solve", method=False)
 class linalg_solve:
     """X with A X = B (or X A = B where not `left`) for square A (..., n, n) and vectors or matrices B.
 
@@ -305,7 +305,7 @@ class linalg_solve:
 
 
 @op("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", namespace="_internal",
-    alias="linalg.solve_triangular", method=False, out=False)
+    alias="linalg.solve_triangular", method=False)
 class linalg_solve_triangular:
     """X with A X = B (or X A = B) where only one triangle of A counts.
 
@@ -384,7 +384,7 @@ class linalg_cholesky:
                                             "positive-definite (the leading minor of order 1 is not positive-definite).")
 
 
-@op("cholesky(Tensor input, bool upper=False) -> Tensor", out=False)
+@op("cholesky(Tensor input, bool upper=False) -> Tensor")
 class cholesky:
     """L with L L^T = A for positive definite A, or its transpose where `upper`.
 
@@ -394,6 +394,8 @@ class cholesky:
     """
 
     def function(F, input, upper=False):
+        if not input._data.size:
+            return F.contiguous(input)
         try:
             return F.linalg_cholesky(input, upper=upper)
         except RuntimeError as error:
@@ -592,7 +594,7 @@ class linalg_eigh:
     def samples(rng): yield (_definite(rng, 3),)
 
 
-@op("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", namespace="_internal", alias="linalg.eigvalsh", method=False, out=False)
+@op("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", namespace="_internal", alias="linalg.eigvalsh", method=False)
 class linalg_eigvalsh:
     """The eigenvalues of symmetric matrices, ascending.
 
@@ -604,7 +606,7 @@ class linalg_eigvalsh:
     def samples(rng): yield (_definite(rng, 3),)
 
 
-@op("linalg_svdvals(Tensor A) -> Tensor", namespace="_internal", alias="linalg.svdvals", method=False, out=False)
+@op("linalg_svdvals(Tensor A) -> Tensor", namespace="_internal", alias="linalg.svdvals", method=False)
 class linalg_svdvals:
     """The singular values of matrices, in descending order.
 
@@ -693,6 +695,8 @@ class linalg_matrix_rank:
 
     def numpy(A, atol=None, rtol=None, hermitian=False):
         s = linalg.svd(A, compute_uv=False)
+        if not s.size:
+            return np.zeros(A.shape[:-2], np.int64)
         relative = (max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if not atol else 0.0) if rtol is None else rtol
         return np.add.reduce(s > np.maximum(relative * s.max(-1, keepdims=True), atol or 0.0), -1, np.int64)
     compose = on_host(numpy)
@@ -700,7 +704,7 @@ class linalg_matrix_rank:
     def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
 
 
-@op("matrix_power(Tensor input, int n) -> Tensor", alias="linalg.matrix_power", out=False)
+@op("matrix_power(Tensor input, int n) -> Tensor", alias="linalg.matrix_power")
 class matrix_power:
     """Square matrices multiplied `n` times with themselves; negative `n` is for their inverses.
 
@@ -730,7 +734,7 @@ class matrix_power:
         yield _square(rng, 2, 2, 2), -2
 
 
-@op("linalg_cond(Tensor input, Any p=None) -> Tensor", namespace="_internal", alias="linalg.cond", method=False, out=False)
+@op("linalg_cond(Tensor input, Any p=None) -> Tensor", namespace="_internal", alias="linalg.cond", method=False)
 class linalg_cond:
     """The condition number |A| |A^-1| in a matrix norm, by default the ratio of the extreme singular values.
 
@@ -741,6 +745,8 @@ class linalg_cond:
     def function(F, input, p=None):
         if p in (None, 2, -2):
             _check_matrix("linalg.cond", input)
+            if not input._data.size:
+                return F.zeros_for(input, tuple(input.shape)[:-2])
             S = F.linalg_svdvals(input)
             largest, smallest = F.select(S, -1, 0), F.select(S, -1, -1)
             return smallest / largest if p == -2 else largest / smallest

@@ -387,8 +387,8 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
                     if base is None: base = input
                 if recording:
                     n = new(Node)
-                    for _ in arrays: at = next_id()
-                    n.id, n.n_outputs, n.meta = at, len(arrays), None
+                    for _ in arrays[1:]: next_id()
+                    n.id, n.n_outputs, n.meta = next_id(), len(arrays), None
                     n.edges, n.saved = (input if node is LEAF else node,), (input._data.shape, {given}dim)
                 i = 0
                 for a in arrays:

@@ -708,7 +708,7 @@ class pow:
         yield (np.array([True]), np.array([True])), NotImplementedError, "\"pow\" not implemented for 'Bool'"
 
 
-@op("float_power(Operand input, Operand exponent) -> Tensor", out=False, inplace=True)
+@op("float_power(Operand input, Operand exponent) -> Tensor", inplace=True)
 class float_power:
     """input to the power of exponent, computed in float64 (complex128 for complex numbers).
 

@@ -147,9 +147,14 @@ class spread_picked:
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
 
 
+def _flattened(x: np.ndarray, n: int) -> np.ndarray:
+    """`x` with its last `n` dimensions as one."""
+    lead = x.ndim - n
+    return x.reshape(*x.shape[:lead], prod(x.shape[lead:]))
+
+
 def _picked(input: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
-    lead = input.shape[:input.ndim - n]
-    flat = np.take_along_axis(input.reshape(*lead, -1), indices.reshape(*lead, -1), -1)
+    flat = np.take_along_axis(_flattened(input, n), _flattened(indices, n), -1)
     return flat.reshape(indices.shape)
 
 
@@ -167,7 +172,7 @@ class picked:
 def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
     lead = tuple(size)[:len(size) - n]
     y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
-    np.put_along_axis(y, indices.reshape(*lead, -1), input.reshape(*lead, -1), -1)
+    np.put_along_axis(y, _flattened(indices, n), _flattened(input, n), -1)
     return y.reshape(tuple(size))
 
 
@@ -300,9 +305,6 @@ def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
     n = len(size)
     if 0 in size:
         return np.empty((*input.shape[:-n], *size), input.dtype)
-    if not input.size and n > 1 and 0 in (shape := input.shape)[-n:]:
-        raise AutogradError(f"adaptive_avg_pool{n}d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                            f"{list(shape)} with dimension {len(shape) - n + shape[-n:].index(0)} being empty")
     if n == 2:
         return _keep_channels_last(input, fused.adaptive_avg_pool2d(input, tuple(size)))
     if n == 1:
@@ -371,7 +373,7 @@ def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
     positions = np.arange(prod(whole)).reshape(whole)
     for where in product(*[list(enumerate(_cells(m, k))) for m, k in zip(whole, size)]):
         at, cell = (..., *[i for i, _ in where]), tuple([c for _, c in where])
-        flat = input[(..., *cell)].reshape(*lead, -1)
+        flat = _flattened(input[(..., *cell)], n)
         best = flat.argmax(-1)
         y[at] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
         index[at] = positions[cell].reshape(-1)[best]
@@ -457,8 +459,8 @@ def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], st
             raise AutogradError(f"pad must be non-negative, but got pad: {p}")
         if 2 * p > d * (k - 1) + 1:
             raise AutogradError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
-    if n > 1 and function.startswith("max"):
-        _check_not_empty(input, n)
+    if function != "max_pool1d":
+        _check_not_empty(input, n, function)
     out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
     if min(out) < 1:
         if function == "max_pool1d":
@@ -469,19 +471,22 @@ def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], st
         raise ShapeMismatchError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
 
 
-def _check_not_empty(input: Any, n: int) -> None:
+def _check_not_empty(input: Any, n: int, function: str) -> None:
     """Only a batch may be empty."""
     shape = list(input.shape)
-    inner = shape[1:] if len(shape) == n + 2 else shape
+    inner = shape[len(shape) - n - 1:]
     if 0 not in inner:
         return
     if n == 3:
-        raise ShapeMismatchError("max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
-                                 "length, "
-                                 f"but input has a shape of {shape} and non-batch dimension 0 has length zero!")
-    lead = "max_pool1d: " if n == 1 else ""
-    raise ShapeMismatchError(f"{lead}Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
-                             f"got:{shape}")
+        name = "max_pool3d_with_indices_out_cpu_template" if function.startswith("max") else function
+        raise ShapeMismatchError(f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                                 f"{shape} and non-batch dimension {inner.index(0)} has length zero!")
+    if function == "max_pool1d":
+        raise ShapeMismatchError(f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                                 f"{shape}")
+    if n == 1:  # torch puts a dimension of size 1 before the last, and pools in two
+        shape.insert(-1, 1)
+    raise ShapeMismatchError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
 
 
 def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
@@ -491,8 +496,8 @@ def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, paddi
     stride = _stride(stride, kernel, n, name)
     padding, dilation = _sizes(padding, n, name, "padding"), _sizes(dilation, n, name, "dilation")
     _check_rank(input, n, name)
-    if n == 1:
-        _check_not_empty(input, n)
+    if name == "max_pool1d" and not indices:
+        _check_not_empty(input, n, name)
     _check_window(input, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
     if n == 1 and input.dtype.category < FLOATING:
         raise MissingKernelError(f"\"max_pool1d_impl\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
@@ -593,7 +598,7 @@ _AVG_ARGS = ("(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
              "int? divisor_override=None) -> Tensor")
 
 
-@op("avg_pool2d" + _AVG_ARGS, namespace="nn.functional", method=False, out=False)
+@op("avg_pool2d" + _AVG_ARGS, namespace="nn.functional", method=False)
 class avg_pool2d:
     """The means of windows of (N, C, H, W).
 
@@ -614,7 +619,7 @@ class avg_pool2d:
                3), RuntimeError, "Given input size: (1x2x2). Calculated output size: (1x0x0). Output size is too small"
 
 
-@op("avg_pool3d" + _AVG_ARGS, namespace="nn.functional", method=False, out=False)
+@op("avg_pool3d" + _AVG_ARGS, namespace="nn.functional", method=False)
 class avg_pool3d:
     """The means of windows of (N, C, D, H, W).
 
@@ -656,7 +661,20 @@ def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple
         shown = ", ".join(map(str, full[:2])) + "".join([f",{v}" for v in full[2:]])
         raise AutogradError(f"{function.replace('1d', '2d')}: elements of output_size must be greater than or equal to 0 but received "
                             f"{{{shown}}}")
+    _check_cells(tuple(input.shape), n, function)
     return size
+
+
+def _check_cells(shape: tuple[int, ...], n: int, function: str) -> None:
+    """Only a batch may be empty, and, for means in one or two dimensions, the channels."""
+    first = len(shape) - n - ("max" in function) if n < 3 else 1
+    if 0 not in shape[first:]:
+        return
+    d = first + shape[first:].index(0)
+    if function == "adaptive_avg_pool1d":  # carried out in two
+        shape, d, function = (*shape[:-1], 1, shape[-1]), d + 1, "adaptive_avg_pool2d"
+    raise ShapeMismatchError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                             f"{list(shape)} with dimension {d} being empty")
 
 
 def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
@@ -751,6 +769,12 @@ def _unpool(F: Any, n: int, input: Any, indices: Any, kernel_size: Any, stride: 
         raise ShapeMismatchError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
                                  "with "
                                  f"shape: {list(indices.shape)}")
+    if 0 in shape[len(shape) - n - 1:]:
+        shown, where = shape, len(shape) - n - 1 + shape[len(shape) - n - 1:].index(0)
+        if n == 1:
+            shown = (*shape, 1)
+        raise ShapeMismatchError(f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
+                                 f"dimensions, but got {list(shown)} with dimension {where} being empty.")
     index = indices._data
     if index.size and (index.min() < 0 or index.max() >= prod(size)):
         bad = int(index.min()) if index.min() < 0 else int(index.max())

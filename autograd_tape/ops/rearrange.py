@@ -437,7 +437,7 @@ class select_scatter:
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1, -1
 
 
-@op("slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", out=False)
+@op("slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor")
 class slice_scatter:
     """`input` with `src` at a range of a dimension.
 

@@ -252,7 +252,7 @@ def _heights(F: Any, name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
         return sums * ((1 if dx is None else dx) / 2)
     if x.ndim == 1:
         if x.shape[0] != n:
-            raise AutogradError(f"{name}(): There must be one `x` value for each sample point")
+            raise AutogradError(f"{name}: There must be one `x` value for each sample point")
         steps = F.reshape(F.diff(x), (-1,) + (1,) * (y.ndim - 1 - d))
     else:
         at = wrap_dim(dim, x.ndim)
@@ -289,5 +289,8 @@ class cumulative_trapezoid:
     tensor([ 3.0000, 10.5000])
     """
 
-    def function(F, y, x=None, *, dx=None, dim=-1): return F.cumsum(_heights(F, "cumulative_trapezoid", y, x, dx, dim), dim)
+    def function(F, y, x=None, *, dx=None, dim=-1):
+        if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
+            return F.cumsum(y, dim)
+        return F.cumsum(_heights(F, "cumulative_trapezoid", y, x, dx, dim), dim)
     def samples(rng): yield rng.standard_normal((2, 4)), np.sort(rng.standard_normal(4))

@@ -227,7 +227,8 @@ def _view_dtype(input: np.ndarray, dtype: Any) -> np.ndarray:
     have, want = input.itemsize, as_dtype(dtype).np.itemsize
     if have == want:
         return input.view(as_dtype(dtype).np)
-    step = [s // have for s in input.strides]
+    # NumPy's strides of arrays without elements are none.
+    step = [s // have for s in input.strides] if input.size else contiguous_strides(input.shape)
     if not input.ndim:
         raise AutogradError(f"self.dim() cannot be 0 to view {_dtype_text(input)} as {_dtype_text(dtype)} (different element sizes)")
     if step[-1] != 1:
@@ -242,6 +243,8 @@ def _view_dtype(input: np.ndarray, dtype: Any) -> np.ndarray:
             if n % ratio:
                 raise AutogradError(f"self.stride({i}) must be divisible by {ratio} to view {_dtype_text(input)} as {_dtype_text(dtype)} "
                                     f"(different element sizes), but got {n}")
+    if not input.size:
+        return np.empty((*input.shape[:-1], input.shape[-1] * have // want), as_dtype(dtype).np)
     return input.view(as_dtype(dtype).np)
 
 

@@ -273,12 +273,17 @@ def _median_along(name: str, skip_nan: bool) -> Any:
 _median_dim, _nanmedian_dim = _median_along("median", False), _median_along("nanmedian", True)
 
 
+def _nothing(dtype: np.dtype) -> np.ndarray:
+    """The median of no elements: NaN, or for integers what a processor makes of it."""
+    return np.array(np.nan if dtype.kind in "fcV" else np.iinfo(dtype).min if dtype.kind in "iu" else True, dtype)
+
+
 def _median_all(input: np.ndarray) -> Any:
-    return _median_dim(input.reshape(-1), 0, False)[0] if input.size else np.array(np.nan, input.dtype)
+    return _median_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
 
 
 def _nanmedian_all(input: np.ndarray) -> Any:
-    return _nanmedian_dim(input.reshape(-1), 0, False)[0] if input.size else np.array(np.nan, input.dtype)
+    return _nanmedian_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
 
 
 def _evenly(F: Any, grad: Any, input: Any, result: Any) -> Any:
@@ -547,6 +552,14 @@ def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], in
     return found if len(found) > 1 else found[0]
 
 
+def _check_zero_sizes(data: np.ndarray, d: int) -> None:
+    """torch's refusals of slices without elements, which it cannot tell apart."""
+    if data.shape.count(0) > 1:
+        raise AutogradError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+    if not data.size and data.shape[d]:
+        raise AutogradError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
 @op("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False,
     dtypes="float int bool")
 class unique:
@@ -566,6 +579,7 @@ class unique:
         if not data.ndim:
             return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts),
                             input, _UniqueDim)
+        _check_zero_sizes(data, d)
         # torch moves the dimension to the front, and what it returns is a view that moves it back.
         values, inverse, counts = np.unique(np.moveaxis(data, d, 0), return_inverse=True, return_counts=True, axis=0)
         values = np.moveaxis(np.ascontiguousarray(values), 0, d)
@@ -590,6 +604,8 @@ class unique_consecutive:
 
     def function(F, input, return_inverse=False, return_counts=False, dim=None):
         data = need_values(input)
+        if dim is not None and data.ndim:
+            _check_zero_sizes(data, wrap_dim(dim, data.ndim))
         rows = data.reshape(-1, 1) if dim is None else np.moveaxis(data, wrap_dim(dim, data.ndim), 0) if data.ndim else data.reshape(1)
         n = rows.shape[0]
         changes = np.ones(n, bool)
@@ -626,6 +642,8 @@ class bincount:
             raise AutogradError("bincount only supports 1-d non-negative integral inputs.")
         if minlength < 0:
             raise AutogradError("minlength should be >= 0")
+        if not data.size:
+            return constant(F, input, np.zeros(minlength, np.int64))
         if weights is not None and weights.shape != input.shape:
             raise AutogradError("weights should be 1-d and have the same length as input")
         result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else values_of(weights), minlength)

@@ -328,12 +328,12 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     given = (None,) * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)
     if len(given) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    if not tensors:
-        raise RuntimeError("backward requires at least one tensor")
     if inputs is not None:
         inputs = _as_tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if not tensors:
+        return
     if create_graph:
         _warn_cycle()
     roots = _roots(tensors, given, create_graph)

@@ -153,12 +153,15 @@ def multi_head_attention_forward(
             weights = F.dropout(weights, p=dropout_p)
         output = torch.bmm(weights, v)
     else:
-        q, k, v = [x.reshape(batch, num_heads, -1, head) for x in (q, k, v)]
+        q, k, v = [x.reshape(batch, num_heads, x.size(1), head) for x in (q, k, v)]
         if attn_mask is not None:
-            attn_mask = attn_mask.unsqueeze(0) if attn_mask.size(0) == 1 else attn_mask.reshape(batch, num_heads, -1, sources)
-        output, weights = F.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal).reshape(-1, length, head), None
+            shape = (batch, num_heads, attn_mask.size(1), sources)
+            attn_mask = attn_mask.unsqueeze(0) if attn_mask.size(0) == 1 else attn_mask.reshape(shape)
+        output = F.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal).reshape(batch * num_heads, length, head)
+        weights = None
     output = output.transpose(0, 1).reshape(length * batch, size)
-    output = F.linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, -1)
+    output = F.linear(output, out_proj_weight, out_proj_bias)
+    output = output.reshape(length, batch, output.size(1))
     if weights is not None:
         weights = weights.reshape(batch, num_heads, length, sources)
         weights = weights.mean(dim=1) if average_attn_weights else weights

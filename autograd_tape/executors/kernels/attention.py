@@ -58,6 +58,11 @@ def _score_grad(dp: np.ndarray, p: np.ndarray, delta: np.ndarray, compiled: bool
     dp *= p
 
 
+def _factor(q: np.ndarray, scale: float | None) -> float:
+    """What scores are multiplied by; queries without features have scores of 0, whatever it is."""
+    return 1 / math.sqrt(q.shape[-1] or 1) if scale is None else float(scale)
+
+
 def _triangle(shape: tuple[int, ...]) -> np.ndarray:
     return np.tri(shape[-2], shape[-1], dtype=bool)
 
@@ -139,7 +144,7 @@ def scaled_dot_product_attention(
     array([[2.]])
     """
     blocks = _Blocks(q, k, v, mask)
-    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    factor = _factor(q, scale)
     y = np.empty((blocks.heads, q.shape[-2], v.shape[-1]), blocks.q.dtype)
     lse = np.empty((blocks.heads, q.shape[-2]), blocks.q.dtype)
     if not k.shape[-2]:
@@ -177,11 +182,11 @@ def scaled_dot_product_attention_backward(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Gradients for ``(q, k, v, mask)``; that for an added mask only on request."""
     blocks = _Blocks(q, k, v, mask)
-    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    factor = _factor(q, scale)
     dtype = blocks.q.dtype
     g = blocks.flat(grad)
     result = blocks.flat(y)
-    logs = contiguous(lse.astype(dtype, copy=False)).reshape(blocks.heads, -1)
+    logs = contiguous(lse.astype(dtype, copy=False)).reshape(blocks.heads, q.shape[-2])
     delta = np.einsum("hld,hld->hl", g, result)
     dq, dk, dv = np.empty_like(blocks.q), np.empty_like(blocks.k), np.empty_like(blocks.v)
     dmask = np.empty((blocks.heads, q.shape[-2], k.shape[-2]), dtype) if needs_mask else None

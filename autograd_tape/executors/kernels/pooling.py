@@ -126,7 +126,7 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, .
     """The gradient for an input of ``shape``: ``grad`` added at the indices.  Serves every kind of max pooling."""
     g = contiguous(compute_array(grad))
     n, length = prod(shape[:-2]), prod(shape[-2:])
-    gs, ks = g.reshape(n, -1), np.ascontiguousarray(index, np.int64).reshape(n, -1)
+    gs, ks = g.reshape(n, g.size // max(n, 1)), np.ascontiguousarray(index, np.int64).reshape(n, index.size // max(n, 1))
     if g.size >= state.fused:
         dx = np.empty((n, length), g.dtype)
         share_rows(_compiled.max_pool_backward, g.dtype.char, n, length, 2, gs, ks, dx)
@@ -283,7 +283,7 @@ def adaptive_max_pool2d(x: np.ndarray, size: Pair) -> tuple[np.ndarray, np.ndarr
         for j, cols in enumerate(columns):
             window = x[..., rows, cols]
             across = cols.stop - cols.start
-            flat = window.reshape(*x.shape[:-2], -1)
+            flat = window.reshape(*x.shape[:-2], window.shape[-2] * across)
             # argmax takes the first of equals and the first NaN
             at = flat.argmax(-1)
             y[..., i, j] = np.take_along_axis(flat, at[..., None], -1)[..., 0]

@@ -55,6 +55,8 @@ def run(mode: str, input: Any, states: States, weights: dict[str, Any], sizes: l
         The outputs, like the input, and the last states.
     """
     step = STEPS[mode]
+    if sizes is None and not input.size(0):
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     rest = (weights["weight_hh"], weights.get("bias_hh"), weights.get("weight_hr"))
     gates = F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
     steps = gates.unbind(0) if sizes is None else gates.split(sizes)
