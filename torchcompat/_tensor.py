@@ -6,7 +6,6 @@ what a tensor *is*: its metadata, its memory, its gradient, conversion to and fr
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from autograd_tape.tensor import LEAF
 from ._frontend import TorchFrontend
 from ._metadata import Metadata
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
+from .storage import view_of
 from .views import creation_of, NotImplementedNode, rebase, watch_history
 
 _new = object.__new__
@@ -532,17 +532,10 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                 rebase(frontend, self, NotImplementedNode(self, source), 0)
             self._data = source._data if size is None else source.as_strided(size, stride or contiguous_strides(size), storage_offset)._data
         else:
-            bytes_ = source.untyped()._bytes
-            flat = bytes_[: bytes_.nbytes // self._k.np.itemsize * self._k.np.itemsize].view(self._k.np)
-            size = (flat.size - storage_offset,) if size is None else tuple(size)
-            steps = contiguous_strides(size) if stride is None else stride
-            item = self._k.np.itemsize
-            needed = storage_offset + 1 + sum((n - 1) * s for n, s in zip(size, steps)) if math.prod(size) else 0
-            if needed > flat.size:
-                raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(steps)}, storage offset {storage_offset}, and itemsize "
-                                   f"{item} requiring a storage size of {needed * item} are out of bounds for storage of size "
-                                   f"{bytes_.nbytes}")
-            self._data = np.ndarray(size, self._k.np, flat, storage_offset * item, tuple(s * item for s in steps))
+            memory = source.untyped()
+            if size is None:
+                size = (memory.nbytes() // self._k.np.itemsize - storage_offset,)
+            self._data = view_of(memory, self._k.dtype, storage_offset, tuple(size), contiguous_strides(size) if stride is None else stride)
         frontend.bump(self)
         return self
 

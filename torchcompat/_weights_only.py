@@ -1,17 +1,25 @@
 """A pickle reader that builds tensors and plain containers and calls nothing else.
 
-It is the standard library's Python unpickler with most of its operations removed: what a file names must be in a table of
-allowed globals, and state is set only on objects of those types.
+It knows the operations that files of ``torch.save`` consist of. What a file names is looked up in one dictionary, never among modules or
+attributes, and each name has one function that may be called for it (see `_rebuild`); state is set on tensors, OrderedDicts and objects of
+classes that the caller allowed. What a file makes it do is bounded by the length of the file.
 """
 
 from __future__ import annotations
 
-import io
 import pickle
+import struct
 import warnings
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
+
+import torchcompat as torch
+
+from . import _rebuild
+from ._rebuild import Named
+from .storage import TypedStorage
 
 BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
@@ -64,64 +72,125 @@ def _named_safe_globals() -> dict[str, Any]:
     return named
 
 
-class _Operations(dict[int, Callable[[Any], None]]):
-    def __missing__(self, key: int) -> Callable[[Any], None]:
-        raise pickle.UnpicklingError(f"Unsupported operand {key}")
+def _malformed(why: str) -> NoReturn:
+    raise pickle.UnpicklingError(f"The pickle is malformed: {why}")
 
 
-_KEPT = (
-    pickle.MARK, pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3, pickle.NONE, pickle.NEWFALSE, pickle.NEWTRUE,
-    pickle.EMPTY_TUPLE, pickle.EMPTY_LIST, pickle.EMPTY_DICT, pickle.EMPTY_SET, pickle.BININT, pickle.BININT1, pickle.BININT2,
-    pickle.BINFLOAT, pickle.BINUNICODE, pickle.SHORT_BINSTRING, pickle.BINGET, pickle.LONG_BINGET, pickle.BINPUT,
-    pickle.LONG_BINPUT, pickle.LONG1, pickle.STOP, pickle.GLOBAL,
-)  # fmt: skip
+_INT, _SHORT, _LONG, _FLOAT = struct.Struct("<i"), struct.Struct("<H"), struct.Struct("<I"), struct.Struct(">d")
+DEEPEST_KEY = 50
+WORK, FREE_WORK = 16, 1 << 16
+"""Calls may copy, and keys may hold, so many elements for each byte of the file, and so many more."""
 
 
-class WeightsUnpickler(pickle._Unpickler):
-    """Reads a pickle stream.
+class WeightsUnpickler:
+    """Reads a pickle.
 
     Args:
-        file: the stream.
-        allowed: objects by the full path under which files name them.
-        tensors: the types whose ``__setstate__`` may be called, beyond what `add_safe_globals` allows.
+        data: the pickle.
         load_storage: resolves the persistent id of a storage.
-        encoding: of byte strings of Python 2.
+        encoding: of byte strings of Python 2; "bytes" leaves them.
+
+    Raises (from `load`):
+        pickle.UnpicklingError: the file does, or names, what is not allowed; or it is no pickle.
+        EOFError: it ends early.
+        RuntimeError: a tensor does not fit its storage, and what else `_rebuild` raises.
+        what trusted classes, and `load_storage`, raise.
     """
 
-    # What the Python implementation has, and its type stubs leave out.
-    read: Callable[[int], bytes]
-    append: Callable[[Any], None]
-    pop_mark: Callable[[], list[Any]]
-    stack: list[Any]
-    fix_imports: bool
+    operations: dict[int, Callable[["WeightsUnpickler"], None]] = {}
 
-    dispatch = _Operations({op[0]: pickle._Unpickler.dispatch[op[0]] for op in _KEPT})
+    def __init__(self, data: bytes, load_storage: Callable[[tuple[Any, ...]], Any], *, encoding: str = "utf-8") -> None:
+        self.data, self.at = data, 0
+        self.load_storage, self.encoding = load_storage, encoding
+        self.table = _rebuild.table()
+        self.trusted = _named_safe_globals()
+        # What may be called, by identity: objects that a file can only have got by naming them.
+        self.calls = {id(value): value for value in self.trusted.values()} | {
+            id(named.value): named.call for named in self.table.values() if named.call is not None
+        }
+        from_type: Any = self.table["torch._tensor._rebuild_from_type_v2"].value
+        self.calls[id(from_type)] = self._rebuild_from_type
+        self.trusted_ids = {id(value) for value in self.trusted.values()}
+        self.stack: list[Any] = []
+        self.marked: list[list[Any]] = []
+        self.memo: dict[int, Any] = {}
+        self.work = WORK * len(data) + FREE_WORK
+        self.outside = False  # whether code that is not of this reader runs: its errors are not the pickle's
 
-    def __init__(
-        self,
-        file: io.BytesIO,
-        *,
-        allowed: dict[str, Any],
-        tensors: tuple[type, ...],
-        load_storage: Callable[[tuple[Any, ...]], Any],
-        encoding: str = "utf-8",
-    ) -> None:
-        super().__init__(file, encoding=encoding)
-        self.named = {**allowed, **_named_safe_globals()}
-        self.callables = {id(value) for value in self.named.values()}
-        self.tensors = tensors
-        self.load_storage = load_storage
+    def load(self) -> Any:
+        """The object."""
+        operations, data = self.operations, self.data
+        try:
+            while self.at < len(data):
+                code = data[self.at]
+                self.at += 1
+                if code == _STOP:
+                    return self.stack.pop()
+                operation = operations.get(code)
+                if operation is None:
+                    raise pickle.UnpicklingError(f"Unsupported operand {code}")
+                operation(self)
+        except (IndexError, KeyError, TypeError, UnicodeDecodeError) as error:
+            # The stack is empty, nothing is stored under a number, a key has no hash, a string is no UTF-8.
+            if self.outside:
+                raise
+            raise pickle.UnpicklingError(f"The pickle is malformed: {type(error).__name__}: {error!s:.200}") from None
+        raise EOFError("Ran out of input")
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, count: int) -> bytes:
+        start = self.at
+        self.at = end = start + count
+        if end > len(self.data):
+            raise EOFError("Ran out of input")
+        return self.data[start:end]
+
+    def read_line(self) -> str:
+        end = self.data.find(b"\n", self.at)
+        if end < 0:
+            raise EOFError("Ran out of input")
+        line = self.data[self.at : end]
+        self.at = end + 1
+        return line.decode()
+
+    def pop_mark(self) -> list[Any]:
+        items = self.stack
+        self.stack = self.marked.pop()
+        return items
+
+    def spend(self, amount: int) -> None:
+        """Counts what a file makes this reader do beyond reading it: it could name the same long list again and again."""
+        self.work -= amount
+        if self.work < 0:
+            _malformed("it copies the same things again and again")
+
+    def key(self, key: Any) -> Any:
+        """A key of a dictionary or an element of a set. Tuples are hashed each time they are used, and recursively."""
+        level = [key]
+        for _ in range(DEEPEST_KEY):
+            level = [item for part in level if type(part) in (tuple, torch.Size) for item in self.spent(part)]
+            if not level:
+                return key
+        _malformed("a key is nested too deeply")
+
+    def spent(self, items: Any) -> Any:
+        self.spend(len(items) + 1)
+        return items
+
+    # -- what is called -------------------------------------------------------------------------------------------
 
     def find_class(self, module: str, name: str) -> Any:
-        if self.fix_imports:
-            from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
-
-            module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+        module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
         path = f"{module}.{name}"
         if module in BLOCKED_MODULES:
             raise pickle.UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
-        if path in self.named:
-            return self.named[path]
+        found: Named | None = self.table.get(path)
+        if found is not None:
+            return found.value
+        if path in self.trusted:
+            return self.trusted[path]
+        _rebuild.refuse_absent(path)
         path = path.removeprefix("builtins.")
         raise pickle.UnpicklingError(
             f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
@@ -129,6 +198,47 @@ class WeightsUnpickler(pickle._Unpickler):
             f"`torch.serialization.safe_globals([{path}])` context manager to allowlist this global "
             "if you trust this class/function."
         )
+
+    def call(self, function: Any, arguments: Any, refusal: str) -> Any:
+        """What a file gets that calls a function or makes an object."""
+        target = self.calls.get(id(function))
+        if target is None:
+            raise pickle.UnpicklingError(f"{refusal} {_brief(function)}")
+        if type(arguments) is not tuple:
+            _malformed(f"arguments are a {type(arguments).__name__}")
+        if target is function and self.is_trusted(function):
+            return self.run(function, *arguments)
+        for argument in arguments:
+            if type(argument) in (str, bytes, list, tuple, dict):
+                self.spend(len(argument))
+            if type(argument) is list:
+                for item in argument:
+                    self.key(item[0] if type(item) in (list, tuple) and item and function is OrderedDict else item)
+        return target(*arguments)
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls what the caller trusts."""
+        self.outside = True
+        result = function(*arguments)
+        self.outside = False
+        return result
+
+    def is_trusted(self, value: Any) -> bool:
+        return id(value) in self.trusted_ids
+
+    def _rebuild_from_type(self, *arguments: Any) -> Any:
+        """`_rebuild._rebuild_from_type_v2`, of a function and a class that a file may name."""
+        if len(arguments) == 4:
+            rebuild, cls = arguments[:2]
+            if not any(rebuild is function for function in _rebuild.REBUILDERS.values()) and not self.is_trusted(rebuild):
+                raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {_brief(rebuild)}")
+            if cls is not torch.Tensor and cls is not torch.nn.Parameter and not self.is_trusted(cls):
+                raise pickle.UnpicklingError(f"tensors may not be made instances of {_brief(cls)}")
+            if self.is_trusted(rebuild) or self.is_trusted(cls):
+                return self.run(_rebuild._rebuild_from_type_v2, *arguments)
+        return _rebuild._rebuild_from_type_v2(*arguments)
+
+    # -- operations -----------------------------------------------------------------------------------------------
 
     def load_proto(self) -> None:
         protocol = self.read(1)[0]
@@ -140,45 +250,45 @@ class WeightsUnpickler(pickle._Unpickler):
                 "please file an issue for adding support if you encounter this.",
                 stacklevel=2,
             )
-        self.proto = protocol
+
+    def load_global(self) -> None:
+        self.stack.append(self.find_class(self.read_line(), self.read_line()))
 
     def load_reduce(self) -> None:
         arguments = self.stack.pop()
         function = self.stack[-1]
-        if id(function) not in self.callables:
-            raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
-        self.stack[-1] = function(*arguments)
+        self.stack[-1] = self.call(function, arguments, "Trying to call reduce for unrecognized function")
 
     def load_newobj(self) -> None:
-        arguments = self.stack.pop()
-        cls = self.stack.pop()
-        if id(cls) not in self.callables:
-            raise pickle.UnpicklingError(
-                "Can only create new object for nn.Parameter or classes allowlisted "
-                f"via `add_safe_globals` but got {cls}"
-            )
-        self.append(cls.__new__(cls, *arguments))
+        arguments, cls = self.stack.pop(), self.stack.pop()
+        refusal = "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got"
+        if not isinstance(cls, type):
+            raise pickle.UnpicklingError(f"{refusal} {_brief(cls)}")
+        if self.is_trusted(cls) and type(arguments) is tuple:
+            self.stack.append(self.run(cls.__new__, cls, *arguments))
+        else:
+            self.stack.append(self.call(cls, arguments, refusal))
 
     def load_build(self) -> None:
         state = self.stack.pop()
         instance = self.stack[-1]
         kind = type(instance)
-        if kind is OrderedDict:
+        if self.is_trusted(kind):
+            self.run(_build, instance, state)
+        elif kind is OrderedDict:
+            if type(state) is not dict or any(type(name) is not str or hasattr(OrderedDict, name) for name in state):
+                raise pickle.UnpicklingError("the state of an OrderedDict may be a dictionary of attributes, not of its own")
             instance.__dict__.update(state)
-        elif kind not in self.tensors and id(kind) not in self.callables:
+        elif kind is torch.Tensor or kind is torch.nn.Parameter:
+            # Files of torch before 0.4 make an empty tensor, and then say what it is.
+            if type(state) is not tuple or len(state) != 4 or type(state[0]) is not TypedStorage or instance.requires_grad:
+                raise pickle.UnpicklingError(f"a tensor may not be built of this {type(state).__name__}")
+            instance.data = _rebuild.REBUILDERS["_rebuild_tensor"](*state)
+        else:
             raise pickle.UnpicklingError(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted "
                 f"via `add_safe_globals`, but got {kind}"
             )
-        elif (setstate := getattr(instance, "__setstate__", None)) is not None:
-            setstate(state)
-        else:
-            slots = None
-            if isinstance(state, tuple) and len(state) == 2:
-                state, slots = state
-            instance.__dict__.update(state or {})
-            for name, value in (slots or {}).items():
-                setattr(instance, name, value)
 
     def load_append(self) -> None:
         item = self.stack.pop()
@@ -194,11 +304,15 @@ class WeightsUnpickler(pickle._Unpickler):
 
     def load_setitem(self) -> None:
         value, key = self.stack.pop(), self.stack.pop()
-        self._mapping("SETITEM")[key] = value
+        self._mapping("SETITEM")[self.key(key)] = value
 
     def load_setitems(self) -> None:
         items = self.pop_mark()
-        self._mapping("SETITEMS").update(zip(items[::2], items[1::2], strict=True))
+        if len(items) % 2:
+            _malformed("a key has no value")
+        target = self._mapping("SETITEMS")
+        for key, value in zip(items[::2], items[1::2]):
+            target[key if type(key) is str else self.key(key)] = value
 
     def _mapping(self, operation: str) -> dict[Any, Any]:
         target = self.stack[-1]
@@ -212,16 +326,96 @@ class WeightsUnpickler(pickle._Unpickler):
         saved = self.stack.pop()
         if type(saved) is not tuple:
             raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved)}")
-        if not saved or saved[0] != "storage":
+        if not saved or type(saved[0]) is not str or saved[0] != "storage":
             raise pickle.UnpicklingError(
                 f"Only persistent_load of storage is allowed, but got {type(saved[0]) if saved else saved}"
             )
-        self.append(self.load_storage(saved))
+        self.stack.append(self.run(self.load_storage, saved))
 
-    for _operation, _method in (
-        (pickle.PROTO, load_proto), (pickle.REDUCE, load_reduce), (pickle.NEWOBJ, load_newobj), (pickle.BUILD, load_build),
-        (pickle.APPEND, load_append), (pickle.APPENDS, load_appends), (pickle.SETITEM, load_setitem),
-        (pickle.SETITEMS, load_setitems), (pickle.BINPERSID, load_binpersid),
-    ):  # fmt: skip
-        dispatch[_operation[0]] = _method
-    del _operation, _method
+    def load_tuple(self, count: int) -> None:
+        items = self.stack[-count:]
+        if len(items) < count:
+            raise IndexError("pop from empty list")
+        self.stack[-count:] = [tuple(items)]
+
+    def load_get(self, number: int) -> None:
+        self.stack.append(self.memo[number])
+
+    def load_put(self, number: int) -> None:
+        self.memo[number] = self.stack[-1]
+
+    def load_bytes(self) -> None:
+        text = self.read(self.read(1)[0])
+        self.stack.append(text if self.encoding == "bytes" else text.decode(self.encoding))
+
+    def load_mark(self) -> None:
+        self.marked.append(self.stack)
+        self.stack = []
+
+    def push(self, value: Any) -> None:
+        self.stack.append(value)
+
+
+_STOP = pickle.STOP[0]
+WeightsUnpickler.operations = {
+    operation[0]: function
+    for operation, function in {
+        pickle.PROTO: WeightsUnpickler.load_proto,
+        pickle.GLOBAL: WeightsUnpickler.load_global,
+        pickle.REDUCE: WeightsUnpickler.load_reduce,
+        pickle.NEWOBJ: WeightsUnpickler.load_newobj,
+        pickle.BUILD: WeightsUnpickler.load_build,
+        pickle.APPEND: WeightsUnpickler.load_append,
+        pickle.APPENDS: WeightsUnpickler.load_appends,
+        pickle.SETITEM: WeightsUnpickler.load_setitem,
+        pickle.SETITEMS: WeightsUnpickler.load_setitems,
+        pickle.BINPERSID: WeightsUnpickler.load_binpersid,
+        pickle.SHORT_BINSTRING: WeightsUnpickler.load_bytes,
+        pickle.MARK: WeightsUnpickler.load_mark,
+        pickle.TUPLE: lambda self: self.push(tuple(self.pop_mark())),
+        pickle.TUPLE1: lambda self: self.load_tuple(1),
+        pickle.TUPLE2: lambda self: self.load_tuple(2),
+        pickle.TUPLE3: lambda self: self.load_tuple(3),
+        pickle.EMPTY_TUPLE: lambda self: self.push(()),
+        pickle.EMPTY_LIST: lambda self: self.push([]),
+        pickle.EMPTY_DICT: lambda self: self.push({}),
+        pickle.EMPTY_SET: lambda self: self.push(set()),
+        pickle.NONE: lambda self: self.push(None),
+        pickle.NEWFALSE: lambda self: self.push(False),
+        pickle.NEWTRUE: lambda self: self.push(True),
+        pickle.BININT: lambda self: self.push(_INT.unpack(self.read(4))[0]),
+        pickle.BININT1: lambda self: self.push(self.read(1)[0]),
+        pickle.BININT2: lambda self: self.push(_SHORT.unpack(self.read(2))[0]),
+        pickle.BINFLOAT: lambda self: self.push(_FLOAT.unpack(self.read(8))[0]),
+        pickle.LONG1: lambda self: self.push(pickle.decode_long(self.read(self.read(1)[0]))),
+        pickle.BINUNICODE: lambda self: self.push(str(self.read(_LONG.unpack(self.read(4))[0]), "utf-8", "surrogatepass")),
+        pickle.BINGET: lambda self: self.load_get(self.read(1)[0]),
+        pickle.LONG_BINGET: lambda self: self.load_get(_LONG.unpack(self.read(4))[0]),
+        pickle.BINPUT: lambda self: self.load_put(self.read(1)[0]),
+        pickle.LONG_BINPUT: lambda self: self.load_put(_LONG.unpack(self.read(4))[0]),
+    }.items()
+}
+"""What each operation does, by its code. All others are unsupported."""
+
+
+def _build(instance: Any, state: Any) -> None:
+    """Gives an object of a trusted class its state, as `pickle` does; for tensors of such classes, what is a tensor's own stays so."""
+    setstate = getattr(type(instance), "__setstate__", None)
+    if setstate is not None and setstate is not torch.Tensor.__setstate__:
+        instance.__setstate__(state)
+    elif isinstance(instance, torch.Tensor):
+        _rebuild.set_state(instance, state)
+    else:
+        slots = None
+        if isinstance(state, tuple) and len(state) == 2:
+            state, slots = state
+        instance.__dict__.update(state or {})
+        for name, value in (slots or {}).items():
+            setattr(instance, name, value)
+
+
+def _brief(value: Any) -> str:
+    """An object in a message: text of a file can be endless."""
+    if isinstance(value, (type, torch.dtype)) or hasattr(value, "__qualname__"):
+        return str(value)
+    return f"an object of {type(value)}"

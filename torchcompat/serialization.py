@@ -2,7 +2,7 @@
 
 A file is a ZIP archive, uncompressed, its records aligned to 64 bytes: ``data.pkl`` is a pickle of the object in which each
 storage is a persistent id, ``data/<key>`` are the bytes of the storages, ``byteorder`` and ``version`` say how to read them.
-The pickle names torch's classes and functions; the table `_GLOBALS` says which of ours they are.
+The pickle names torch's classes and functions; `_rebuild.table` says which of ours they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import functools
 import hashlib
 import importlib
 import io
-import math
 import os
 import pickle
 import struct
@@ -20,7 +19,7 @@ import types
 import warnings
 import zipfile
 import zlib
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Self, cast
@@ -31,9 +30,22 @@ import numpy.typing as npt
 import torchcompat as torch
 
 from autograd_tape.ops._strided import address as address_of
-from autograd_tape.dtypes import Device, DType, uint8
+from autograd_tape.dtypes import SCALAR_TYPE_NAMES, Device, DType, bool_
 
-from .bits import marked
+from ._archive import Archive
+from ._rebuild import (
+    STORAGE_TYPES,
+    UNTYPED,
+    StorageType,
+    _rebuild_from_type_v2,
+    _rebuild_meta_tensor_no_storage,
+    _rebuild_parameter,
+    _rebuild_parameter_with_state,
+    _rebuild_tensor_v2,
+    _rebuild_tensor_v3,
+    refuse_absent,
+    table,
+)
 from ._weights_only import (
     WeightsUnpickler,
     add_safe_globals,
@@ -53,11 +65,6 @@ MapLocation = Callable[[UntypedStorage, str], UntypedStorage | None] | Device | 
 
 DEFAULT_PROTOCOL = 2
 ALIGNMENT = 64
-STORAGE_NAMES = {
-    "float64": "DoubleStorage", "float32": "FloatStorage", "float16": "HalfStorage", "bfloat16": "BFloat16Storage",
-    "int64": "LongStorage", "int32": "IntStorage", "int16": "ShortStorage", "int8": "CharStorage", "uint8": "ByteStorage",
-    "bool": "BoolStorage", "complex64": "ComplexFloatStorage", "complex128": "ComplexDoubleStorage",
-}  # fmt: skip
 UNSAFE_MESSAGE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
     "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, "
@@ -69,140 +76,18 @@ UNSAFE_MESSAGE = (
 # -- storages ------------------------------------------------------------------------------------------------------
 
 
-class _StorageType:
-    """The class of a storage as the pickle names it, and its dtype."""
-
-    def __init__(self, name: str, dtype: DType) -> None:
-        self.name, self.dtype = name, dtype
-
-
-UNTYPED = _StorageType("UntypedStorage", uint8)
-_STORAGE_TYPES = {DType.by_name[dtype]: _StorageType(name, DType.by_name[dtype]) for dtype, name in STORAGE_NAMES.items()}
-
-
 def _storage_of(tensor: Any) -> tuple[TypedStorage | UntypedStorage, int]:
     """The storage of a tensor and the tensor's place in it, in elements; untyped for dtypes without a storage class."""
     array, dtype = tensor._data, tensor.dtype
     storage = UntypedStorage.of(array, tensor.device)
     offset = (address_of(array) - storage.data_ptr()) // dtype.itemsize if array.size else 0
-    return (TypedStorage(storage, dtype) if dtype in _STORAGE_TYPES else storage), offset
-
-
-# -- what the pickle calls -----------------------------------------------------------------------------------------
-
-
-def _rebuild_tensor(storage: TypedStorage, offset: int, size: Sizes, stride: Sizes) -> Any:
-    return _rebuild_tensor_v3(storage, offset, size, stride, False, None, storage.dtype)
-
-
-def _rebuild_tensor_v2(
-    storage: TypedStorage,
-    offset: int,
-    size: Sizes,
-    stride: Sizes,
-    requires_grad: bool,
-    hooks: Any,
-    metadata: dict[str, bool] | None = None,
-) -> Any:
-    return _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, storage.dtype, metadata)
-
-
-def _rebuild_tensor_v3(
-    storage: TypedStorage,
-    offset: int,
-    size: Sizes,
-    stride: Sizes,
-    requires_grad: bool,
-    hooks: Any,
-    dtype: DType,
-    metadata: dict[str, bool] | None = None,
-) -> Any:
-    if storage.device.type == "meta":
-        return _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad)
-    step = dtype.itemsize
-    if math.prod(size):
-        memory = storage.untyped()._owner
-        array: np.ndarray = np.ndarray(tuple(size), dtype.np, memory, offset * step, tuple(n * step for n in stride))
-    else:
-        array = np.empty(tuple(size), dtype.np)
-    tensor = torch.Tensor.of(array, requires_grad=requires_grad)
-    return marked(tensor, metadata.get("conj", False), metadata.get("neg", False)) if metadata else tensor
-
-
-def _rebuild_parameter(data: Any, requires_grad: bool, hooks: Any) -> Any:
-    return torch.nn.Parameter(data, requires_grad)
-
-
-def _rebuild_parameter_with_state(data: Any, requires_grad: bool, hooks: Any, state: Any) -> Any:
-    parameter = torch.nn.Parameter(data, requires_grad)
-    parameter.__dict__.update(state[0] if isinstance(state, tuple) else state)
-    return parameter
-
-
-def _rebuild_meta_tensor_no_storage(
-    dtype: DType, size: Sizes, stride: Sizes, requires_grad: bool
-) -> Any:
-    return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
-
-
-def _rebuild_from_type_v2(rebuild: Callable[..., Any], cls: type, arguments: tuple[Any, ...], state: Any) -> Any:
-    tensor = rebuild(*arguments)
-    if type(tensor) is not cls:
-        tensor = tensor.as_subclass(cls)
-    attributes, slots = state if isinstance(state, tuple) else (state, None)
-    tensor.__dict__.update(attributes or {})
-    for name, value in (slots or {}).items():
-        setattr(tensor, name, value)
-    return tensor
-
-
-def _size(sizes: tuple[int, ...]) -> Any:
-    return torch.Size(sizes)
-
-
-def _get_layout(name: str) -> Any:
-    return getattr(torch, name.removeprefix("torch."))
-
-
-_REBUILD = {
-    f.__name__: f
-    for f in (
-        _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state,
-        _rebuild_meta_tensor_no_storage,
-    )
-}  # fmt: skip
-
-
-@functools.cache
-def _globals() -> dict[str, Any]:
-    """Ours by torch's full path: what a file may name under ``weights_only=True``."""
-    from _codecs import encode
-
-    table: dict[str, Any] = {
-        "torch.nn.parameter.Parameter": torch.nn.Parameter,
-        "torch.Size": torch.Size,
-        "torch.Tensor": torch.Tensor,
-        "torch.device": Device,
-        "torch.serialization._get_layout": _get_layout,
-        "torch._tensor._rebuild_from_type_v2": _rebuild_from_type_v2,
-        "torch.storage.UntypedStorage": UNTYPED,
-        "collections.OrderedDict": OrderedDict,
-        "collections.Counter": Counter,
-        "_codecs.encode": encode,
-        "builtins.bytearray": bytearray,
-        "builtins.set": set,
-        "builtins.complex": complex,
-    }
-    table |= {f"torch._utils.{name}": function for name, function in _REBUILD.items()}
-    table |= {f"torch.{kind.name}": kind for kind in _STORAGE_TYPES.values()}
-    table |= {f"torch.{name}": dtype for name, dtype in DType.by_name.items()}
-    return table
+    return (TypedStorage(storage, dtype) if dtype in STORAGE_TYPES else storage), offset
 
 
 @functools.cache
 def _paths() -> dict[int, tuple[str, str]]:
     """Torch's module and name of ours, by identity."""
-    return {id(value): tuple(path.rsplit(".", 1)) for path, value in _globals().items() if path.startswith("torch.")}  # type: ignore[misc]
+    return {id(named.value): tuple(path.rsplit(".", 1)) for path, named in table().items() if path.startswith("torch.")}  # type: ignore[misc]
 
 
 # -- saving --------------------------------------------------------------------------------------------------------
@@ -267,7 +152,7 @@ def _pickler_class(module: types.ModuleType) -> type:
 
         def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
             if type(obj) is TypedStorage:
-                storage, kind = obj.untyped(), _STORAGE_TYPES[obj.dtype]
+                storage, kind = obj.untyped(), STORAGE_TYPES[obj.dtype]
             elif type(obj) is UntypedStorage:
                 storage, kind = obj, UNTYPED
             else:
@@ -284,7 +169,7 @@ def _pickler_class(module: types.ModuleType) -> type:
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, torch.Tensor):
                 return _reduce_tensor(obj)
-            if isinstance(obj, (DType, _StorageType)):
+            if isinstance(obj, (DType, StorageType)):
                 return obj.name
             if isinstance(obj, torch.Size):
                 return torch.Size, (tuple(obj),)
@@ -431,7 +316,11 @@ def load(
 
     Raises:
         pickle.UnpicklingError: the file names something that is not allowed.
-        RuntimeError: the file is not a zip file of torch's format, or was saved on a device that is not here.
+        RuntimeError: the file is not a sound zip file of torch's format, a tensor does not lie within its storage, a storage is not what
+            the file has of it, or the file was saved on a device that is not here.
+        EOFError: the file is empty, or its pickle ends early.
+        ValueError: the byte order of the file is unknown.
+        With ``weights_only=False`` also whatever the code raises that the file names.
     """
     if weights_only is None:
         weights_only = pickle_module is None
@@ -445,20 +334,15 @@ def load(
     is_path = isinstance(f, (str, os.PathLike))
     if mmap and not is_path:
         raise ValueError("f must be a file path in order to use the mmap argument")
-    with _open(f) as file, _Reader(file, os.fspath(f) if mmap else None, map_location) as reader:  # type: ignore[arg-type]
-        stream = io.BytesIO(reader.record("data.pkl"))
+    with _open(f) as file:
+        reader = _Reader(file, bool(mmap), map_location)
+        data = reader.archive.read("data.pkl")
         if weights_only:
             try:
-                return WeightsUnpickler(
-                    stream,
-                    allowed=_globals(),
-                    tensors=(torch.Tensor, torch.nn.Parameter),
-                    load_storage=reader.storage,
-                    **pickle_load_args,
-                ).load()
+                return WeightsUnpickler(data, reader.storage, encoding=pickle_load_args["encoding"]).load()
             except pickle.UnpicklingError as error:
                 raise pickle.UnpicklingError(_explain(str(error))) from None
-        return _unpickler_class(pickle_module or pickle)(stream, reader.storage, **pickle_load_args).load()
+        return _unpickler_class(pickle_module or pickle)(io.BytesIO(data), reader.storage, **pickle_load_args).load()
 
 
 @functools.cache
@@ -473,8 +357,9 @@ def _unpickler_class(module: types.ModuleType) -> type:
 
         def find_class(self, module: str, name: str) -> Any:
             if module == "torch" or module.startswith("torch."):
-                if (found := _globals().get(f"{module}.{name}")) is not None:
-                    return found
+                if (found := table().get(f"{module}.{name}")) is not None:
+                    return found.value
+                refuse_absent(f"{module}.{name}")
                 return functools.reduce(
                     getattr, name.split("."), importlib.import_module("torchcompat" + module.removeprefix("torch"))
                 )
@@ -484,75 +369,79 @@ def _unpickler_class(module: types.ModuleType) -> type:
 
 
 class _Reader:
-    """The records of a ``.pt`` file, and its storages where `map_location` wants them."""
+    """The storages of a ``.pt`` file where `map_location` wants them."""
 
-    def __init__(self, file: IO[bytes], map_path: str | None, map_location: MapLocation) -> None:
-        if not zipfile.is_zipfile(file):
+    def __init__(self, file: IO[bytes], mapped: bool, map_location: MapLocation) -> None:
+        file.seek(0)
+        start = file.read(4)
+        if not start:
+            raise EOFError("Ran out of input")
+        if start != b"PK\3\4":
             raise RuntimeError(
                 "Invalid magic number; corrupt file? torchcompat reads files of the zip format, "
                 "which torch.save writes since torch 1.6"
             )
-        file.seek(0)
-        self.file, self.map_path = file, map_path
-        self.zip = zipfile.ZipFile(file)
-        names = self.zip.namelist()
-        found = [name for name in names if name == "data.pkl" or name.endswith("/data.pkl")]
-        if not found:
-            raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found")
-        self.prefix = found[0].removesuffix("data.pkl")
-        if self.prefix + "constants.pkl" in names:
+        self.archive = archive = Archive(file, mapped)
+        if "constants.pkl" in archive:
             raise RuntimeError("torchcompat reads no TorchScript archives: save the module's state_dict() instead")
+        _check_version(archive.read(".data/version" if ".data/version" in archive else "version"))
         self.move = _mover(map_location)
-        self.loaded: dict[str, TypedStorage] = {}
-        order = self.record("byteorder").decode() if self.prefix + "byteorder" in names else "little"
-        if order not in ("little", "big"):
-            raise ValueError("Unknown endianness type: " + order)
-        self.swap = order != sys.byteorder
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.zip.close()
-
-    def record(self, name: str) -> bytes:
-        return self.zip.read(self.prefix + name)
+        self.loaded: dict[str, tuple[TypedStorage, StorageType, int]] = {}
+        order = archive.read("byteorder") if "byteorder" in archive else b"little"
+        if order not in (b"little", b"big"):
+            raise ValueError("Unknown endianness type: " + order[:80].decode(errors="backslashreplace"))
+        self.swap = order.decode() != sys.byteorder
 
     def storage(self, saved: Any) -> TypedStorage:
         """The storage of a persistent id ``("storage", type, key, location, count)``, read once."""
         if not isinstance(saved, tuple):
             raise AssertionError(f"saved_id must be a tuple, got {type(saved).__name__}")
-        if saved[0] != "storage":
-            raise AssertionError(f"Unknown typename for persistent_load, expected 'storage' but got '{saved[0]}'")
+        if not saved or saved[0] != "storage":
+            raise AssertionError(f"Unknown typename for persistent_load, expected 'storage' but got '{saved[0] if saved else None}'")
+        if [type(part) for part in saved] != [str, StorageType, str, str, int]:
+            raise pickle.UnpicklingError(
+                "a storage is saved as its type, key, location and number of elements, "
+                f"but got ({', '.join(type(part).__name__ for part in saved[1:])})"
+            )
         _, kind, key, location, count = saved
-        if not isinstance(kind, _StorageType):
-            raise pickle.UnpicklingError(f"expected the type of a storage, but got {kind}")
         if key not in self.loaded:
-            storage = UntypedStorage.of(self._elements(key, kind.dtype, int(count)))
-            self.loaded[key] = TypedStorage(self.move(storage, location), kind.dtype)
-        return self.loaded[key]
+            storage = self.move(UntypedStorage.of(self._elements(key, kind.dtype, count)), location)
+            self.loaded[key] = TypedStorage(storage, kind.dtype), kind, count
+        found, *declared = self.loaded[key]
+        if declared != [kind, count]:
+            raise RuntimeError(
+                f"storage {key} is declared as {count} elements of {kind.dtype}, and before as {found.size()} of {found.dtype}"
+            )
+        return found
 
     def _elements(self, key: str, dtype: DType, count: int) -> Array:
-        info = self.zip.getinfo(f"{self.prefix}data/{key}")
-        size = count * dtype.itemsize
-        if info.file_size < size:
-            raise RuntimeError(f"storage {key} has {info.file_size} bytes in the file, but its tensors need {size}")
-        if self.map_path and size and not self.swap and info.compress_type == zipfile.ZIP_STORED:
-            self.file.seek(info.header_offset + 26)
-            name, extra = struct.unpack("<HH", self.file.read(4))
-            start = info.header_offset + 30 + name + extra
-            return np.memmap(self.map_path, dtype.np, "c", start, (count,))
-        out = np.empty(count, dtype.np)
-        if size:
-            with self.zip.open(info) as record:
-                view = memoryview(out.view(np.uint8).data).cast("B")
-                done = 0
-                while done < size and (got := record.readinto(view[done:])):  # type: ignore[attr-defined]  # buffered readers have it
-                    done += got
-        part = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+        name, item = f"data/{key}", dtype.itemsize
+        size = self.archive.size(name)
+        if not 0 <= size - count * item < item:
+            raise RuntimeError(
+                f"record size ({size} bytes) does not match expected size ({count * item} bytes = {count} elements * "
+                f"{item} bytes/element) for dtype {SCALAR_TYPE_NAMES[dtype.name]}"
+            )
+        out = self.archive.array(name, dtype.np, count, mapped=not self.swap)
+        part = item // 2 if dtype.is_complex else item
         if self.swap and part > 1:
             out.view(f"u{part}").byteswap(inplace=True)
+        # Everything that looks at bools takes them to be 0 or 1; a file can hold anything.
+        if dtype is bool_ and (raw := out.view(np.uint8)).max(initial=0) > 1:
+            np.not_equal(raw, 0, out=out)
         return out
+
+
+def _check_version(record: bytes) -> None:
+    """Whether the record says one of the versions of the format: 1 to 10, as in torch 2.13."""
+    try:
+        version = int(record[:20])
+    except ValueError:
+        raise RuntimeError(f"Couldn't parse the version {record[:20]!r} as Long Long.") from None
+    if version < 1:
+        raise RuntimeError(f"Attempted to read a PyTorch file with version {version}, but the minimum supported version for reading is 1.")
+    if version > 10:
+        raise RuntimeError(f"Attempted to read a PyTorch file with version {version}, but the maximum supported version for reading is 10.")
 
 
 @contextmanager
@@ -596,7 +485,7 @@ def _mover(map_location: MapLocation) -> Move:
 
 
 def _restore(storage: UntypedStorage, location: str) -> UntypedStorage:
-    kind = Device(location).type
+    kind = location.partition(":")[0]
     if kind == "cuda":
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,52 @@ def _as_bytes(owner: np.ndarray) -> np.ndarray:
     return dense.reshape(-1).view(np.uint8) if dense.flags.c_contiguous else np.ascontiguousarray(owner).reshape(-1).view(np.uint8)
 
 
+LONGEST = 2**63 - 1  # what sizes, strides and places are counted in
+
+
+def check_geometry(dtype: DType, offset: int, size: Sequence[int], stride: Sequence[int], nbytes: int | None) -> None:
+    """Whether a tensor of these sizes, strides and this offset (in elements) lies within `nbytes` bytes of memory; where that is None, in
+    as much memory as it takes. RuntimeError where not."""
+    if len(size) != len(stride):
+        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    if not 0 <= offset <= LONGEST:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    count, reach, widest = 1, 1, 1
+    for n, step in zip(size, stride):
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
+        if step < 0:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+        count *= n
+        reach += (n - 1) * step
+        widest = max(widest, n, step)
+    item = dtype.itemsize
+    if max(count, widest) * item > LONGEST:
+        raise RuntimeError("numel: integer multiplication overflow")
+    if not count:
+        return
+    if (offset + reach) * item > LONGEST:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    if nbytes is not None and (offset + reach) * item > nbytes:
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+                           f"requiring a storage size of {(offset + reach) * item} are out of bounds for storage of size {nbytes}")
+
+
+def view_of(storage: UntypedStorage, dtype: DType, offset: int, size: Sequence[int], stride: Sequence[int]) -> np.ndarray:
+    """The elements of a storage at these places; RuntimeError where some lie outside of it.
+
+    >>> view_of(UntypedStorage(np.arange(4.)), DType.by_name["float64"], 1, (2,), (2,)).tolist()
+    [1.0, 3.0]
+    """
+    memory, item = storage._bytes, dtype.itemsize
+    # NumPy compares with the size of the memory, too, but not where that is 0.
+    check_geometry(dtype, offset, size, stride, memory.nbytes)
+    try:
+        return np.ndarray(tuple(size), dtype.np, memory, 0 if 0 in size else offset * item, tuple([step * item for step in stride]))
+    except ValueError as error:  # more dimensions than NumPy has
+        raise RuntimeError(f"sizes {list(size)} cannot be had: {error}") from None
+
+
 class TypedStorage:
     """A storage read as elements of one dtype (what `tensor.storage()` gives)."""
 
@@ -124,7 +171,8 @@ class TypedStorage:
         self._untyped_storage, self.dtype = storage, dtype
 
     def _array(self) -> np.ndarray:
-        return self._untyped_storage._bytes.view(self.dtype.np)
+        memory = self._untyped_storage._bytes
+        return memory[: memory.nbytes // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype.np)
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""

@@ -36,7 +36,15 @@ def meta_array(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]
         strides = tuple(reversed(steps))
     plain = 0 not in shape and min(strides, default=0) >= 0
     extent = 1 + sum([(n - 1) * s // dtype.itemsize for n, s in zip(shape, strides)]) if plain else 1
-    return as_strided(_zeros(extent, dtype), shape, strides, writeable=False)
+    return over(_zeros(extent, dtype), shape, strides)
+
+
+def over(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """A read-only array of this geometry that starts where `memory` does, whatever lies there; ValueError for more dimensions than NumPy
+    has."""
+    if len(shape) > 32:
+        np.empty((0,) * len(shape))  # raises where they are too many: as_strided would write outside of its own memory then
+    return as_strided(memory, shape, strides, writeable=False)
 
 
 def _zeros(count: int, dtype: np.dtype) -> np.ndarray:

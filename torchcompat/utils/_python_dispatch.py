@@ -10,11 +10,10 @@ import threading
 from typing import Any
 from collections.abc import Callable, Sequence
 
-from numpy.lib.stride_tricks import as_strided
 
 from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
-from autograd_tape.executors.meta import meta_array
+from autograd_tape.executors.meta import meta_array, over
 from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
 from autograd_tape.tensor import LEAF
 
@@ -293,7 +292,7 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
     start = int(storage_offset or 0)
     extent = 1 + sum([(n - 1) * s for n, s in zip(shape, steps)]) if 0 not in shape else 0
     flat = meta_array((start + extent,), d.np)
-    t._data = as_strided(flat[start:], shape, tuple(s * item for s in steps), writeable=False)
+    t._data = over(flat[start:], shape, tuple(s * item for s in steps))
     t._k = kind(d, place, cls)
     t._node = LEAF if requires_grad else None
     t._v = t._base = None
