@@ -108,8 +108,6 @@ class WeightsUnpickler:
         self.calls = {id(value): value for value in self.trusted.values()} | {
             id(named.value): named.call for named in self.table.values() if named.call is not None
         }
-        from_type: Any = self.table["torch._tensor._rebuild_from_type_v2"].value
-        self.calls[id(from_type)] = self._rebuild_from_type
         self.trusted_ids = {id(value) for value in self.trusted.values()}
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []
@@ -214,6 +212,8 @@ class WeightsUnpickler:
             if type(argument) is list:
                 for item in argument:
                     self.key(item[0] if type(item) in (list, tuple) and item and function is OrderedDict else item)
+        if target is _rebuild._rebuild_from_type_v2:
+            return self.rebuild_from_type(*arguments)
         return target(*arguments)
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -226,7 +226,7 @@ class WeightsUnpickler:
     def is_trusted(self, value: Any) -> bool:
         return id(value) in self.trusted_ids
 
-    def _rebuild_from_type(self, *arguments: Any) -> Any:
+    def rebuild_from_type(self, *arguments: Any) -> Any:
         """`_rebuild._rebuild_from_type_v2`, of a function and a class that a file may name."""
         if len(arguments) == 4:
             rebuild, cls = arguments[:2]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import pytest
@@ -213,6 +215,18 @@ def test_what_the_caller_trusts() -> None:
     # What is trusted by a name of the table does not take its place.
     with torch.serialization.safe_globals([(Loud, "torch.Size")]):
         assert type(load(Call(Name("torch", "Size"), ((1, 2),)))) is torch.Size
+
+
+def test_nothing_is_kept_of_a_file() -> None:
+    gc.disable()
+    try:
+        for weights_only in (True, False):
+            found = torch.load(file(pickled([T, [T]]), RECORDS), weights_only=weights_only)
+            memory = weakref.ref(found[0].untyped_storage()._owner)
+            del found
+            assert memory() is None
+    finally:
+        gc.enable()
 
 
 MEMO, TEXT = b"q\x01", operations("a" * 1000)
