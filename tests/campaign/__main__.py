@@ -1,0 +1,170 @@
+"""Runs random calls of every operation on torch and on torchcompat side by side, in one process, and counts where they differ::
+
+    python -m tests.campaign --cases 200000                 # with a python that has torch, expecttest, NumPy and Numba
+    python -m tests.campaign --only database/std --cases 500
+    python -m tests.campaign --case records/div/17          # one case again, with what both sides say
+
+Each record of ours, and each entry of torch's operator database that both sides have, is called with random sizes (around the
+thresholds of the kernels, too), layouts, dtypes and values: forward, backward, double backward, forward mode, under vmap, with out=, in
+place, and on meta tensors. What is compared: types of errors, shapes, dtypes, strides, requires_grad, values, and that arguments stay
+as they were. Work is done by children, one per slice of the operations, so that a crash of either side costs one case and is reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+MEMORY = 8 << 30
+"""Bytes of address space of a child: combinations of thousands of elements fail on both sides instead of exhausting the machine."""
+
+
+def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> None:
+    """Runs cases and writes one line per difference; the last line says how many were run."""
+    import torch
+
+    import torchcompat
+
+    from .cases import cases
+    from .sides import Side, Skip, differences
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    torch.set_num_threads(1), torchcompat.set_num_threads(1)
+    real, own = Side(torch), Side(torchcompat)
+    with open(report, "a", buffering=1) as file:
+        for slice_ in slices:
+            source, _, name = slice_.partition("/")
+            run = errors = texts = 0
+            for case in cases(source, name, numbers):
+                if case.name in skip:
+                    continue
+                file.write(json.dumps({"at": case.name}) + "\n")
+                try:
+                    expected = real.run(case)
+                    found = own.run(case)
+                except Skip:
+                    continue
+                run += 1
+                if expected.error and found.error:
+                    errors += 1
+                    texts += expected.text.splitlines()[:1] == found.text.splitlines()[:1]
+                rows = differences(expected, found)
+                if rows:
+                    file.write(json.dumps({"case": case.name, "mode": case.mode, "dtype": next((a.values.dtype.name for a in case.args
+                               if hasattr(a, "values")), ""), "call": str(case)[:400], "differs": rows,
+                               "torch": expected.text[:200], "ours": found.text[:200]}) + "\n")
+            file.write(json.dumps({"done": slice_, "run": run, "errors": errors, "texts": texts}) + "\n")
+
+
+def again(name: str) -> None:
+    """Shows one case on both sides."""
+    import torch
+
+    import torchcompat
+
+    from .cases import cases
+    from .sides import Side, differences
+
+    source, rest = name.split("/", 1)
+    operation, number = rest.rsplit("/", 1)
+    case = next(cases(source, operation, range(int(number), int(number) + 1)))
+    print(case)
+    outcomes = [Side(t).run(case) for t in (torch, torchcompat)]
+    for side, outcome in zip(("torch", "torchcompat"), outcomes):
+        print(f"--- {side}: {outcome.error} {outcome.text}")
+        for row in outcome.tensors:
+            print("   ", *[repr(x)[:1500] for x in row])
+    print("--- differs:", differences(*outcomes))
+
+
+def main() -> int:
+    """The command line; 1 where cases differ."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=20000, help="how many cases are wanted in all, at least")
+    parser.add_argument("--first", type=int, default=0, help="the first number")
+    parser.add_argument("--only", default="", help="operations whose source/name starts so")
+    parser.add_argument("--case", help="one case, by its name")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--report", default="campaign.jsonl", help="where differences are written")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.case:
+        again(args.case)
+        return 0
+    if args.child:
+        todo = json.loads(Path(args.child).read_text())
+        child(todo["slices"], range(*todo["numbers"]), todo["report"], set(todo["skip"]))
+        return 0
+    from .cases import names
+
+    slices = [f"{source}/{name}" for source in ("records", "database") for name in names(source)]
+    slices = [s for s in slices if s.startswith(args.only)]
+    each = -(-args.cases * 5 // 4 // len(slices))  # about a fifth is skipped: modes that do not apply
+    start, found, ran = time.perf_counter(), summary(args, slices, each), 0
+    kinds: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], Any] = {}
+    errors = texts = differing = 0
+    for row in found:
+        if "run" in row:
+            ran, errors, texts = ran + row["run"], errors + row["errors"], texts + row["texts"]
+        elif "case" in row:
+            differing += 1
+            key = (f"{row['case'].rpartition('/')[0]} [{row['mode']}]", row["differs"][0])
+            kinds[key] += 1
+            examples.setdefault(key, row)
+    for key, count in kinds.most_common():
+        row = examples[key]
+        print(f"{count:6} {key[0]}: {key[1]}\n         {row['call']}\n         torch: {row['torch'][:120]!r} ours: {row['ours'][:120]!r}")
+    print(f"{ran} cases ran of {len(slices)} operations, {differing} differ, in {len(kinds)} kinds; "
+          f"of {errors} errors on both sides {texts} have torch's text; {time.perf_counter() - start:.0f} s")
+    return 1 if differing else 0
+
+
+def summary(args: argparse.Namespace, slices: list[str], each: int) -> list[dict[str, Any]]:
+    """Runs children until all slices are done, and reads their reports."""
+    rows: list[dict[str, Any]] = []
+    running: list[tuple[subprocess.Popen[bytes], dict[str, Any], str]] = []
+    queue = [slices[i::max(1, len(slices) // 12)] for i in range(max(1, len(slices) // 12))]
+    pending: list[tuple[list[str], set[str]]] = [(q, set()) for q in queue if q]
+    number = 0
+    with open(args.report, "w") as whole:
+        while pending or running:
+            while pending and len(running) < args.jobs:
+                part, skip = pending.pop()
+                base = f"{args.report}.{number}"
+                number += 1
+                Path(base).write_text("")
+                todo = {"slices": part, "numbers": [args.first, args.first + each], "report": base, "skip": sorted(skip)}
+                Path(base + ".todo").write_text(json.dumps(todo))
+                running.append((subprocess.Popen([sys.executable, "-m", "tests.campaign", "--child", base + ".todo"]), todo, base))
+            time.sleep(0.2)
+            for entry in list(running):
+                process, todo, base = entry
+                if process.poll() is None:
+                    continue
+                running.remove(entry)
+                new = [json.loads(line) for line in Path(base).read_text().splitlines() if line.endswith("}")]
+                done = {r["done"] for r in new if "done" in r}
+                at = next((r["at"] for r in reversed(new) if "at" in r), "")
+                left = [s for s in todo["slices"] if s not in done]
+                kept = [r for r in new if "run" in r or "case" in r and r["case"].rpartition("/")[0] in done]
+                if left:  # it crashed: note where, and go on without that case
+                    kept.append({"case": at, "mode": "any", "differs": [f"the process ended with {process.returncode}"], "call": at,
+                                 "torch": "", "ours": ""})
+                    pending.append((left, {*todo["skip"], at}))
+                for row in kept:
+                    whole.write(json.dumps(row) + "\n")
+                rows += kept
+                Path(base).unlink(), Path(base + ".todo").unlink()
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,273 @@
+"""Random calls: arguments of the operation records' own samples and of torch's operator database, changed at random.
+
+A case is one call in one mode. Its arguments begin as somebody's sample; then sizes, dtype, layout and values are drawn anew, from
+the name and number of the case alone, so that any case can be run again.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import attrs
+import ml_dtypes  # noqa: F401  # NumPy's name for bfloat16
+import numpy as np
+
+from autograd_tape.dtypes import DType
+from autograd_tape.ops import ALIASES, RECORDS, Sample
+
+MODES = ("forward", "backward", "double backward", "forward mode", "vmap", "out", "in-place", "meta")
+FLOATS = ("float32", "float64", "bfloat16", "float16", "complex64", "complex128")
+WHOLE = ("int64", "int32", "uint8", "bool", "int8", "int16")
+SIZES = (0, 1, 2, 3, 5, 8, 17)
+THRESHOLDS = (32, 8192, 32768, 262144)
+PLACES = ("", "nn.functional.", "linalg.", "special.", "Tensor.")
+EXTREMES = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, 3e38, -1.0, 1e4)
+
+
+@attrs.frozen
+class Array:
+    """A tensor to be made on both sides."""
+
+    values: np.ndarray
+    layout: str = "rows"
+    grad: bool = False
+
+    def memory(self) -> tuple[np.ndarray, tuple[int, ...], int]:
+        """(flat memory, strides in elements, offset) of the values in their layout."""
+        v, n = self.values, self.values.ndim
+        if self.layout == "expanded" and n and v.shape[0] > 1:
+            one = np.ascontiguousarray(v[:1])
+            return one.reshape(-1), (0, *[s // v.itemsize for s in one.strides[1:]]), 0
+        if self.layout == "columns" and n > 1:
+            flat = np.ascontiguousarray(v.T)
+            return flat.reshape(-1), tuple([s // v.itemsize for s in flat.T.strides]), 0
+        if self.layout == "sparse" and n:
+            wide = np.zeros((*v.shape[:-1], 2 * v.shape[-1]), v.dtype)
+            wide[..., ::2] = v
+            return wide.reshape(-1), (*[s // v.itemsize for s in wide.strides[:-1]], 2), 0
+        if self.layout == "inside":
+            flat = np.zeros(v.size + 3, v.dtype)
+            flat[3:] = v.reshape(-1)
+            return flat, tuple([s // v.itemsize for s in np.ascontiguousarray(v).strides]), 3
+        rows = np.ascontiguousarray(v)
+        return rows.reshape(-1), tuple([s // v.itemsize for s in rows.strides]), 0
+
+
+@attrs.frozen
+class Case:
+    """One call: the function's path in torch's namespace, its arguments, and what is done with it."""
+
+    path: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    mode: str
+    seed: int
+    name: str = ""
+
+    def __str__(self) -> str:
+        def show(x: Any) -> str:
+            if isinstance(x, Array):
+                return f"{x.values.dtype.name}{list(x.values.shape)}" + (f":{x.layout}" if x.layout != "rows" else "")
+            if isinstance(x, (tuple, list)):
+                return "(" + ", ".join(map(show, x)) + ")"
+            return repr(x)
+
+        words = [*map(show, self.args), *[f"{k}={show(v)}" for k, v in self.kwargs.items()]]
+        return f"{self.path}({', '.join(words)}) [{self.mode}] {self.name}"
+
+
+def tree(function: Callable[[Any], Any], value: Any, kind: type | tuple[type, ...]) -> Any:
+    """`function` on everything of a kind within tuples, lists and dicts."""
+    if isinstance(value, kind):
+        return function(value)
+    if isinstance(value, dict):
+        return {k: tree(function, v, kind) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([tree(function, v, kind) for v in value])
+    return value
+
+
+def leaves(value: Any, kind: type | tuple[type, ...] = Array) -> list[Any]:
+    """Everything of a kind within a value, in order."""
+    found: list[Any] = []
+    tree(found.append, value, kind)
+    return found
+
+
+def lookup(torch: Any, path: str) -> Any:
+    """`torch.nn.functional.relu`, or None."""
+    for part in path.split("."):
+        torch = getattr(torch, part, None)
+    return torch
+
+
+# -- where samples come from ----------------------------------------------------------------------------------------
+
+
+@cache
+def record_samples(name: str) -> tuple[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]:
+    """(path, samples) of a record; an empty path where torch has no such function."""
+    import torch
+
+    rec = RECORDS[name]
+    names = [name, *[alias for alias, of in ALIASES.items() if of == name]]
+    paths = [place + n for n in names for place in PLACES if lookup(torch, place + n) is not None]
+    path = paths[0] if paths and rec.namespace != "_internal" else ""
+    found = []
+    for sample in rec.field("samples")(np.random.default_rng(7)) if path else ():
+        sample = sample if isinstance(sample, Sample) else Sample(tuple(sample))
+        plain = rec.field("function") is None and rec.field("make") is None
+        args, kwargs = list(sample.args), dict(sample.kwargs)
+        if plain:
+            kwargs |= {p.name: v for p, v in zip(rec.params, args) if p.keyword_only}
+            args = [v for p, v in zip(rec.params, args) if not p.keyword_only]
+        found.append(tree(lambda x: Array(np.asarray(x)), (tuple(args), kwargs), (np.ndarray, np.generic)))
+    return path, found
+
+
+@cache
+def database() -> dict[str, Any]:
+    """torch's operator database by name, those entries that both sides have."""
+    import sys
+    from pathlib import Path
+
+    sys.path.append(str(Path(__file__).parents[1] / "oracle"))
+    from oracle_operations import ADAPTERS, Missing, resolve
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    import torchcompat
+
+    found = {}
+    for info in op_db:
+        full = f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
+        try:
+            resolve(torchcompat, full)
+        except Missing:
+            continue
+        if full not in ADAPTERS and info.name not in ADAPTERS:
+            found[full] = info
+    return found
+
+
+@cache
+def database_samples(name: str, dtype: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The database's samples of one entry."""
+    import torch
+
+    def array(t: torch.Tensor) -> Array:
+        t = t.detach().resolve_conj().resolve_neg()
+        if t.layout is not torch.strided or t.numel() > 20000:
+            raise ValueError
+        return Array(t.view(torch.int16).numpy().view("bfloat16") if t.dtype is torch.bfloat16 else t.numpy().copy())
+
+    found = []
+    torch.manual_seed(0), random.seed(0), np.random.seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for i, s in enumerate(database()[name].sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)):
+                if i > 60:
+                    break
+                try:
+                    found.append(tree(array, ((s.input, *s.args), dict(s.kwargs)), torch.Tensor))
+                except (ValueError, TypeError):  # sparse, huge, or a dtype without a NumPy one
+                    continue
+        except Exception:  # the database cannot make samples of this dtype
+            return []
+    return found
+
+
+# -- how they are changed -------------------------------------------------------------------------------------------
+
+
+def resized(rng: random.Random, value: Any) -> Any:
+    """The same call with other sizes: equal sizes stay equal, so most calls stay sensible."""
+    arrays = leaves(value)
+    sizes = sorted({n for a in arrays for n in a.values.shape if n > 1})
+    if not sizes or rng.random() < 0.4:
+        return value
+    new = {n: rng.choice(SIZES) if rng.random() < 0.7 else n for n in sizes}
+    total = max(math.prod([new.get(n, n) for n in a.values.shape]) for a in arrays)
+    if rng.random() < 0.2 and total:  # one dimension grows until the largest array is around a threshold
+        grown = rng.choice(sizes)
+        limit = rng.choice(THRESHOLDS[:3] if rng.random() < 0.85 else THRESHOLDS)
+        new[grown] = max(1, new[grown] * limit // total + rng.choice((-1, 0, 1)))
+
+    def other(a: Array) -> Array:
+        shape = [new.get(n, n) for n in a.values.shape]
+        if math.prod(shape) > 600000:
+            return a
+        return attrs.evolve(a, values=np.resize(a.values, shape) if a.values.size else np.zeros(shape, a.values.dtype))
+
+    return tree(other, value, Array)
+
+
+def in_dtype(dtype: str, value: Any) -> Any:
+    """The floating-point arrays in another dtype."""
+    np_dtype = DType.by_name[dtype].np
+
+    def other(a: Array) -> Array:
+        if a.values.dtype.kind not in "fc":
+            return a
+        with np.errstate(all="ignore"):
+            values = a.values
+            if np_dtype.kind == "c" and values.dtype.kind == "f":
+                values = values + 1j * np.roll(values, 1)
+            elif np_dtype.kind != "c" and values.dtype.kind == "c":
+                values = values.real
+            if dtype in WHOLE:
+                values = np.round(3 * values)
+            return attrs.evolve(a, values=np.asarray(values).astype(np_dtype))
+
+    return tree(other, value, Array)
+
+
+def laid_out(rng: random.Random, value: Any) -> Any:
+    """Arrays in random layouts, and now and then with extreme values."""
+    def other(a: Array) -> Array:
+        layout = rng.choice(("rows", "rows", "columns", "columns", "sparse", "inside", "expanded"))
+        values = a.values
+        if layout == "expanded" and values.ndim and values.shape[0] > 1:
+            values = np.broadcast_to(values[:1], values.shape)
+        if values.dtype.kind in "fc" or values.dtype.name == "bfloat16":
+            if rng.random() < 0.06 and values.size and layout != "expanded":
+                values = np.array(values)
+                with np.errstate(all="ignore"):
+                    for _ in range(3):
+                        values.reshape(-1)[rng.randrange(values.size)] = rng.choice(EXTREMES)
+        return attrs.evolve(a, values=values, layout=layout)
+
+    return tree(other, value, Array)
+
+
+def names(source: str) -> list[str]:
+    """What there are cases of."""
+    return sorted(n for n in RECORDS if RECORDS[n].field("samples") and record_samples(n)[0]) if source == "records" else sorted(database())
+
+
+def cases(source: str, name: str, numbers: range) -> Iterator[Case]:
+    """Cases of one operation, by their numbers."""
+    for number in numbers:
+        rng = random.Random(f"{source}/{name}/{number}")
+        dtype = rng.choice(("float32",) * 4 + FLOATS + (WHOLE if rng.random() < 0.3 else ()))
+        if source == "records":
+            path, samples = record_samples(name)
+        else:
+            path, samples = name, database_samples(name, dtype)
+        if not samples:
+            continue
+        value = rng.choice(samples)
+        value = resized(rng, value)
+        if source == "records":
+            value = in_dtype(dtype, value)
+        value = laid_out(rng, value)
+        mode = rng.choice(MODES)
+        if mode in ("backward", "double backward", "forward mode"):
+            value = tree(lambda a: attrs.evolve(a, grad=(a.values.dtype.kind in "fc" or a.values.dtype.name == "bfloat16")
+                                                and rng.random() < 0.85), value, Array)
+        yield Case(path, *value, mode, number, f"{source}/{name}/{number}")
