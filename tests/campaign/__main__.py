@@ -64,24 +64,30 @@ def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> Non
 
 
 def again(name: str) -> None:
-    """Shows one case on both sides."""
+    """Shows where the two sides differ in one case."""
+    import numpy as np
     import torch
 
     import torchcompat
 
     from .cases import cases
-    from .sides import Side, differences
+    from .sides import Outcome, Side, differences
 
     source, rest = name.split("/", 1)
     operation, number = rest.rsplit("/", 1)
     case = next(cases(source, operation, range(int(number), int(number) + 1)))
     print(case)
-    outcomes = [Side(t).run(case) for t in (torch, torchcompat)]
-    for side, outcome in zip(("torch", "torchcompat"), outcomes):
-        print(f"--- {side}: {outcome.error} {outcome.text}")
-        for row in outcome.tensors:
-            print("   ", *[repr(x)[:1500] for x in row])
-    print("--- differs:", differences(*outcomes))
+    expected, found = [Side(t).run(case) for t in (torch, torchcompat)]
+    for side, outcome in (("torch", expected), ("torchcompat", found)):
+        print(f"{side}: {outcome.error} {outcome.text}")
+    for i, (e, f) in enumerate(zip(expected.tensors, found.tensors)):
+        if not differences(Outcome((e,)), Outcome((f,))):
+            continue
+        print(f"result {i}: torch {e[:5]}, torchcompat {f[:5]}")
+        if e[0] == f[0] == "tensor" and e[5] is not None and f[5] is not None and e[5].shape == f[5].shape:
+            off = np.flatnonzero(~np.isclose(e[5], f[5], rtol=1e-5, equal_nan=True).reshape(-1))
+            print(f"   {off.size} of {e[5].size} elements:", *[(int(k), e[5].flat[k], f[5].flat[k]) for k in off[:5]])
+    print("differs:", differences(expected, found))
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograd_tape.dtypes import DType
 
-from .cases import Array, Case, leaves, lookup, tree
+from .cases import Array, Case, leaves, lookup
 
 TOLERANCE = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "complex64": 2e-4, "bfloat16": 1.6e-2, "float16": 2e-3}
 UNSPECIFIED = ("empty", "new_empty")
@@ -313,7 +313,7 @@ def differences(expected: Outcome, found: Outcome) -> list[str]:
         if e[0] != f[0]:
             rows.append(f"{f[0]} {f[1]!r:.20}, torch {e[0]} {e[1]!r:.20}")
         elif e[0] == "value":
-            same = e[1] == f[1] or (isinstance(e[1], float) and isinstance(f[1], float) and np.isclose(e[1], f[1], rtol=1e-4, equal_nan=True))
+            same = e[1] == f[1] or isinstance(e[1], float) and isinstance(f[1], float) and np.isclose(e[1], f[1], rtol=1e-4, equal_nan=True)
             if not same:
                 rows.append("another value")
         elif e[2] != f[2]:
