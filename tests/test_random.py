@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle_random import TARGET, encode, parameters, programs
 
+import torchcompat as torch
 from autograd_tape.random import Generator, kernels
 from autograd_tape.random.polynomials import log32, sincos32
 
@@ -215,3 +216,28 @@ def test_numbers_transformed_ahead_are_those_of_one_draw_at_a_time(seed: int, dr
             ahead.manual_seed(n)
             plain.manual_seed(n)
         np.testing.assert_array_equal(ahead.get_state(), plain.get_state())
+
+
+DRAWN_IN_PLACE = sorted(n for n, f in vars(torch.Tensor).items()
+                        if n.endswith("_") and getattr(f, "__module__", "") == "torchcompat.random")
+
+
+@pytest.mark.parametrize("name", DRAWN_IN_PLACE)
+def test_drawing_in_place_ends_history(name: str) -> None:
+    """What was in the place of random numbers no longer counts, in a tensor, in a part of one, and in one that lies in columns."""
+    arguments = {"bernoulli_": (0.3,), "geometric_": (0.4,)}.get(name, ())
+    x = torch.ones(3, 4, requires_grad=True)
+    for build in (lambda t: t, lambda t: t.t(), lambda t: t[1:, ::2], lambda t: t[0]):
+        y = x * 2
+        changed = build(y)
+        version = y._version
+        assert getattr(changed, name)(*arguments) is changed
+        assert y._version == version + 1
+        expected = torch.full((3, 4), 2.0)
+        build(expected).zero_()
+        assert torch.equal(torch.autograd.grad(y.sum(), x)[0], expected)
+        torch.manual_seed(3)
+        plain = build(x.detach() * 2)
+        getattr(plain, name)(*arguments)
+        torch.manual_seed(3)
+        assert torch.equal(getattr(build(x * 2), name)(*arguments).detach(), plain)

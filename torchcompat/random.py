@@ -319,15 +319,21 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
             found = mapped(fill, self._data.shape, chance, self)
             if found is not NotImplemented:
                 return self if found is self else frontend.copy_(self, found)
+        recording = grad_mode() is GradMode.ENABLED and (self._node is not None or self._base is not None and self._base._node is not None)
         if self._k.device.type != "meta":
-            data = self._data
-            rows = data.flags.c_contiguous
+            data = numbers = np.empty_like(self._data) if recording else self._data
+            rows = self._data.flags.c_contiguous
+            args = tuple([frontend.expand(a, self._data.shape) if isinstance(a, Tensor) else a for a in args])
             if not rows:  # numbers are drawn in the order of the elements in memory
-                order = by_memory(data)
+                order = by_memory(self._data)
                 args = tuple([_turned(a, data.shape, order) for a in args])
                 kwargs = {name: _turned(a, data.shape, order) for name, a in kwargs.items()}
                 data = data.transpose(order)
             data[...] = draw(_stream(generator), _Target(data.shape, self._k.np, rows), *args, **kwargs)
+        else:
+            numbers = self._data
+        if recording:
+            return frontend.drawn_(self, frontend.wrap(numbers, self._k), name)
         frontend.bump(self)
         return self
 

@@ -84,6 +84,24 @@ class zero:
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
+@op("drawn(Tensor input, Tensor numbers, str by) -> Tensor", family="store", quiet="all", inplace=True, out=False, method=False,
+    namespace="_internal")
+class drawn:
+    """A tensor like `input` with random `numbers`, of the method `by`, in its place, whatever was there."""
+
+    nodes = {f"by == '{by}'": node for by, node in (
+        ("uniform_", "UniformBackward0"), ("normal_", "NormalBackward0"), ("bernoulli_", "BernoulliBackward2"),
+        ("exponential_", "ExponentialBackward0"), ("cauchy_", "CauchyBackward0"), ("log_normal_", "LogNormalBackward0"),
+        ("geometric_", "GeometricBackward0"), ("random_", "RandomBackward2"))}
+
+    def numpy(input, numbers, by): return _copy(input, numbers)
+    def store(a, numbers, by): a[...] = numbers
+    def compose(F, input, numbers, by): return _copy(input, numbers)
+    def shape(input, numbers, by): return input
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "normal_"
+
+
 @op("fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor", namespace="Tensor", out=False)
 class fill_diagonal_:
     """The main diagonal overwritten with a number: elements whose indices are all equal. With `wrap`, the diagonal of a tall matrix
