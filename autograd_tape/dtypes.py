@@ -275,6 +275,9 @@ class Kind:
         self.dtype, self.np, self.device, self.special, self.inference = dtype, dtype.np, device, special, inference
         self.scalars: dict[Any, np.ndarray] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return kind, (self.dtype, self.device, self.special, self.inference)  # kinds are told apart by identity
+
     def __repr__(self) -> str:
         return f"Kind({self.dtype!r}, {self.device}{'' if self.special is None else ', ' + repr(self.special)})"
 

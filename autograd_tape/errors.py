@@ -99,7 +99,13 @@ class UnsupportedDTypeError(DTypeError, NotImplementedError):
 class ArgumentError(AutogradError, TypeError):
     """An argument of the wrong type."""
 
-    builtin = TypeError
+    builtin: type[Exception] = TypeError
+
+
+class GradientDTypeError(DTypeError, ArgumentError, RuntimeError):
+    """A gradient was asked for of numbers that have none: integers, booleans."""
+
+    builtin: type[Exception] = RuntimeError
 
 
 class IndexRangeError(AutogradError, IndexError):

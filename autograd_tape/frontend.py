@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from . import views
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
 from .errors import ArgumentError, AutogradError, ShapeMismatchError
 from .executors import executor_for
@@ -20,25 +21,8 @@ from .ops import ALIASES, RECORDS, compile_function, get_record
 from .ops._compile import QUIET_SETS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
 from .tape import GradMode, OutputEdge, TapeEntry, grad_mode, register_quiet_sets
-from .tensor import TensorRef
-
-
-def watch_view(version: list[Any], view: TensorRef) -> None:
-    """Notes that `view` shares `version`, so that an in-place update of its base can refresh its history."""
-    version.append(weakref.ref(view))
-    if not len(version) & 31:
-        prune_views(version)
-
-
-def prune_views(version: list[Any]) -> None:
-    """Forgets dead views, each time the list has doubled. Called every 32 views."""
-    n = len(version)
-    if not n & (n - 1):
-        version[1:] = [r for r in version[1:] if r() is not None]
-
-
-def unwatched_view(view: TensorRef) -> None:
-    """A view made while nothing was recorded; its history does not follow its base."""
+from .tensor import TensorRef, leaf_node
+from .views import prune_views, unwatched_view, watch_view
 
 
 class Frontend:
@@ -59,7 +43,7 @@ class Frontend:
         self.methods: dict[str, Callable[..., Any]] = {}
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, ref=weakref.ref,
-                              prune_views=prune_views, unwatched_view=self.unwatched_view)
+                              prune_views=prune_views, unwatched_view=unwatched_view)
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -281,24 +265,22 @@ class Frontend:
             g = self.function("reshape")(g, shape)
         return g
 
-    def link_view(self, view: TensorRef, source: TensorRef, multi: bool = False) -> None:
-        """Makes `view` share the version counter and base of `source`."""
-        if source._v is None:
-            source._v = [0]
-        view._v = source._v
-        view._base = source if source._base is None else source._base
-        watch_view(source._v, view)
+    link_view = staticmethod(views.link_view)
 
-    multi_view: str | None = None
-    """How views made together are marked, where they are."""
+    def leaf_node(self, t: TensorRef, requires_grad: bool) -> Any:
+        """What `_node` holds for a tensor that was just made; an error where it is to require grad and cannot."""
+        try:
+            return leaf_node(t._k.dtype, requires_grad)
+        except AutogradError as error:
+            raise self.error(error) from None
 
-    @staticmethod
-    def watch_history(base: TensorRef) -> None:
-        """Called for the base of views that lose their history when their memory is changed."""
+    def bits_of(self, t: TensorRef) -> Any:
+        """What the memory of a tensor of a special kind must go through to become its elements, or back: a function of an array, or of
+        a tensor and this front end. None where nothing."""
 
-    def unwatched_view(self, view: TensorRef) -> None:
-        """Called for a view made while nothing is recorded: decides what its history is."""
-        view._node = None
+    def restored(self, fresh: Any, bits: Any) -> Any:
+        """A view made anew of a changed base, with the bits it had."""
+        return fresh
 
     def bare(self, t: TensorRef) -> TensorRef:
         """Another handle on the tensor, without its history, for the entry that made it to save."""
@@ -332,11 +314,8 @@ class Frontend:
         return out
 
     def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
-        """Raises where `target` may not be changed in place."""
-        if grad_mode() is GradMode.ENABLED:
-            if target._node is not None and target.is_leaf:
-                raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.",
-                                    remedy="use the out-of-place operation, or update it under no_grad()")
+        """Raises where `target` may not be changed in place by an operation that also takes `others`."""
+        views.check_inplace(target, others)
 
     def check_store(self, rec: Record, target: TensorRef, result: np.ndarray, result_kind: Kind) -> None:
         """Raises where `result` cannot be stored in `target`."""
@@ -349,8 +328,8 @@ class Frontend:
                                 f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}", remedy="convert one operand first")
 
     def check_memory(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
-        """Raises where `target`, about to be changed in place, shares part of its memory with itself or with one of `others`, if that is
-        an error."""
+        """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
+        views.check_memory(rec.name, target, others)
 
     def bump(self, target: TensorRef) -> None:
         """Counts an in-place update."""
@@ -360,8 +339,8 @@ class Frontend:
             target._v[0] += 1
 
     def rebase(self, target: TensorRef, node: TapeEntry) -> None:
-        """Makes `node` the history of `target` after an in-place update."""
-        target._node = node
+        """Makes `node` the history of `target` after an in-place update, and of its base and views."""
+        views.rebase(self, target, node)
 
 
 def _spread(function: Callable[..., Any], rec: Record) -> Callable[..., Any]:

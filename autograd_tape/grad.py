@@ -18,7 +18,7 @@ import numpy as np
 from .errors import ArgumentError, NoGradError, ShapeMismatchError
 from .executors import Executor
 from .tape import GradFn, GradMode, Tape, _ModeContext, grad_mode, set_grad_mode
-from .tensor import LEAF, TensorRef
+from .tensor import TensorRef, info_of, leaf_node
 
 if TYPE_CHECKING:
     from .backward import BackwardOptions
@@ -138,11 +138,8 @@ class GradManager:
             raise NoGradError("you can only change requires_grad flags of leaf variables.", expected="a leaf",
                               found=f"the output of '{ref.creator.op_name}'",  # type: ignore[union-attr]  # only entries have an output
                               remedy="compute it under no_grad(), or make a new TensorRef of its data")
-        if requires and not (ref.dtype.is_floating_point or ref.dtype.is_complex):
-            raise ArgumentError("only Tensors of floating point and complex dtype can require gradients", expected="a floating-point dtype",
-                                found=ref.dtype.name, remedy="convert the tensor first")
         if ref.is_leaf:
-            ref._node = LEAF if requires else None
+            ref.requires_grad = bool(requires)
         self._manage(ref)
 
     def requires_grad(self, ref: TensorRef) -> bool:
@@ -159,9 +156,15 @@ class GradManager:
         if not ref.requires_grad:
             raise NoGradError("can't retain_grad on Tensor that has requires_grad=False", expected="a tensor that requires grad",
                               found=f"tensor {ref.id}, which does not", remedy="set requires_grad on what it is computed from")
-        first = self._manage(ref, retain=True)
-        if not ref.is_leaf and first:
-            self._hook(ref)
+        self._manage(ref, retain=True)
+        if not ref.is_leaf:
+            info = info_of(ref)
+            # An in-place update gives the tensor another history and id, to which the hook moves with it.
+            info["retains_grad"] = True
+            retainers = info.setdefault("retainers", weakref.WeakSet())
+            if self not in retainers:
+                retainers.add(self)
+                self._hook(ref)
 
     def _hook(self, ref: TensorRef) -> None:
         from .backward import Hooks
@@ -182,8 +185,8 @@ class GradManager:
 
         entry.hooks.retain[nr] = keep
 
-    def _manage(self, ref: TensorRef, retain: bool = False) -> bool:
-        """Takes a tensor into care; whether it was not retained before."""
+    def _manage(self, ref: TensorRef, retain: bool = False) -> None:
+        """Takes a tensor into care."""
         id = ref.id
         with self._lock:
             if id not in self._refs:
@@ -196,16 +199,9 @@ class GradManager:
 
                 self._refs[id] = weakref.ref(ref, forget)
                 if ref.is_leaf:
-                    info = getattr(ref, "_info", None)
-                    if info is None:
-                        info = ref._info = {}
-                    if "managers" not in info:
-                        info["managers"] = weakref.WeakSet()
-                    info["managers"].add(self)
-            first = retain and id not in self._retained
+                    info_of(ref).setdefault("managers", weakref.WeakSet()).add(self)
             if retain:
                 self._retained.add(id)
-            return first
 
     def _forget(self, id: int) -> None:
         with self._lock:
@@ -242,11 +238,13 @@ class GradManager:
 
         Raises:
             ShapeMismatchError: the gradient has another shape than the tensor.
+            ArgumentError: the tensor holds integers or booleans.
         """
         if grad is None:
             self.clear_grad(ref)
             return
-        grad = grad if isinstance(grad, TensorRef) else np.asarray(grad, _check_ref(ref, "set_grad")._k.np)
+        leaf_node(_check_ref(ref, "set_grad")._k.dtype, True, "only Tensors of floating point and complex dtype can have gradients")
+        grad = grad if isinstance(grad, TensorRef) else np.asarray(grad, ref._k.np)
         self._check_grad_shape(ref, grad)
         with self._lock:
             self._manage(ref)

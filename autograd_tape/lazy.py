@@ -18,13 +18,14 @@ from .dtypes import CPU, CPU_KINDS, Device
 from .errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for, get_executor
 from .executors.meta import meta_array
-from .frontend import Frontend, watch_view
+from .frontend import Frontend
 from .ops import get_record
 from .ops._compile import QUIET_SETS, base_namespace
 from .ops._general import General
 from .ops._record import Record
 from .tape import GradMode, ManualEntry, OutputEdge, _ModeContext
 from .tensor import TensorRef
+from .views import unwatched_view, watch_view
 
 
 class ExecutorFrontend(Frontend):
@@ -36,7 +37,7 @@ class ExecutorFrontend(Frontend):
         # Operations whose quiet path is written by hand find it closed: their quiet sets are empty.
         self.namespace = {**base_namespace(), **dict.fromkeys(QUIET_SETS, frozenset())}
         self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, watch_view=watch_view,
-                              unwatched_view=self.unwatched_view)
+                              unwatched_view=unwatched_view)
 
     def function(self, name: str) -> Any:
         """The function of an operation. There is no quiet path here: it would call NumPy's kernels."""
@@ -255,7 +256,9 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
                 raise ShapeMismatchError(f"The output of '{op}' was declared with another shape", expected=str(tuple(result.shape)),
                                          found=str(tuple(output.shape)), remedy="take the output from OpSpec(op, inputs)")
             if output._data is None:
-                output._data = np.asarray(result._data, output._k.np)
+                made = np.asarray(result._data, output._k.np)
+                # A view would share memory with an input, but not its version.
+                output._data = made.copy() if any([np.may_share_memory(made, x._data) for x in inputs]) else made
     data: np.ndarray = ref._data
     return data
 
@@ -264,6 +267,21 @@ def _detached(x: TensorRef) -> TensorRef:
     t = TensorRef.__new__(TensorRef)
     t._data, t._k, t._node, t._v, t._base = x._data, x._k, None, None, None
     return t
+
+
+def _leave_views(ref: TensorRef) -> None:
+    """Counts a change of a tensor that is about to get other memory; its views stay with the old, and with one another."""
+    version = ref._v
+    if version is None or len(version) == 1 and ref._base is None:
+        ref._v = [1 if version is None else version[0] + 1]
+        return
+    old = TensorRef.__new__(TensorRef)
+    old._data, old._k, old._node, old._v, old._base = ref._data, ref._k, ref._node, version, ref._base
+    for view_ref in version[1:]:
+        view = view_ref()
+        if view is not None and view._base is ref:
+            view._base = old
+    ref._v, ref._base = [int(version[0]) + 1], None
 
 
 def bind(ref: TensorRef, array: Any) -> TensorRef:
@@ -288,8 +306,6 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
         raise ArgumentError(f"Tensor {ref.id} is the output of '{spec_of(ref).op}'", expected="a leaf",  # type: ignore[union-attr]
                             found="a computed tensor", remedy="bind data to the leaves; the executor computes the rest")
     if ref._data is not None:
-        if ref._v is None:
-            ref._v = [0]
-        ref._v[0] += 1
+        _leave_views(ref)
     ref._data = data.astype(ref._k.np, copy=False)
     return ref

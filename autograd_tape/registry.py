@@ -24,10 +24,10 @@ from .tape import (
     ManualEntry,
     TapeId,
     _ModeContext,
-    active_tapes,
     aside,
     edge_of,
     grad_mode,
+    keep_on_tapes,
     next_id,
     version_of,
 )
@@ -355,7 +355,7 @@ class Operation:
         refs = tuple(x if isinstance(x, TensorRef) else TensorRef.of(x) for x in primals)
         output = TensorRef.of(np.asarray(self.execute(*[x.numpy() for x in refs], **kwargs)))
         edges = tuple(edge_of(x) for x in refs)
-        if grad_mode() is not GradMode.ENABLED or not any(e is not None for e in edges):
+        if grad_mode() is not GradMode.ENABLED or not any(e is not None for e in edges) or output._k.dtype.category < FLOATING:
             return output
         entry = ManualEntry()
         entry.id, entry.op, entry.edges, entry.meta = TapeId(next_id()), self.name, edges, None
@@ -363,8 +363,7 @@ class Operation:
         entry.saved, entry.versions = refs, tuple(version_of(x) for x in refs)
         entry.refs = (refs, (), kwargs)
         output._node = entry
-        for tape in active_tapes():
-            tape.add(entry, refs, (output,), kwargs)
+        keep_on_tapes(entry, refs, (output,), kwargs)
         return output
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 import numpy as np
 
-from .dtypes import inference_kind
+from .dtypes import FLOATING, inference_kind
 from .errors import ArgumentError, ShapeMismatchError, TapeNotRecordingError
 from .tensor import LEAF, TensorRef
 
@@ -60,6 +60,7 @@ class TapeEntry:
     n_outputs = 1
     takes_undefined = False  # whether it wants to be called where all its outputs' gradients are undefined
     forbids: str | None = None  # why nothing may be computed from its output any more
+    blank = False            # whether it stands for no history: that of a view made without recording
     frees = True             # whether it saves tensors, which a backward pass frees; numbers and shapes are kept
     op: Any = None
     # Set on an instance only when used:
@@ -158,6 +159,9 @@ class TapeEntry:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
 
 class AccumulateGrad(TapeEntry):
     """A leaf as a graph node: where its gradient arrives. Made when somebody looks; entries hold the leaf itself."""
@@ -210,6 +214,7 @@ class NoGradView(TapeEntry):
     edges = saved = ()
     meta = None
     frees = False
+    blank = True
 
     def __init__(self, recorded_view: bool = False) -> None:
         self.id, self.recorded_view = next_id(), recorded_view
@@ -257,6 +262,7 @@ class OutputEdge:
 
     __slots__ = ("entry", "nr")
     _tag = 2
+    blank = False
 
     def __init__(self, entry: TapeEntry, nr: int) -> None:
         self.entry, self.nr = entry, nr
@@ -539,20 +545,29 @@ class Tape:
         if not output.is_leaf:
             # The output came from a recorded operation already: the hand-written entry takes its place on this tape.
             self._entries.pop(output.id, None)
-        if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges):
+        if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges) and output._k.dtype.category >= FLOATING:
+            if output._base is not None:
+                from .views import IN_CUSTOM_FUNCTION, mark
+
+                mark(output, IN_CUSTOM_FUNCTION)  # an update of the base would pass by `grad_fn`
             output._node = entry
         self.add(entry, tuple(inputs), (output,), {} if spec is None else spec.arguments)
         return entry.id
 
-    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
-        """Keeps an entry together with its tensors."""
+    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
+            ids: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)) -> None:
+        """Keeps an entry together with its tensors.
+
+        `ids` are those of the values that came in and went out, where the tensors have others by now, or do not have them yet.
+        """
         entry.refs = (inputs, outputs, arguments)
         entry.holders += 1
         # Ids as they are now: a later in-place operation gives a tensor another.
-        entry.value_ids = (tuple(_id_before(x, entry, outputs) for x in inputs), tuple(o.id for o in outputs))
+        came, went = ids
+        entry.value_ids = (tuple(x.id for x in inputs) if came is None else came, tuple(o.id for o in outputs) if went is None else went)
         self._entries[entry.id] = entry
-        for output in outputs:
-            self._tensor_to_entry[output.id] = entry.id
+        for id in entry.value_ids[1]:
+            self._tensor_to_entry[id] = entry.id
 
     # looking
 
@@ -610,20 +625,6 @@ class Tape:
         return Graph.from_tape(self, outputs)
 
 
-def _id_before(x: TensorRef, entry: TapeEntry, outputs: tuple[Any, ...]) -> int:
-    """The id of an input, also where the operation changed it in place and so gave it a new one."""
-    if x._node is not None and any(x is o for o in outputs):
-        edge = entry.edges[0]
-        if edge is not None:
-            return edge.id
-        try:
-            return x._id
-        except AttributeError:
-            x._id = next_id()
-            return x._id
-    return x.id
-
-
 class DefaultTape(Tape):
     """A thread's own tape, always recording. It holds its entries weakly: a graph lives as long as its outputs."""
 
@@ -646,7 +647,8 @@ class DefaultTape(Tape):
         """Whether this thread records."""
         return grad_mode() is GradMode.ENABLED
 
-    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any]) -> None:
+    def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
+            ids: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)) -> None:
         """Nothing to keep: the outputs hold the entry."""
         if isinstance(entry, ManualEntry):
             # What was recorded by hand may have no data yet when backward runs; it needs its inputs to compute them.
@@ -682,6 +684,13 @@ class RecordingContext:
 def active_tapes() -> tuple[Tape, ...]:
     """The explicit tapes that record this thread."""
     return _thread.active
+
+
+def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
+                  came: tuple[int, ...] | None = None, went: tuple[int, ...] | None = None) -> None:
+    """Gives an entry to the explicit tapes that record this thread; see `Tape.add`."""
+    for tape in _thread.active:
+        tape.add(entry, inputs, outputs, arguments, (came, went))
 
 
 def get_default_tape() -> Tape:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .dtypes import CPU, CPU_KINDS, DType, Device, Kind, dtype_of, kind
-from .errors import ArgumentError
+from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
+from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError
 
 if TYPE_CHECKING:
     from .tape import TapeEntry
@@ -22,12 +22,40 @@ class _Leaf:
 
     __slots__ = ()
 
+    blank = False  # see TapeEntry.blank
+
     def __repr__(self) -> str:
         return "LEAF"
+
+    def __reduce__(self) -> str:
+        return "LEAF"  # there is one, also for who copies or pickles it
 
 
 LEAF: Any = _Leaf()
 """What `_node` holds for a tensor that requires grad and was made by no operation."""
+
+
+def leaf_node(dtype: DType, requires_grad: bool, message: str = "Only Tensors of floating point and complex dtype can require gradients"
+              ) -> Any:
+    """What `_node` holds for a tensor that no operation made: LEAF, or None where it does not require grad.
+
+    Raises:
+        GradientDTypeError: it is to require grad, but its numbers are integers or booleans, which could not hold a gradient.
+    """
+    if not requires_grad:
+        return None
+    if dtype.category < FLOATING:
+        raise GradientDTypeError(message, expected="a floating-point or complex dtype", found=dtype.name,
+                                 remedy="convert the tensor first")
+    return LEAF
+
+
+def info_of(tensor: "TensorRef") -> dict[str, Any]:
+    """A tensor's rare attributes, made on first need."""
+    info = getattr(tensor, "_info", None)
+    if info is None:
+        tensor._info = info = {}
+    return info
 
 
 LEAF_CLASSES: set[type] = set()
@@ -89,18 +117,22 @@ class TensorRef:
                                     found=type(shape).__name__, remedy="pass a tuple of non-negative ints, or an array")
             self._data = array
             self._k = kind(dtype_of(array), Device(device))
-        self._node = LEAF if requires_grad else None
+        self._node = leaf_node(self._k.dtype, requires_grad)
         self._id = next_id()
 
     @classmethod
     def of(cls, data: Any, *, requires_grad: bool = False) -> "TensorRef":
-        """A tensor over an array (shared, not copied) or over nested lists."""
+        """A tensor over an array (shared, not copied) or over nested lists.
+
+        Raises:
+            GradientDTypeError: integers or booleans that are to require grad.
+        """
         array = np.asarray(data)
         k = CPU_KINDS.get(array.dtype) or kind(dtype_of(array))
         self = cls.__new__(cls)
         # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
         self._data, self._k = array if array.dtype is k.np or array.dtype != k.np else array.view(k.np), k
-        self._node, self._v, self._base = (LEAF if requires_grad else None), None, None
+        self._node, self._v, self._base = leaf_node(k.dtype, requires_grad), None, None
         return self
 
     # -- what it is ---------------------------------------------------------------------------------------------
@@ -149,17 +181,51 @@ class TensorRef:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to this tensor."""
-        return self._node is not None
+        """Whether gradients flow to this tensor; a view made without recording says what its base says.
+
+        It can be set for leaves.
+
+        Raises (where it is set):
+            NoGradError: the tensor was computed, and so requires grad whenever one of its inputs does.
+            GradientDTypeError: the tensor holds integers or booleans.
+        """
+        node, base = self._node, self._base
+        return node is not None and not node.blank or (
+            base is not None and base._node is not None and not self._k.inference and self._k.dtype.category >= FLOATING)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self._node = LEAF if value else None
+        if value is not True and value is not False:
+            raise AutogradError("requires_grad must be a bool", expected="True or False", found=type(value).__name__, remedy="pass a bool")
+        if not self.is_leaf:
+            raise NoGradError(
+                "you can only change requires_grad flags of leaf variables." + (
+                    "" if value else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."),
+                expected="a leaf", found=f"the output of '{self.creator.op_name}'",  # type: ignore[union-attr]  # it was computed
+                remedy="set it on what the tensor is computed from, or make a new tensor of its data")
+        from .views import set_leaf
+
+        set_leaf(self, value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> "TensorRef":
+        """Sets `requires_grad`, returns the tensor. That a computed tensor requires grad may be said again.
+
+        Raises:
+            NoGradError: the tensor was computed, and is to require none.
+            GradientDTypeError: the tensor holds integers or booleans.
+        """
+        if requires_grad:
+            leaf_node(self._k.dtype, True, "only Tensors of floating point dtype can require gradients")
+        if not requires_grad or self.is_leaf:
+            self.requires_grad = bool(requires_grad)
+        return self
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
-        return self._node is None or self._node is LEAF
+        node = self._node
+        return node is None or node is LEAF or node.blank
 
     @property
     def creator(self) -> "TapeEntry | None":
@@ -202,12 +268,92 @@ class TensorRef:
         return float(self.item())
 
     def __repr__(self) -> str:
-        flag = ", requires_grad=True" if self._node is not None else ""
+        flag = ", requires_grad=True" if self.requires_grad else ""
         if self._data is None:
             return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype.name}{flag})"
         return f"{type(self).__name__}({np.array2string(self._data, separator=', ')}, dtype={self.dtype.name}{flag})"
 
     __hash__ = object.__hash__
+
+    # -- copies ---------------------------------------------------------------------------------------------------
+    # A copy is a tensor of its own: it has an id, a version and a place in graphs of its own, and neither hooks nor managers.
+
+    def _replica(self, data: Any) -> Any:
+        """A leaf like this tensor over other memory."""
+        t = object.__new__(type(self))
+        t._data, t._k, t._node = data, kind(self._k.dtype, self._k.device, self._k.special, self._k.inference), None
+        t._v = t._base = None
+        if self.requires_grad:
+            t._node = LEAF
+        if data is None:
+            t._info = {"shape": self.shape}
+        t.__dict__.update(self.__dict__) if hasattr(self, "__dict__") else None
+        return t
+
+    def _refuse_copy(self, what: str) -> None:
+        if not self.is_leaf or self._data is None and "spec" in self._info:
+            creator = self.creator
+            raise NoGradError(f"Only leaves support {what}: of a computed tensor the history would be lost", expected="a leaf",
+                              found="the output of " + (f"'{creator.op_name}'" if creator is not None else "an OpSpec"),
+                              remedy="copy its data: TensorRef.of(x.numpy().copy())")
+
+    def __copy__(self) -> Any:
+        """Another leaf over the same memory, which shares its version.
+
+        Raises:
+            NoGradError: the tensor was computed.
+        """
+        self._refuse_copy("copy.copy()")
+        t = self._replica(self._data)
+        if self._v is None:
+            self._v = [0]
+        t._v = self._v
+        return t
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Another leaf over a copy of the memory, with a copy of the gradient. Tensors that share memory share the copy's.
+
+        Raises:
+            NoGradError: the tensor was computed.
+        """
+        self._refuse_copy("copy.deepcopy()")
+        from copy import deepcopy
+
+        from .ops._strided import deep_copy
+
+        t = self._replica(None if self._data is None else deep_copy(self._data, memo))
+        memo[id(self)] = t
+        if getattr(self, "_grad", None) is not None:
+            t._grad = deepcopy(self._grad, memo)
+        if hasattr(self, "__dict__"):
+            t.__dict__.update(deepcopy(self.__dict__, memo))
+        return t
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled are a leaf's numbers, dtype, device, and whether it requires grad.
+
+        Raises:
+            NoGradError: the tensor was computed.
+        """
+        self._refuse_copy("pickling")
+        data = None if self._data is None else self._data.tobytes()
+        return unpickled, (type(self), data, self.shape, self._k.dtype.name, str(self._k.device), self.requires_grad,
+                           dict(getattr(self, "__dict__", {})))
+
+
+def unpickled(cls: type, data: bytes | None, shape: tuple[int, ...], dtype: str, device: str, requires_grad: bool, further: dict[str, Any]
+              ) -> Any:
+    """A tensor from what was pickled of it."""
+    t = TensorRef(shape, dtype, requires_grad=requires_grad, device=device)
+    if data is not None:
+        t._data = np.frombuffer(bytearray(data), t._k.np).reshape(shape)
+    if cls is not TensorRef:
+        plain, t = t, object.__new__(cls)
+        for name in ("_data", "_k", "_node", "_v", "_base", "_id", "_info"):
+            if hasattr(plain, name):
+                setattr(t, name, getattr(plain, name))
+        t.__dict__.update(further)
+    return t
 
 
 LEAF_CLASSES.add(TensorRef)

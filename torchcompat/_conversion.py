@@ -12,7 +12,6 @@ from autograd_tape.ops._strided import owner_of
 from autograd_tape.dtypes import (
     DType, Device, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
 )
-from autograd_tape.tensor import LEAF
 
 from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
 from .size import Size
@@ -92,7 +91,7 @@ def rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], d
     """The tensor that was pickled."""
     d = DType.by_name[dtype]
     t = _blank(cls or Tensor, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
-    t._node = LEAF if requires_grad else None
+    t._node = frontend.leaf_node(t, requires_grad)
     t.__dict__.update(state)
     return t
 

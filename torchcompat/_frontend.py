@@ -9,19 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.dtypes import CPU_KINDS, SCALAR_TYPE_NAMES, Kind, inference_kind, kind
-from autograd_tape import errors
+from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
-from autograd_tape.frontend import Frontend, watch_view
+from autograd_tape.frontend import Frontend
 from autograd_tape.ops._record import Param, Record
-from autograd_tape.tape import GradMode, NoGradView, OutputEdge, TapeEntry, grad_mode
+from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, grad_mode
 from autograd_tape.tensor import TensorRef
 
-from . import views
-from .bits import bits_of, flipped, values
-
-
-_REPEATABLE = frozenset(["fill", "zero", "masked_fill", "index_fill", "put_at", "tril", "triu"])
-"""Operations that may write several times to one place: torch lets them, since they write the same everywhere, or does not look."""
+from .bits import bits_of, flipped, restored, values
 
 
 class LinAlgError(RuntimeError):
@@ -132,36 +127,11 @@ class TorchFrontend(Frontend):
         for saver in self.savers:
             saver(node)
 
-    def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
-        """torch's rules for leaves, views of leaves and multi-output views."""
-        views.check_inplace(target, others)
-
-    def check_single(self, target: TensorRef) -> None:
-        """Raises where several elements of `target` are one number in memory."""
-        data = target._data
-        if 0 in data.strides and data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
-            raise AutogradError(views.ONE_PLACE)
-
-    def check_memory(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
-        """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
-        if rec.name == "copy" and views.same_region(target._data, others[0]._data):
-            return
-        if rec.name not in _REPEATABLE:
-            self.check_single(target)
-        if rec.name == "fill":  # the number is read first
-            if others:
-                self.check_single(target)
-            return
-        for other in others:
-            if other is target and rec.name == "put_at" or views.overlap(target._data, other._data, whole=rec.name == "put_at"):
-                raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                                    "memory location. Please clone() the tensor before performing the operation.")
-
     def check_random_inplace(self, target: TensorRef) -> None:
         """Raises where `target` may not be overwritten."""
         try:
             views.check_inplace(target)
-            self.check_single(target)
+            views.check_single(target)
         except AutogradError as error:
             raise self.error(error) from None
 
@@ -178,42 +148,13 @@ class TorchFrontend(Frontend):
         result._data, result._k = data, kind(t._k.dtype, device)
         return result
 
-    def rebase(self, target: Any, node: TapeEntry) -> None:
-        """History of in-place operations, through views."""
-        views.rebase(self, target, node)
+    def bits_of(self, t: TensorRef) -> Any:
+        """Whether the memory of a tensor holds conjugates, or negatives."""
+        return bits_of(t)
 
-    def link_view(self, view: TensorRef, source: TensorRef, multi: bool = False) -> None:
-        """Shares version counter and base; how the view was made decides whether it may be changed in place."""
-        if source._v is None:
-            source._v = [0]
-        view._v = source._v
-        view._base = source if source._base is None else source._base
-        mode = grad_mode()
-        if mode is GradMode.ENABLED:
-            watch_view(source._v, view)
-            if multi:
-                views.mark(view, views.MULTI_VIEW)
-                self.watch_history(view._base)
-        elif mode is GradMode.INFERENCE and not source._k.inference:
-            watch_view(source._v, view)
-            views.mark(view, views.INFERENCE)
-            self.unwatched_view(view)
-        else:
-            self.unwatched_view(view)
-
-    multi_view = views.MULTI_VIEW
-    watch_history = staticmethod(views.watch_history)
-
-    def unwatched_view(self, view: TensorRef) -> None:
-        """A view made without recording requires grad where its base does, though no gradient goes through it."""
-        view._node = None
-        base: Any = view._base
-        if base._node is not None and not view._k.inference:
-            view._node = NoGradView()
-            views.watch_history(base)
-            if grad_mode() is GradMode.DISABLED:
-                watch_view(base._v, view)
-                view._info = {"creation": views.NO_GRAD}
+    def restored(self, fresh: Any, bits: Any) -> Any:
+        """A view that was made anew, as the conjugate or negative that it was."""
+        return restored(self, fresh, bits)
 
     def write_out(self, rec: Record | None, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`, which is resized where it has another shape."""

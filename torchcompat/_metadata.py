@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograd_tape.ops._strided import address as address_of, contiguous_strides, owner_of
+from autograd_tape.ops._strided import address as address_of, contiguous_strides, storage_offset
 from autograd_tape.tensor import TensorRef
 
 from .bits import bits_of
@@ -97,8 +97,7 @@ class Metadata(_Base):
 
     def storage_offset(self) -> int:
         """Where the first element lies in the storage, in elements."""
-        data = self._data
-        return 0 if data.base is None else (address_of(data) - address_of(owner_of(data))) // data.itemsize
+        return storage_offset(self._data)
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 for an empty tensor."""

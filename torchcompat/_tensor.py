@@ -14,22 +14,23 @@ import numpy as np
 
 from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
+    CPU, CPU_KINDS, FLOATING, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
 from autograd_tape.saved import sever
 from autograd_tape.tape import GradMode, NoGradView, grad_mode
-from autograd_tape.tensor import LEAF
+from autograd_tape.tensor import LEAF, TensorRef
+from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
 from ._frontend import TorchFrontend
 from ._metadata import Metadata
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
 from .storage import view_of
-from .views import creation_of, NotImplementedNode, rebase, watch_history
 
 _new = object.__new__
 _ndarray = np.ndarray
+_set_requires_grad: Any = TensorRef.requires_grad.fset  # type: ignore[attr-defined]  # of a property
 
 
 class _TensorMeta(type):
@@ -146,45 +147,25 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def requires_grad(self) -> bool:
         """Whether operations on this tensor are recorded."""
         node, base = self._node, self._base
-        return node is not None and node.__class__ is not NoGradView or (
-            base is not None and base._node is not None and not self._k.inference)
+        return node is not None and not node.blank or (
+            base is not None and base._node is not None and not self._k.inference and self._k.dtype.category >= FLOATING)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        node = self._node
-        if node is not None and node is not LEAF and node.__class__ is not NoGradView:
-            if not value:
-                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                                   "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
-            return
-        if value and not (self._k.dtype.is_floating_point or self._k.dtype.is_complex):
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-        if value and self._k.inference and grad_mode() is not GradMode.INFERENCE:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        base = self._base
-        self._node = LEAF if value else NoGradView(creation_of(self) is None) if base is not None and base._node is not None else None
-        if base is not None and value:
-            watch_history(base)
-        self._tell_views()
-
-    def _tell_views(self) -> None:
-        """Views require grad where their base does."""
-        version = self._v
-        if version is not None and len(version) > 1:
-            for ref in version[1:]:
-                view = ref()
-                if view is not None and view._base is self and (view._node is None or view._node.__class__ is NoGradView):
-                    view._node = None if self._node is None or view._k.inference else NoGradView(creation_of(view) is None)
-            watch_history(self)
+        try:
+            _set_requires_grad(self, value)
+        except AutogradError as error:
+            raise error.as_builtin() from None
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Sets `requires_grad` in place; only for leaves."""
         if transforming is not None and requires_grad and transforming():
             raise RuntimeError(REFUSED.format("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)",
                                               "requires_grad_()"))
-        if requires_grad and not (self._k.dtype.is_floating_point or self._k.dtype.is_complex):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        self.requires_grad = requires_grad
+        try:
+            super().requires_grad_(requires_grad)
+        except AutogradError as error:
+            raise error.as_builtin() from None
         return self
 
     @property
@@ -290,7 +271,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self._node is not None and self._node is not LEAF:
             sever(self)
         self._node = None
-        self._tell_views()
+        tell_views(self)
         info = getattr(self, "_info", None)
         if info:
             info.pop("tangents", None)
@@ -556,34 +537,27 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
                                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
                                "see https://github.com/pytorch/pytorch/pull/103001")
-        if id(self) in memo:
-            return memo[id(self)]
-        import copy
+        if bits_of(self) is None:
+            return super().__deepcopy__(memo)
+        plain = self.detach().resolve_conj().resolve_neg().requires_grad_(self.requires_grad)
+        memo[id(self)] = plain
+        return plain
 
-        t = _new(type(self))
-        t._data, t._k, t._node = values(self).copy(order="K"), self._k, None if self._node is None else LEAF
-        if bits_of(self) is not None:
-            t._k = with_bits(t._k, False, False)
-        t._v = t._base = None
-        memo[id(self)] = t
-        grad = getattr(self, "_grad", None)
-        if grad is not None:
-            t._grad = copy.deepcopy(grad, memo)
-        t.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    def __copy__(self) -> "Tensor":
+        t = self.detach() if bits_of(self) is not None else super()._replica(self._data)
+        t._node = LEAF if self.requires_grad else None
         return t
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if not self.is_leaf:
-            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment")
         # Tensor goes by None: it calls itself torch.Tensor, which pickle could not import without the alias.
         cls = None if type(self) is Tensor else type(self)
         bits = bits_of(self)
         if bits is not None:
             memory = self.detach()
             memory._k = with_bits(self._k, False, False)
-            return (marked, (memory.requires_grad_(self._node is not None), bits.conj, bits.neg))
+            return (marked, (memory.requires_grad_(self.requires_grad), bits.conj, bits.neg))
         return (rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
-                           str(self._k.device), self._node is not None, dict(self.__dict__)))
+                           str(self._k.device), self.requires_grad, dict(self.__dict__)))
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
@@ -642,8 +616,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def _make_subclass(cls: Any, data: "Tensor", require_grad: bool = False) -> "Tensor":
         t = _new(cls)
         t._data, t._v, t._base = data._data, None, None
-        t._node = LEAF if require_grad else None
         t._k = _kind_for(cls, data._k)
+        t._node = frontend.leaf_node(t, require_grad)
         return t
 
     @classmethod

@@ -8,7 +8,6 @@ import numpy as np
 
 from autograd_tape.dtypes import CPU, CPU_KINDS, DType, Device, default_dtype, dtype_of, float32, inference_kind
 from autograd_tape.tape import GradMode, grad_mode
-from autograd_tape.tensor import LEAF
 
 from ._conversion import convert
 from ._tensor import Tensor, frontend
@@ -164,9 +163,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     if device is not None and device != CPU:
         t = convert(t, None, device, False, None)
     if requires_grad:
-        if not (t._k.dtype.is_floating_point or t._k.dtype.is_complex):
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        t._node = LEAF
+        t._node = frontend.leaf_node(t, True)
     return t
 
 

@@ -144,7 +144,7 @@ def _finish(array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, o
     if device is not None and device.type != "cpu":
         t = frontend.to_device(t, device)
     if requires_grad:
-        t._node = LEAF
+        t._node = frontend.leaf_node(t, True)
     return t
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..saved import INFERENCE_SAVED
-from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, next_id
+from ..tape import GradMode, OutputEdge, edge_of, grad_mode, keep_on_tapes, next_id
 from ..tensor import LEAF, TensorRef
 from ._compile import layout_operands
 from ._overloads import check_overloads, no_match_of
@@ -331,8 +331,8 @@ class General:
         node: Any = None
         if rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
             node = self._node(values, results, outputs, kinds)
-        for tape in active_tapes() if node is not None else ():
-            tape.add(node, tuple(tensors), tuple(outputs), values)
+        if node is not None:
+            keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
         return outputs, node
 
     def _differentiable_outputs(self, outputs: Sequence[TensorRef]) -> list[TensorRef]:
@@ -461,9 +461,8 @@ class General:
                 if node.saved.__class__ is tuple:
                     node.saved = tuple([(*s[:2], s[2] + 1, *s[3:]) if s.__class__ is tuple and len(s) > 3 and s[1] is target._v else s
                                         for s in node.saved])
+                keep_on_tapes(node, tuple(tensors), (target,), values, None, (node.id,))
                 frontend.rebase(target, node)
-                for tape in active_tapes():
-                    tape.add(node, tuple(tensors), (target,), values)
         else:
             frontend.bump(target)
         return target

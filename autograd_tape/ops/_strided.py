@@ -6,6 +6,7 @@ buffer costs a fraction of that, keeps `.base` an array, and is checked against 
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 from collections.abc import Sequence
 
@@ -26,6 +27,15 @@ def owner_of(a: np.ndarray) -> np.ndarray:
 def address(a: np.ndarray) -> int:
     """Where the first element of `a` lies."""
     return a.__array_interface__["data"][0]
+
+
+def storage_offset(a: np.ndarray) -> int:
+    """Where the first element of `a` lies in its storage, in elements.
+
+    >>> storage_offset(np.arange(6)[2:])
+    2
+    """
+    return 0 if a.base is None else (address(a) - address(owner_of(a))) // a.itemsize
 
 
 def _in_memory_order(a: np.ndarray) -> np.ndarray:
@@ -171,6 +181,16 @@ def copy_like(a: np.ndarray) -> np.ndarray:
     result = empty_in_order(a, a.dtype)
     np.copyto(result, a)
     return result
+
+
+def deep_copy(a: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy for `copy.deepcopy`: of the whole storage, once in `memo`, so that arrays that share memory do so afterwards."""
+    owner = owner_of(a)
+    if owner is a or not owner.flags.forc or owner.dtype.hasobject:
+        return deepcopy(a, memo)
+    whole = deepcopy(owner, memo)
+    flat = whole if whole.flags.c_contiguous else whole.T
+    return _new(_ndarray, a.shape, a.dtype, flat, address(a) - address(owner) if a.size else 0, a.strides)
 
 
 def suggests_channels_last(a: np.ndarray) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, dtype_of, kind
 from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError
-from ..tensor import LEAF, TensorRef, as_dtype
+from ..tensor import LEAF, TensorRef, as_dtype, leaf_node
 from ._host import need_values
 from ._losses import constant
 from ._overloads import no_match
@@ -78,15 +78,8 @@ def finish(F: Any, array: np.ndarray, device: Any, requires_grad: bool, out: Any
         array = meta_array(array.shape, array.dtype, array.strides)
     t = F.wrap(array, k)
     if requires_grad:
-        _may_require_grad(k.dtype)
-        t._node = LEAF
+        t._node = leaf_node(k.dtype, True)
     return t
-
-
-def _may_require_grad(dtype: DType) -> None:
-    if dtype.category < FLOATING:
-        raise AutogradError("Only Tensors of floating point and complex dtype can require gradients", expected="a floating-point dtype",
-                            found=dtype.name)
 
 
 def _dtype(value: Any) -> DType:

@@ -363,9 +363,9 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
     def make(F: Any) -> Callable[..., Any]:
         from weakref import ref
 
-        from ..frontend import prune_views
         from ..tape import GradMode, OutputEdge, grad_mode, next_id
         from ..tensor import LEAF
+        from ..views import MULTI_VIEW, prune_views, watch_history
         from ._compile import STUMBLES, execute, node_class
         from ._general import General
 
@@ -396,7 +396,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
                     t._data, t._k, t._node = a, k, OutputEdge(n, i) if recording else None
                     if enabled:
                         t._v, t._base = v, base
-                        if creation is not None and not recording: t._info = {{"creation": creation}}  # else its edge tells
+                        if not recording: t._info = {{"creation": creation}}  # else its edge tells
                         v.append(ref(t))
                         if not len(v) & 31: prune_views(v)
                     else: link_view(t, input, True)
@@ -410,7 +410,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
 """
         return execute(text, "make", f"<{name}: {F.name}>", {})(
             General(rec, F), rec.field("numpy"), node_class(rec), F.namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, F.multi_view, F.watch_history)
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, MULTI_VIEW, watch_history)
 
     return make
 

@@ -16,11 +16,11 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
+from autograd_tape.views import Poisoned, empty_strided, is_dense
 
 from .._tensor import Tensor, frontend
 from ..bits import values
 from ..layout import contiguous_format
-from ..views import Poisoned, empty_strided, is_dense
 from .edges import several, with_leaves
 
 passes: Any = sys.modules["autograd_tape.backward"]  # the module; the package's attribute of that name is the function

@@ -8,20 +8,12 @@ from collections.abc import Callable
 
 from autograd_tape.backward import Hooks
 from autograd_tape.tape import NoGradView, RemovableHandle
-from autograd_tape.tensor import LEAF
+from autograd_tape.tensor import LEAF, info_of
+from autograd_tape.views import Poisoned
 
 from ..layout import contiguous_format
-from ..views import Poisoned
 
 add = RemovableHandle.add
-
-
-def info_of(tensor: Any) -> dict[str, Any]:
-    """A tensor's rare attributes, made on first need."""
-    info = getattr(tensor, "_info", None)
-    if info is None:
-        tensor._info = info = {}
-    return info
 
 
 def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:

@@ -15,7 +15,6 @@ from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
 from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
-from autograd_tape.tensor import LEAF
 
 from .._tensor import Tensor, frontend
 from ..autograd.engine import run_on_tensors
@@ -294,7 +293,7 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
     flat = meta_array((start + extent,), d.np)
     t._data = over(flat[start:], shape, tuple(s * item for s in steps))
     t._k = kind(d, place, cls)
-    t._node = LEAF if requires_grad else None
+    t._node = frontend.leaf_node(t, requires_grad)
     t._v = t._base = None
     return t
 

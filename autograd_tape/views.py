@@ -1,7 +1,9 @@
 """In-place updates and views: whose history changes, and how.
 
 An in-place operation on a view changes its base. The operation's entry is wrapped in a `CopySlices` entry, which becomes the
-history of the base; then every live view of the base gets its history anew from the base.
+history of the base; then every live view of the base gets its history anew from the base. This holds for the tensors of every front
+end; what a front end knows of its own tensors (that the memory of some holds conjugates, say) it tells by `Frontend.bits_of` and
+`Frontend.restored`. Messages are torch's.
 """
 
 from __future__ import annotations
@@ -12,17 +14,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.ops import get_record
-from autograd_tape.ops._compile import node_class
-from autograd_tape.ops._strided import address as address_of
-from autograd_tape.backward import freed
-from autograd_tape.dtypes import Kind
-from autograd_tape.errors import AutogradError
-from autograd_tape.tape import GradMode, NoGradView, TapeEntry, edge_of, grad_mode, next_id
-from autograd_tape.tensor import LEAF, TensorRef
-
-from .bits import Bits, bits_of, restored
-
+from .backward import freed
+from .dtypes import Kind
+from .errors import AutogradError
+from .ops import get_record
+from .ops._compile import node_class
+from .ops._strided import address as address_of
+from .ops._strided import storage_offset
+from .tape import GradMode, NoGradView, TapeEntry, edge_of, grad_mode, keep_on_tapes, next_id
+from .tensor import LEAF, TensorRef, leaf_node
 
 
 class CopySlices(TapeEntry):
@@ -41,7 +41,7 @@ class CopySlices(TapeEntry):
     # saved holds the operation's own entry, so that freeing it frees what that one saved
     self_nr: int             # which of its edges is the changed tensor, -1 for none
     geometry: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], int, np.dtype]
-    bits: Bits | None = None  # of the view
+    bits: Any = None         # what the view's memory must go through to become its elements, see `Frontend.bits_of`
 
     @property
     def fn(self) -> TapeEntry:
@@ -93,7 +93,7 @@ def in_kind(F: Any, base: Any, dtype: np.dtype) -> Any:
         return base
     if dtype.kind != "c":
         return F.view_as_real(base)
-    return F.view_as_complex(F.as_strided(base, (base.numel() // 2, 2), (2, 1)))
+    return F.view_as_complex(F.as_strided(base, (base._data.size // 2, 2), (2, 1)))
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
@@ -109,9 +109,14 @@ def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype)
     for n, s in zip(shape, strides):
         if n == 0:
             return np.empty(shape, dtype)
-        span += (n - 1) * s
+        span += (n - 1) * abs(s)
     flat = np.empty(span // item, dtype)
-    return np.ndarray(shape, dtype, flat, 0, strides)
+    return np.ndarray(shape, dtype, flat, -lowest(shape, strides), strides)
+
+
+def lowest(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Where the lowest element of a layout lies, seen from its first one: not above it."""
+    return sum([(n - 1) * s for n, s in zip(shape, strides) if s < 0 < n])
 
 
 def overlap(a: np.ndarray, b: np.ndarray, whole: bool = False) -> bool:
@@ -158,6 +163,55 @@ IN_CUSTOM_FUNCTION = (" This view was created inside a custom Function (or becau
                       "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
                       "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
 NO_GRAD, INFERENCE = "no_grad", "inference_mode"
+_REPEATABLE = frozenset(["fill", "zero", "masked_fill", "index_fill", "put_at", "tril", "triu"])
+"""Operations that may write several times to one place: torch lets them, since they write the same everywhere, or does not look."""
+
+
+def watch_view(version: list[Any], view: TensorRef) -> None:
+    """Notes that `view` shares `version`, so that an in-place update of its base can refresh its history."""
+    version.append(weakref.ref(view))
+    if not len(version) & 31:
+        prune_views(version)
+
+
+def prune_views(version: list[Any]) -> None:
+    """Forgets dead views, each time the list has doubled. Called every 32 views."""
+    n = len(version)
+    if not n & (n - 1):
+        version[1:] = [r for r in version[1:] if r() is not None]
+
+
+def link_view(view: TensorRef, source: TensorRef, multi: bool = False) -> None:
+    """Makes `view` share version counter and base of `source`; how it was made decides whether it may be changed in place. `multi`
+    where others were made with it."""
+    if source._v is None:
+        source._v = [0]
+    view._v = source._v
+    view._base = source if source._base is None else source._base
+    mode = grad_mode()
+    if mode is GradMode.ENABLED:
+        watch_view(source._v, view)
+        if multi:
+            mark(view, MULTI_VIEW)
+            watch_history(view._base)
+    elif mode is GradMode.INFERENCE and not source._k.inference:
+        watch_view(source._v, view)
+        mark(view, INFERENCE)
+        unwatched_view(view)
+    else:
+        unwatched_view(view)
+
+
+def unwatched_view(view: TensorRef) -> None:
+    """A view made without recording requires grad where its base does, though no gradient goes through it."""
+    view._node = None
+    base: Any = view._base
+    if base._node is not None and not view._k.inference:
+        view._node = NoGradView()
+        watch_history(base)
+        if grad_mode() is GradMode.DISABLED:
+            watch_view(base._v, view)
+            view._info = {"creation": NO_GRAD}
 
 
 def mark(view: TensorRef, creation: str) -> None:
@@ -231,7 +285,8 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
     base = target._base
     if base is None:
         if target._node is LEAF:
-            raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.")
+            raise AutogradError("a leaf Variable that requires grad is being used in an in-place operation.",
+                                remedy="use the out-of-place operation, or update it under no_grad()")
     elif target._node is not None or base._node is not None or any([t._node is not None for t in others]):
         if target._node.__class__ is Poisoned:
             raise AutogradError(target._node.direct)
@@ -239,10 +294,70 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
         if creation is not None:
             raise AutogradError(refusal(target, creation))
         if base._node is LEAF or base._node is None and target._node is not None:
-            raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+            raise AutogradError("a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                                remedy="use the out-of-place operation, or update it under no_grad()")
     for t in others:
         if t._node.__class__ is Poisoned:
             raise AutogradError(t._node.forbids)
+    whole = target._data if base is None else base._data
+    if whole is not None and any([s % whole.itemsize for s in whole.strides]) and (base is not None or target._v is not None):
+        raise AutogradError("The history of views of memory whose steps are no multiples of its elements' size cannot be kept",
+                            expected=f"steps that are multiples of {whole.itemsize} bytes", found=str(whole.strides),
+                            remedy="copy the array first")
+
+
+def check_single(target: TensorRef) -> None:
+    """Raises where several elements of `target` are one number in memory."""
+    data = target._data
+    if 0 in data.strides and data.size and any(s == 0 and n > 1 for s, n in zip(data.strides, data.shape)):
+        raise AutogradError(ONE_PLACE)
+
+
+def check_memory(name: str, target: TensorRef, others: Sequence[TensorRef]) -> None:
+    """Raises where `target`, about to be changed by operation `name`, shares a part of its memory with itself or with one of `others`."""
+    if name == "copy" and same_region(target._data, others[0]._data):
+        return
+    if name not in _REPEATABLE:
+        check_single(target)
+    if name == "fill":  # the number is read first
+        if others:
+            check_single(target)
+        return
+    for other in others:
+        if other is target and name == "put_at" or overlap(target._data, other._data, whole=name == "put_at"):
+            raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                                "memory location. Please clone() the tensor before performing the operation.")
+
+
+def set_leaf(t: TensorRef, requires_grad: bool) -> None:
+    """Makes a leaf require grad, or not; its views do what it does.
+
+    Raises:
+        GradientDTypeError: it holds integers or booleans.
+        AutogradError: it was made in inference mode, and that is over.
+    """
+    node = leaf_node(t._k.dtype, requires_grad, "only Tensors of floating point and complex dtype can require gradients")
+    if requires_grad and t._k.inference and grad_mode() is not GradMode.INFERENCE:
+        raise AutogradError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+                            remedy="make a copy first")
+    base = t._base
+    if node is None and base is not None and base._node is not None:
+        node = NoGradView(creation_of(t) is None)
+    t._node = node
+    if base is not None and requires_grad:
+        watch_history(base)
+    tell_views(t)
+
+
+def tell_views(base: Any) -> None:
+    """Has the views of a leaf require grad where it does now."""
+    version = base._v
+    if version is not None and len(version) > 1:
+        for ref in version[1:]:
+            view = ref()
+            if view is not None and view._base is base and (view._node is None or view._node.blank):
+                view._node = None if base._node is None or view._k.inference else NoGradView(creation_of(view) is None)
+        watch_history(base)
 
 
 class NotImplementedNode(TapeEntry):
@@ -342,24 +457,29 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
     entry.saved, entry.meta = (node,), None
     entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, _offset(target, base), data.dtype)
     if target._k.special is not None:
-        entry.bits = bits_of(target)
+        entry.bits = frontend.bits_of(target)
+    before = base.id
     entry.id = next_id()
     move_retained_grad(base, entry)
     origin, base._node = base._node, entry
+    keep_on_tapes(entry, (base, target), (base,), {}, (before, node.id))
     refresh_views(frontend, base, origin)
 
 
 def _as_strided_entry(base: Any, view: Any) -> TapeEntry:
     """The history of a view as one of `base`, wherever its memory is by now."""
-    node = node_class(get_record("as_strided_view"))()
+    rec = get_record("as_strided_view")
+    node = node_class(rec)()
     node.id, node.edges, node.meta = next_id(), (edge_of(base),), None
     node.saved = (*_geometry(view), _geometry(base))
+    keep_on_tapes(node, (base,), (view,), dict(zip([p.name for p in rec.params[1:]], node.saved)), None, (node.id,))
     return node
 
 
 def _geometry(t: Any) -> tuple[Sequence[int], Sequence[int], int]:
     """(shape, strides, offset) in elements."""
-    return t._data.shape, tuple([s // t._data.itemsize for s in t._data.strides]), t.storage_offset()
+    data = t._data
+    return data.shape, tuple([s // data.itemsize for s in data.strides]), storage_offset(data)
 
 
 def poison(view: Any, creation: str) -> None:
@@ -412,8 +532,9 @@ def watch_history(base: Any) -> None:
 
 
 def _offset(view: Any, base: Any) -> int:
-    """Where a view starts in its base, in bytes."""
-    return view.storage_offset() * view._data.itemsize - base.storage_offset() * base._data.itemsize
+    """Where a view starts in the memory of its base, in bytes."""
+    here, whole = view._data, base._data
+    return (storage_offset(here) * here.itemsize - storage_offset(whole) * whole.itemsize) - lowest(whole.shape, whole.strides)
 
 
 def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
@@ -431,13 +552,13 @@ def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
         if creation is not None:
             poison(view, creation)
             continue
-        bits = None if view._k.special is None else bits_of(view)
+        bits = None if view._k.special is None else frontend.bits_of(view)
         if bits is None:
             node = _as_strided_entry(in_kind(frontend, base, view._data.dtype), view)
         else:
             fresh = base if same_region(view._data, base._data) else \
                 frontend.as_strided(in_kind(frontend, base, view._data.dtype), *_geometry(view))
-            node = restored(frontend, fresh, bits)._node
+            node = frontend.restored(fresh, bits)._node
         move_retained_grad(view, node)
         view._node = node
     version[1:] = [r for r in version[1:] if r() is not None]
