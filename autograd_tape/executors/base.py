@@ -17,7 +17,6 @@ from ..dtypes import Device
 from ..errors import ExecutorUnavailableError, MissingKernelError
 from ..ops._record import Record, get_record
 from .kernels import reduce
-from .kernels.pool import BIG
 
 
 class RawOps:
@@ -49,7 +48,7 @@ class RawOps:
         lead = g.ndim - len(shape)
         axes = tuple(range(lead)) + tuple([i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1])
         if axes:
-            g = np.add.reduce(g, axes, keepdims=True) if g.size < BIG else reduce.sum(g, axes, True)
+            g = np.add.reduce(g, axes, keepdims=True) if g.size <= reduce.RUN and g.itemsize != 2 else reduce.sum(g, axes, True)
         return g.reshape(shape) if lead else g
 
 

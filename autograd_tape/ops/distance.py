@@ -52,7 +52,7 @@ def _vector_norm_grad(F: Any, grad: Any, x: Any, result: Any, ord: Any, dim: Any
     shape = tuple(x.shape)
     g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
     if ord == 2:
-        return x * F.masked_fill(g / n, F.eq(n, 0), 0)
+        return x / F.masked_fill(n, F.eq(n, 0), inf) * g  # not x * (g / n), which overflows for small norms
     if ord == 0:
         return None
     if ord == 1:

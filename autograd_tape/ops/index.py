@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dtypes import BOOL_KIND, DType, INT64_KIND, INTEGER
 from ..errors import ArgumentError, AutogradError, IndexRangeError
+from ..executors.kernels.reduce import add_at
 from ..tensor import LEAF, TensorRef
 from ._host import need_values, on_host
 from . import _shapes as shapes
@@ -267,9 +268,9 @@ def put(target: np.ndarray, key: tuple[Any, ...], values: Any, accumulate: bool)
         elif target.size < 1 << 22 and target.flags.c_contiguous:
             # NumPy adds at repeated positions of one dimension much faster than of several.
             at = np.arange(target.size).reshape(target.shape)[key]
-            np.add.at(target.reshape(-1), at.reshape(-1), np.broadcast_to(values, at.shape).reshape(-1))
+            add_at(target.reshape(-1), at.reshape(-1), np.broadcast_to(values, at.shape).reshape(-1))
         else:
-            np.add.at(target, key, values)
+            add_at(target, key, values)
     elif accumulate:
         target[key] += values
     else:

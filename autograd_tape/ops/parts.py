@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import INTEGER
 from ..errors import AutogradError, IndexRangeError
+from ..executors.kernels.reduce import add_at
 from ..tensor import TensorRef
 from . import _shapes as shapes
 from ._dims import wrap_dim
@@ -298,7 +299,7 @@ class as_strided:
 def _restride(input: np.ndarray, source: Any, target: Any) -> np.ndarray:
     at, to = positions(*source), positions(*target)
     storage = np.zeros(int(max(at.max(initial=-1), to.max(initial=-1))) + 1, input.dtype)
-    np.add.at(storage, at.reshape(-1), input.reshape(-1))
+    add_at(storage, at.reshape(-1), input.reshape(-1))
     return storage[to]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import AutogradError, IndexRangeError, MissingKernelError
+from ..executors.kernels.reduce import add_at
 from ..tensor import TensorRef
 from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
@@ -548,7 +549,7 @@ def _pad_by_index_backward(grad: np.ndarray, shape: Sequence[int], pad: Sequence
     for i in range(len(pad) // 2):
         d = grad.ndim - 1 - i
         result = np.zeros((*grad.shape[:d], shape[d], *grad.shape[d + 1:]), grad.dtype)
-        np.add.at(np.moveaxis(result, d, 0), _source_index(shape[d], pad[2 * i], pad[2 * i + 1], mode), np.moveaxis(grad, d, 0))
+        add_at(np.moveaxis(result, d, 0), _source_index(shape[d], pad[2 * i], pad[2 * i + 1], mode), np.moveaxis(grad, d, 0))
         grad = result
     return grad
 

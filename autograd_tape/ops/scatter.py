@@ -9,6 +9,8 @@ import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError
+from ..executors.kernels._compile import is_half
+from ..executors.kernels.reduce import add_at
 from ..tensor import TensorRef
 from . import _shapes as shapes
 from ._constants import SMALL
@@ -256,9 +258,9 @@ def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray
         for i in range(target.ndim - 1, -1, -1):
             flat = flat + at[i] * step
             step *= target.shape[i]
-        np.add.at(target.reshape(-1), flat.reshape(-1), np.broadcast_to(part, flat.shape).reshape(-1))
+        add_at(target.reshape(-1), flat.reshape(-1), np.broadcast_to(part, flat.shape).reshape(-1))
     else:
-        np.add.at(target, at, part)
+        add_at(target, at, part)
     return result
 
 
@@ -306,7 +308,14 @@ def _reduce_at(result: np.ndarray, at: Any, part: Any, reduce: str, include_self
     if not include_self:
         result[at] = _neutral(reduce, result.dtype)
     reducer: Any = _REDUCERS[reduce]
-    reducer.at(result, at, part)
+    if reduce == "mean" and is_half(result.dtype):
+        wide = _reduce_at(result.astype(np.float32), at, np.asarray(part).astype(np.float32), reduce, include_self)
+        result[...] = wide
+        return result
+    if reducer is np.add:
+        add_at(result, at, part)
+    else:
+        reducer.at(result, at, part)
     if reduce == "mean":
         counts = np.full(result.shape, int(include_self), np.int64)
         np.add.at(counts, at, 1)
@@ -775,7 +784,7 @@ def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: b
         bad = index[(index < -n) | (index >= n)].reshape(-1)[0]
         raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
     if accumulate:
-        np.add.at(flat, index.reshape(-1), source.reshape(-1))
+        add_at(flat, index.reshape(-1), source.reshape(-1))
     else:
         flat[index.reshape(-1)] = source.reshape(-1)
     return result

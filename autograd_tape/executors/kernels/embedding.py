@@ -11,6 +11,7 @@ import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
 from .pool import parallel_for, parallel_rows, share_rows, zeros
+from .reduce import add_at
 
 __all__ = ["embedding", "embedding_backward", "index_add", "scatter_add"]
 
@@ -101,7 +102,7 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     if out.ndim == 2 and axis in (0, -2) and out.flags.c_contiguous and out.dtype.kind == "f":
         _add_rows(out, np.ascontiguousarray(index, np.int64), contiguous(scaled.astype(out.dtype, copy=False)))
         return
-    np.add.at(np.moveaxis(out, axis, 0), index, np.moveaxis(scaled, axis, 0))
+    add_at(np.moveaxis(out, axis, 0), index, np.moveaxis(scaled, axis, 0))
 
 
 def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray) -> None:
@@ -147,6 +148,6 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
     if values.size >= state.fused and line.dtype.char in "fd" and line.flags.carray:
         _compiled.add_elements[line.dtype.char](line, where, values)
     else:
-        np.add.at(line, where, values)
+        add_at(line, where, values)
     if target is not out:
         out[...] = target

@@ -3,11 +3,15 @@
 Rows are added by compiled code or by NumPy (pairwise), and the slices of a full reduction are blocks of fixed size, so
 results do not depend on the number of threads.  Results have the input's dtype; half precision adds
 in float32.  A NaN makes a maximum or minimum NaN.
+
+All sums over axes end in ``sum`` or ``add``: they add half precision in float32, and long columns in parts, so that the
+rounding error does not grow with the length (NumPy's own grows with every axis but the innermost).
 """
 
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +19,8 @@ from . import pool
 from ._compile import LazyModule, contiguous, is_half, state
 
 __all__ = [
+    "add",
+    "add_at",
     "amax",
     "amin",
     "cumsum",
@@ -32,6 +38,9 @@ _arithmetic = LazyModule("arithmetic")
 #: Fewest elements worth sharing, and those of one block of a full reduction.
 _SHARED = 1 << 18
 _BLOCK = 1 << 16
+#: Most numbers that are added one after another, and the parts that longer sums are taken in.
+RUN = 256
+_PARTS = 64
 
 Axis = int | tuple[int, ...] | None
 
@@ -42,12 +51,75 @@ def _axes(x: np.ndarray, axis: Axis) -> tuple[int, ...]:
     return tuple(sorted(a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)))
 
 
+def _strided(x: np.ndarray, axes: tuple[int, ...]) -> list[int]:
+    """Those of ``axes`` along which NumPy adds one number after another: all but the innermost in memory."""
+    strides, shape = x.strides, x.shape
+    left, step = set(axes), 0
+    for a in sorted(range(x.ndim), key=lambda a: -abs(strides[a]))[::-1]:
+        if shape[a] == 1:
+            continue
+        if a not in left or not strides[a] or step and strides[a] != step:
+            break
+        left.remove(a)
+        step = strides[a] * shape[a]
+    return [a for a in left if shape[a] > 1]
+
+
+def add(x: np.ndarray, axes: tuple[int, ...] | None, dtype: np.dtype | None = None, keepdims: bool = False) -> np.ndarray:
+    """``np.add.reduce`` over ``axes`` (not negative; ``None`` for all) with a rounding error that does not grow with the length.
+
+    NumPy adds pairwise along the axis that lies innermost in memory, along others one number after another.  Here more than a
+    few of those are added in parts.
+
+    >>> float(add(np.full((1 << 16, 2), 0.1, np.float32), (0,))[0])
+    6553.60009765625
+    """
+    flags = x.flags
+    if x.size <= RUN or axes is None and (flags.c_contiguous or flags.f_contiguous) or flags.c_contiguous and axes and (
+            axes[0] == x.ndim - 1 or len(axes) == 1 and x.shape[axes[0]] <= RUN):
+        return np.add.reduce(x, axes, dtype, None, keepdims)
+    if axes is None:
+        axes = tuple(range(x.ndim))
+    strided = _strided(x, axes)
+    if prod([x.shape[a] for a in strided]) <= RUN:
+        return np.add.reduce(x, axes, dtype, None, keepdims)
+    longest = max(strided, key=x.shape.__getitem__)
+    n, before = x.shape[longest], (slice(None),) * longest
+    if n <= _PARTS:
+        return add(np.add.reduce(x, longest, dtype, None, True), axes, None, keepdims)
+    cut = n - n % _PARTS  # cutting an axis in two is a view, whatever the strides
+    head = x[(*before, slice(cut))].reshape(*x.shape[:longest], _PARTS, n // _PARTS, *x.shape[longest + 1 :])
+    parts = np.add.reduce(head, longest, dtype)
+    if cut < n:
+        parts = np.concatenate([parts, np.add.reduce(x[(*before, slice(cut, n))], longest, dtype, None, True)], longest)
+    return add(parts, axes, None, keepdims)
+
+
+def add_at(target: np.ndarray, at: Any, values: Any) -> None:
+    """``target[at] += values`` where positions may occur again and again; half precision is added in float32 and rounded once.
+
+    >>> t = np.zeros(2, np.float16)
+    >>> add_at(t, np.zeros(5000, int), np.ones(5000, np.float16))
+    >>> t
+    array([5000.,    0.], dtype=float16)
+    """
+    if is_half(target.dtype):
+        wide = target.astype(np.float32)
+        np.add.at(wide, at, np.asarray(values).astype(np.float32))
+        target[...] = wide
+    else:
+        np.add.at(target, at, values)
+
+
+def _plain(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], dtype: np.dtype, keepdims: bool) -> np.ndarray:
+    return add(x, axes, dtype, keepdims) if ufunc is np.add else ufunc.reduce(x, axes, dtype=dtype, keepdims=keepdims)
+
+
 def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     axes = _axes(x, axis)
     dtype = np.dtype(np.float32) if is_half(x.dtype) and ufunc is np.add else x.dtype
     if x.size < _SHARED or not axes or not x.flags.c_contiguous or axes != tuple(range(axes[0], axes[-1] + 1)):
-        y = ufunc.reduce(x, axes or (), dtype=dtype, keepdims=keepdims)
-        return np.asarray(y, x.dtype)
+        return np.asarray(_plain(ufunc, x, axes, dtype, keepdims), x.dtype)
     first, last = axes[0], axes[-1] + 1
     outer, n, inner = prod(x.shape[:first]), prod(x.shape[first:last]), prod(x.shape[last:])
     table = x.reshape(outer, n, inner)
@@ -61,7 +133,7 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
     if outer >= 4:
 
         def over_rows(start: int, stop: int) -> None:
-            ufunc.reduce(table[start:stop], 1, dtype=dtype, out=y[start:stop])
+            y[start:stop] = _plain(ufunc, table[start:stop], (1,), dtype, False)
 
         pool.parallel_for(outer, max(1, _BLOCK // (n * inner)), over_rows)
     elif n >= 8:
@@ -71,12 +143,12 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
 
         def over_blocks(start: int, stop: int) -> None:
             for i in range(start, stop):
-                ufunc.reduce(table[:, bounds[i] : bounds[i + 1]], 1, dtype=dtype, out=parts[:, i])
+                parts[:, i] = _plain(ufunc, table[:, bounds[i] : bounds[i + 1]], (1,), dtype, False)
 
         pool.parallel_for(blocks, 1, over_blocks)
-        ufunc.reduce(parts, 1, dtype=dtype, out=y)
+        y = _plain(ufunc, parts, (1,), dtype, False)
     else:
-        ufunc.reduce(table, 1, dtype=dtype, out=y)
+        y = _plain(ufunc, table, (1,), dtype, False)
     return y.reshape(kept).astype(x.dtype, copy=False)
 
 
@@ -101,12 +173,12 @@ def _rows(ufunc: np.ufunc, rows: np.ndarray) -> np.ndarray:
 def _columns(table: np.ndarray) -> np.ndarray:
     """Sums over the middle axis by compiled code: (outer, n, inner) to (outer, inner)."""
     outer, n, inner = table.shape
-    # A fixed number of blocks, added up in order: the result does not depend on the threads.
-    per_block = -(-n // max(1, min(16 // outer, n * inner // _BLOCK)))
+    # A fixed number of blocks, added up in order: the result does not depend on the threads. Blocks are short for exactness.
+    per_block = min(-(-n // max(1, min(16 // outer, n * inner // _BLOCK))), RUN)
     parts = np.empty((outer, -(-n // per_block), inner), table.dtype)
     items, cols = outer * parts.shape[1], per_block * inner
     pool.share_rows(_compiled.sum_blocks, table.dtype.char, items, cols, 1, contiguous(table), parts, per_block)
-    return parts[:, 0] if parts.shape[1] == 1 else np.add.reduce(parts, 1)
+    return parts[:, 0] if parts.shape[1] == 1 else add(parts, (1,))
 
 
 def fits_distance(x: np.ndarray, z: np.ndarray) -> bool:
