@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
 from ..errors import AutogradError, ShapeMismatchError
+from ..executors.kernels.reduce import add
 from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
 from ._general import broadcast_shape
@@ -23,20 +24,20 @@ from ._record import op
 def _vector_norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool) -> Any:
     axes = normalize_dims(dim, x.ndim)
     if ord == 2 and x.dtype.kind != "c":
-        return np.sqrt(np.add.reduce(x * x, axes, None, None, keepdim))
+        return np.sqrt(add(x * x, axes, None, keepdim))
     size = np.abs(x)
     if ord == 2:
-        return np.sqrt(np.add.reduce(size * size, axes, None, None, keepdim))
+        return np.sqrt(add(size * size, axes, None, keepdim))
     if ord == 1:
-        return np.add.reduce(size, axes, None, None, keepdim)
+        return add(size, axes, None, keepdim)
     if ord == inf:
         return np.maximum.reduce(size, axes, None, None, keepdim)
     if ord == -inf:
         return np.minimum.reduce(size, axes, None, None, keepdim)
     if ord == 0:
-        return np.add.reduce(size != 0, axes, size.dtype, None, keepdim)
+        return add(size != 0, axes, size.dtype, keepdim)
     with np.errstate(all="ignore"):
-        return np.add.reduce(size ** size.dtype.type(ord), axes, None, None, keepdim) ** size.dtype.type(1 / ord)
+        return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
 
 
 def _kept(F: Any, reduced: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:

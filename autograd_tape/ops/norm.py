@@ -17,6 +17,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, MissingKernelError, ShapeMismatchError, UnsupportedDTypeError
 from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
+from ..executors.kernels.reduce import add
 from ._constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
 from ._losses import size_text
 from ._record import Sample, op
@@ -66,9 +67,11 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
         return fused.layer_norm(input, n_dims, weight, bias, eps)
     rows = input if input.ndim == 2 else input.reshape(-1, n)
     if n <= NARROW and input.size <= SMALL:
-        average = _averages(n, char)
-        mean = rows.dot(average)
-        y = rows - mean
+        # Around the first number of each row: equal numbers become 0, and large means cost no digits.
+        average, first = _averages(n, char), rows[:, :1]
+        y = rows - first
+        mean = y.dot(average)
+        y -= mean
         rstd = (y * y).dot(average)
         rstd += NUMBERS[char, eps]
         _reciprocal(_sqrt(rstd, rstd), rstd)
@@ -77,10 +80,12 @@ def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.n
             y *= weight
         if bias is not None:
             y += bias
-        return y if input.ndim == 2 else y.reshape(input.shape), mean[:, :1].copy(), rstd[:, :1].copy()
-    average = ones_column(n, char, 1 / n)
-    mean = rows.dot(average)
-    y = rows - mean
+        return y if input.ndim == 2 else y.reshape(input.shape), mean[:, :1] + first, rstd[:, :1].copy()
+    average, first = ones_column(n, char, 1 / n), rows[:, :1]
+    y = rows - first
+    mean = y.dot(average)
+    y -= mean
+    mean += first
     rstd = (y * y).dot(average)
     rstd += eps
     _sqrt(rstd, rstd)
@@ -125,7 +130,7 @@ def _layer_norm_backward(grad: np.ndarray, input: np.ndarray, mean: np.ndarray, 
 
 
 def _column_sums(rows: np.ndarray) -> np.ndarray:
-    return ONES[rows.dtype.char, rows.shape[0]].dot(rows) if rows.size <= SMALL else np.add.reduce(rows, 0)
+    return ONES[rows.dtype.char, rows.shape[0]].dot(rows) if rows.size <= SMALL else add(rows, (0,))
 
 
 @op("layer_norm_backward(Tensor grad, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int n_dims, float eps, Any needs) -> "
@@ -251,11 +256,12 @@ def _small_batch_norm(x: np.ndarray, weight: Any, bias: Any, running_mean: Any, 
         return None
     if training:
         square, number = SQUARES[char, n], NUMBERS[char, n]
-        means = square.dot(x)
+        y = x - x[0]  # equal numbers become 0, and large means cost no digits
+        means = square.dot(y)
         means /= number
-        y = x - means
+        y -= means
         variances = square.dot(y * y)
-        mean = means[0]
+        mean = means[0] + x[0]
         if running_mean is not None:
             running_mean *= NUMBERS[char, 1 - momentum]
             running_mean += mean * NUMBERS[char, momentum]

@@ -10,6 +10,8 @@ import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError
+from ..executors.kernels import reduce as shared
+from ..executors.kernels.moments import moments
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
@@ -42,13 +44,12 @@ def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
         dim = normalize_dims(dim, input.ndim)
     wide = _WIDE.get(input.dtype.char)
     if wide is not None:
-        result = _add(input, dim, wide, None, keepdim)
-        return finish(result if wide.kind == "i" else result.astype(input.dtype), input)
+        if wide.kind == "i":
+            return finish(_add(input, dim, wide, None, keepdim), input)
+        return finish(shared.add(input, dim, wide, keepdim).astype(input.dtype), input)
     if input.size >= LARGE and input.dtype.kind == "f":
-        from ..executors.kernels import reduce
-
-        return reduce.sum(input, dim, keepdim)
-    result = _add(input, dim, None, None, keepdim)
+        return shared.sum(input, dim, keepdim)
+    result = shared.add(input, dim, None, keepdim)
     return result if dim is None else finish(result, input)
 
 
@@ -96,17 +97,15 @@ def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
     if dim is None:
         n = input.size
         if n < LARGE:
-            return (_sum(input, None, keepdim) if n <= SMALL else _add(input, None, None, None, keepdim)) / input.dtype.type(n)
+            return (_sum(input, None, keepdim) if n <= SMALL else shared.add(input, None, None, keepdim)) / input.dtype.type(n)
     else:
         dim = normalize_dims(dim, input.ndim)
         n = input.size if dim is None else count(input.shape, dim)
         if input.size <= SMALL and dim is not None and len(dim) == 1:
             return _sum(input, dim[0], keepdim) / NUMBERS[input.dtype.char, n]
     if input.size >= LARGE and input.dtype.kind == "f":
-        from ..executors.kernels import reduce
-
-        return reduce.mean(input, dim, keepdim)
-    return finish(_add(input, dim, None, None, keepdim) / input.dtype.type(n), input)
+        return shared.mean(input, dim, keepdim)
+    return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
 
 
 def count(shape: Sequence[int], dim: Any) -> int:
@@ -327,36 +326,53 @@ class count_nonzero:
 
 
 def _small_var(input: np.ndarray, dim: Any, correction: float) -> Any:
-    """The variance of all of a few elements, or of rows of them, by dot products."""
+    """The variance of all of a few elements, or of rows of them, by dot products. Around the first element: large means cost no digits,
+    and that of equal elements is 0."""
     char, n = input.dtype.char, input.shape[-1]
     if dim is None:
         center = input.ravel()
         n = center.size
-        center = center - NUMBERS[char, float(center.dot(ONES[char, n])) / n]
+        center = center - center[0]
+        total = float(center.dot(ONES[char, n]))
+        square = float(center.dot(center))
+        excess = total * total / n
+        if excess < 0.5 * square:  # else digits would cancel
+            return input.dtype.type((square - excess) / (n - correction))
+        center -= NUMBERS[char, total / n]
         return center.dot(center) / input.dtype.type(n - correction)
-    center = input - input.dot(SQUARES[char, n]) / NUMBERS[char, n]
+    center = input - input[..., :1]
+    center -= center.dot(SQUARES[char, n]) / NUMBERS[char, n]
     return (center * center).dot(ONES[char, n]) / NUMBERS[char, n - correction]
+
+
+def _moments(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> tuple[Any, Any]:
+    """Mean and biased variance in double precision."""
+    axes = tuple(range(input.ndim)) if axes is None else axes
+    if input.dtype.kind == "c":
+        (real, a), (imag, b) = moments(input.real, axes), moments(input.imag, axes)
+        found = real + 1j * imag, a + b
+    else:
+        found = moments(input, axes)
+    if keepdim:
+        return found
+    kept = tuple([n for i, n in enumerate(input.shape) if i not in axes])
+    return found[0].reshape(kept), found[1].reshape(kept)
+
+
+def _var_mean(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    axes = normalize_dims(dim, input.ndim)
+    n = count(input.shape, axes)
+    mean, variance = _moments(input, axes, keepdim)
+    # Never divides by less than nothing: too few elements for the correction make NaN.
+    variance = variance * n / np.float64(max(n - correction, 0))
+    return finish(variance.astype(input.real.dtype), input), finish(mean.astype(input.dtype), input)
 
 
 def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
     if input.size <= SMALL and not keepdim and input.ndim and input.dtype.char in "fd" and input.flags.c_contiguous and (
             dim is None and input.size > correction or (dim == -1 or dim == input.ndim - 1) and NARROW >= input.shape[-1] > correction):
         return _small_var(input, dim, correction)
-    if dim is None:
-        axes, n = None, input.size
-    elif dim.__class__ is int and input.ndim:
-        axes = wrap_dim(dim, input.ndim)
-        n = input.shape[axes]
-    else:
-        axes = normalize_dims(dim, input.ndim)
-        n = count(input.shape, axes)
-    scale = input.dtype.type
-    center = input - _add(input, axes, None, None, True) / scale(n)
-    if input.dtype.kind == "c":
-        center = np.hypot(center.real, center.imag)
-        scale = center.dtype.type
-    # Never divides by less than nothing: too few elements for the correction make NaN.
-    return finish(_add(center * center, axes, None, None, keepdim) / scale(max(n - correction, 0)), input)
+    return _var_mean(input, dim, correction, keepdim)[0]
 
 
 def _std(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
@@ -427,7 +443,7 @@ def _both(first: Any, second: Any) -> Any:
 class var_mean_of:
     """The variance, with the count less `correction` as divisor, and the mean."""
 
-    def numpy(input, dim, correction, keepdim): return _var(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+    numpy = _var_mean
     def compose(F, input, dim, correction, keepdim): return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
     def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     check = _check_moment
@@ -449,7 +465,9 @@ class std_mean_of:
 
     saved_as = {"std": "result0"}
 
-    def numpy(input, dim, correction, keepdim): return _std(input, dim, correction, keepdim), _mean(input, dim, keepdim)
+    def numpy(input, dim, correction, keepdim):
+        variance, mean = _var_mean(input, dim, correction, keepdim)
+        return _sqrt(variance), mean
     def compose(F, input, dim, correction, keepdim): return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
     def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     check = _check_moment
@@ -565,7 +583,7 @@ def _logsumexp(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
         top = np.where(np.isfinite(top), top, input.dtype.type(0))
     else:
         top = np.zeros((1,) * input.ndim, input.dtype)
-    result = np.log(_add(np.exp(input - top), axes, None, None, True)) + top
+    result = np.log(shared.add(np.exp(input - top), axes, None, True)) + top
     if keepdim:
         return finish(result, input)
     return finish(result.reshape(reduced_shape(input.shape, dim)), input)
@@ -586,7 +604,7 @@ class logsumexp:
         axes = normalize_dims(dim, input.ndim)
         top = np.maximum.reduce(input, axes, keepdims=True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
         top = np.where(np.isfinite(top), top, np.zeros((), input.dtype))
-        total = np.add.reduce(np.exp(input - top).astype(np.float32), axes, keepdims=True).astype(input.dtype)
+        total = shared.add(np.exp(input - top), axes, np.dtype(np.float32), True).astype(input.dtype)
         result = np.log(total) + top
         return result if keepdim else result.reshape(reduced_shape(input.shape, dim))
 

@@ -17,6 +17,9 @@ from .pointwise import is_complex
 from .reduce import _WIDE, finish
 
 
+_DOUBLE, _FEW = np.dtype(np.float64), 32
+
+
 def _running(ufunc: np.ufunc) -> Any:
     accumulate = ufunc.accumulate
 
@@ -27,8 +30,10 @@ def _running(ufunc: np.ufunc) -> Any:
             return input.astype(np.int64) if wide is not None and wide.kind == "i" else input.copy()
         if ufunc is np.add and input.size >= state.cheap and input.dtype.kind == "f" and input.itemsize > 2:
             return shared.cumsum(input, wrap_dim(dim, input.ndim))
-        wide = _WIDE.get(input.dtype.char)
-        result = finish(accumulate(input, wrap_dim(dim, input.ndim), wide), input)
+        d = wrap_dim(dim, input.ndim)
+        # float32 runs in double precision, as in torch; over a few numbers that makes no difference worth its time.
+        wide = _DOUBLE if input.dtype.char == "f" and input.shape[d] > _FEW else _WIDE.get(input.dtype.char)
+        result = finish(accumulate(input, d, wide), input)
         return result if wide is None or wide.kind == "i" else result.astype(input.dtype)
 
     return kernel
@@ -170,7 +175,7 @@ def _logcumsumexp(input: np.ndarray, dim: int) -> Any:
         return input.copy()
     if input.dtype.kind == "c":
         return _logcumsumexp_complex(input, wrap_dim(dim, input.ndim))
-    return finish(np.logaddexp.accumulate(input, wrap_dim(dim, input.ndim)), input)
+    return finish(np.logaddexp.accumulate(input, wrap_dim(dim, input.ndim), _DOUBLE).astype(input.dtype), input)
 
 
 @op("logcumsumexp(Tensor input, int dim) -> Tensor", dtypes="float")

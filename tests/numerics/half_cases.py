@@ -18,8 +18,8 @@ def case(name: str, /, *leaves: Any, **options: Any) -> Callable[[Callable[..., 
     """Registers `function(torch, *leaves)`; each leaf is a shape, filled with ones that require grad."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(torch: Any, dtype: Any) -> list[Any]:
-            made = [torch.ones(shape, dtype=dtype, requires_grad=True) for shape in leaves]
+        def run(torch: Any, dtype: Any, fill: Any = None) -> list[Any]:
+            made = [(torch.ones(shape, dtype=dtype) if fill is None else fill(shape, dtype)).requires_grad_() for shape in leaves]
             result = function(torch, *made, **options)
             outputs = list(result) if isinstance(result, (tuple, list)) else [result]
             outputs = [t for t in outputs if t.dtype.is_floating_point]

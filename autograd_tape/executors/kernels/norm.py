@@ -1,7 +1,7 @@
 """Layer, batch and group normalization with their vjps.
 
 Each forward returns ``(y, mean, rstd)``; the statistics have the compute precision (float32 for half inputs) and are
-what the vjp needs besides the input.  Variances are biased and two-pass.  ``needs`` in the vjps says which of the
+what the vjp needs besides the input.  Variances are biased, and exact however large the mean is.  ``needs`` in the vjps says which of the
 gradients for ``(x, weight, bias)`` to compute; the others are ``None``.
 
 Sources: Ba et al. (arXiv:1607.06450), Ioffe and Szegedy (arXiv:1502.03167), Wu and He (arXiv:1803.08494).
@@ -14,7 +14,9 @@ from math import prod
 import numpy as np
 
 from ._compile import LazyModule, compute_array, contiguous, state
+from .moments import join, moments
 from .pool import share_rows
+from .reduce import RUN, add
 
 __all__ = [
     "batch_norm",
@@ -26,7 +28,7 @@ __all__ = [
 ]
 
 _compiled = LazyModule("norm")
-#: Blocks of rows whose parameter gradients are summed apart: fixed, so that the result depends on no thread count.
+#: Blocks, at least, of rows whose parameter gradients are summed apart: fixed, so that the result depends on no thread count.
 _BLOCKS = 16
 #: Rows shorter than this are not worth a kernel over rows.
 _SHORT = 8
@@ -66,8 +68,11 @@ def layer_norm(
         share_rows(_compiled.layer_norm, c.dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
     elif c.size:
         with np.errstate(all="ignore"):
-            rows.mean(1, out=mean)
-            np.subtract(rows, mean[:, None], out=y)
+            # Around the first number of each row: equal numbers become 0, and large means cost no digits.
+            np.subtract(rows, rows[:, :1], out=y)
+            y.mean(1, out=mean)
+            y -= mean[:, None]
+            mean += rows[:, 0]
             rstd[:] = 1 / np.sqrt((y * y).mean(1) + c.dtype.type(eps))
             y *= rstd[:, None]
             if w.size:
@@ -104,12 +109,12 @@ def layer_norm_backward(
             dx = np.empty(xs.shape, c.dtype)
             share_rows(_compiled.layer_norm_dx, char, n, size, 2, gs, xs, m, s, w, dx)
         if needs[1] or needs[2]:
-            per_block = -(-n // _BLOCKS)
+            per_block = min(-(-n // _BLOCKS), RUN)
             blocks = -(-n // per_block)
             dw_parts, db_parts = np.empty((blocks, size), c.dtype), np.empty((blocks, size), c.dtype)
             sums = _compiled.layer_norm_params
             share_rows(sums, char, blocks, per_block * size, 1, gs, xs, m, s, dw_parts, db_parts, per_block)
-            dw, db = dw_parts.sum(0), db_parts.sum(0)
+            dw, db = add(dw_parts, (0,)), add(db_parts, (0,))
     else:
         with np.errstate(all="ignore"):
             normal = (xs - m[:, None]) * s[:, None]
@@ -118,9 +123,9 @@ def layer_norm_backward(
                 a, b = v.mean(1, keepdims=True), (v * normal).mean(1, keepdims=True)
                 dx = s[:, None] * (v - a - normal * b) if size else np.empty(xs.shape, c.dtype)
             if needs[1]:
-                dw = (gs * normal).sum(0)
+                dw = add(gs * normal, (0,))
             if needs[2]:
-                db = gs.sum(0)
+                db = add(gs, (0,))
     parameter_dtype = x.dtype if weight is None else weight.dtype
     return (
         None if dx is None else dx.reshape(c.shape).astype(x.dtype, copy=False),
@@ -133,20 +138,10 @@ def layer_norm_backward(
 # several rows are combined here, on arrays of N * C numbers, in double precision.
 
 
-def _moments(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Float64 mean and biased variance of each row."""
-    mean, variance = np.empty(rows.shape[0]), np.empty(rows.shape[0])
-    if rows.size >= state.fused and rows.shape[1] >= _SHORT:
-        share_rows(_compiled.moments, rows.dtype.char, *rows.shape, 1, rows, mean, variance)
-    else:
-        rows.mean(1, dtype=np.float64, out=mean)
-        np.square(rows - mean[:, None]).mean(1, out=variance)
-    return mean, variance
-
-
 def _scale_shift(rows: np.ndarray, centre: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """``(rows - centre) * scale + shift`` with one coefficient each per row."""
+    """``(rows - centre) * scale + shift`` with one coefficient each per row, in double precision."""
     dtype = rows.dtype
+    shift = shift - (centre - centre.astype(dtype)) * scale  # what the centre loses by rounding
     centre, scale, shift = (np.ascontiguousarray(v, dtype) for v in (centre, scale, shift))
     y = np.empty(rows.shape, dtype)
     if rows.size >= state.fused and rows.shape[1] >= _SHORT:
@@ -225,14 +220,11 @@ def batch_norm(
     count = n * rows.shape[1]
     with np.errstate(all="ignore"):
         if training:
-            if rows.shape[1] >= _SHORT:
-                row_mean, row_var = (v.reshape(n, channels) for v in _moments(rows))
-                mean = row_mean.mean(0)
-                var = (row_var + (row_mean - mean) ** 2).mean(0)
+            if n and rows.shape[1] >= _SHORT:
+                means, variances = (v.reshape(1, n, channels) for v in moments(rows, (1,)))
+                mean, var = (v[0] for v in join(means, variances, np.ones((n, 1))))
             else:  # few positions: whole columns at a time
-                table = c.reshape(n, channels, rows.shape[1])
-                mean = table.mean((0, 2), dtype=np.float64)
-                var = np.square(table - mean[:, None]).mean((0, 2))
+                mean, var = (v.reshape(-1) for v in moments(c.reshape(n, channels, rows.shape[1]), (0, 2)))
             if running_mean is not None:
                 _put(running_mean, mean, momentum)
             if running_var is not None:
@@ -309,7 +301,7 @@ def group_norm(
         )
     width = channels // groups
     with np.errstate(all="ignore"):
-        mean, var = _moments(rows.reshape(n * groups, width * rows.shape[1]))
+        mean, var = (v.reshape(-1) for v in moments(rows.reshape(n * groups, width * rows.shape[1]), (1,)))
         rstd = 1 / np.sqrt(var + eps)
         scale = np.repeat(rstd, width) * np.tile(_double(weight, channels, 1.0), n)
         y = _scale_shift(rows, np.repeat(mean, width), scale, np.tile(_double(bias, channels, 0.0), n))

@@ -363,14 +363,39 @@ def row_total(row):
 
 
 @register_jitable(**_SUMS)
-def row_variance(row, mean):
-    """The mean of ``(row - mean)**2``."""
+def row_mean(row):
+    """In double precision throughout: that of equal float32 numbers is the number itself."""
     total = 0.0
+    for i in range(row.size):
+        total += f8(row[i])
+    return total / row.size
+
+
+@register_jitable(**_SUMS)
+def row_spread(row, centre):
+    """The means of ``row - centre`` and of its square. Those of a number close to the mean give mean and variance to the last digits,
+    however large the mean is."""
+    first, second = 0.0, 0.0
     for begin in range(0, row.size, 4096):
         part = row[begin : begin + 4096]
-        s = row.dtype.type(0)
+        s, q = row.dtype.type(0), row.dtype.type(0)
         for i in range(part.size):
-            d = part[i] - mean
-            s += d * d
-        total += f8(s)
-    return total / row.size
+            d = part[i] - centre
+            s += d
+            q += d * d
+        first += f8(s)
+        second += f8(q)
+    return first / row.size, second / row.size
+
+
+@register_jitable(**_SUMS)
+def row_moments(row):
+    """Mean and biased variance, in double precision."""
+    mean = row_mean(row)
+    centre = row.dtype.type(mean)
+    shift, square = row_spread(row, centre)
+    rounded = mean - f8(centre)
+    if rounded != 0.0:  # of float32, whose double-precision mean is the best that there is
+        shift = rounded
+    variance = square - shift * shift
+    return f8(centre) + shift, 0.0 if variance < 0.0 else variance

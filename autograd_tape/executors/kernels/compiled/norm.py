@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .base import REORDER, kernel, row_total, row_variance
+from .base import REORDER, kernel, row_moments
 
 
 @kernel("r2 r1 r1 w2 w1 w1 s i i", REORDER)
@@ -16,8 +16,8 @@ def layer_norm(x, weight, bias, y, mean, rstd, eps, start, stop):
     scaled, shifted = weight.size > 0, bias.size > 0
     for r in range(start, stop):
         xs, ys = x[r], y[r]
-        m = T(row_total(xs) / xs.size)
-        s = T(1.0 / math.sqrt(row_variance(xs, m) + eps))
+        centre, variance = row_moments(xs)
+        m, s = T(centre), T(1.0 / math.sqrt(variance + eps))
         mean[r], rstd[r] = m, s
         if scaled and shifted:
             for i in range(ys.size):
@@ -77,11 +77,42 @@ def layer_norm_params(grad, x, mean, rstd, dw, db, rows_per_block, start, stop):
 def moments(x, mean, variance, start, stop):
     """Mean and biased variance of each row, in double precision."""
     for r in range(start, stop):
-        m = row_total(x[r]) / x.shape[1]
-        mean[r] = m
-        # Around the rounded mean, and corrected for the rounding.
-        t = x.dtype.type(m)
-        variance[r] = row_variance(x[r], t) - (m - np.float64(t)) ** 2
+        mean[r], variance[r] = row_moments(x[r])
+
+
+@kernel("r3 D3 D3 i i i", REORDER)
+def moments_blocks(x, mean, variance, per_block, start, stop):
+    """Mean and biased variance over blocks of ``per_block`` of the middle axis of ``x`` (outer, n, inner), of shape
+    (outer, blocks, inner) and in double precision. A block is read twice, the second time from the cache."""
+    blocks = mean.shape[1]
+    T = x.dtype.type
+    inner = x.shape[2]
+    centre = np.empty(inner, x.dtype)
+    for item in range(start, stop):
+        outer, block = item // blocks, item % blocks
+        begin, end = block * per_block, min((block + 1) * per_block, x.shape[1])
+        n = end - begin
+        ms, vs = mean[outer, block], variance[outer, block]
+        ms[:] = 0.0
+        vs[:] = 0.0
+        for r in range(begin, end):
+            xs = x[outer, r]
+            for i in range(inner):
+                ms[i] += np.float64(xs[i])
+        for i in range(inner):
+            centre[i] = T(ms[i] / n)
+            ms[i] = 0.0
+        for r in range(begin, end):
+            xs = x[outer, r]
+            for i in range(inner):
+                d = np.float64(xs[i] - centre[i])
+                ms[i] += d
+                vs[i] += d * d
+        for i in range(inner):
+            shift = ms[i] / n
+            variance_ = vs[i] / n - shift * shift
+            ms[i] = np.float64(centre[i]) + shift
+            vs[i] = 0.0 if variance_ < 0.0 else variance_
 
 
 @kernel("r2 r1 r1 r1 w2 i i")
