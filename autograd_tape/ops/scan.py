@@ -17,7 +17,8 @@ from .pointwise import is_complex
 from .reduce import _WIDE, finish
 
 
-_DOUBLE, _FEW = np.dtype(np.float64), 32
+_DOUBLE: np.dtype = np.dtype(np.float64)
+_FEW = 32
 
 
 def _running(ufunc: np.ufunc) -> Any:
@@ -26,13 +27,13 @@ def _running(ufunc: np.ufunc) -> Any:
     def kernel(input: np.ndarray, dim: int) -> Any:
         if not input.ndim:
             wrap_dim(dim, 0)
-            wide = _WIDE.get(input.dtype.char)
-            return input.astype(np.int64) if wide is not None and wide.kind == "i" else input.copy()
+            own = _WIDE.get(input.dtype.char)
+            return input.astype(np.int64) if own is not None and own.kind == "i" else input.copy()
         if ufunc is np.add and input.size >= state.cheap and input.dtype.kind == "f" and input.itemsize > 2:
             return shared.cumsum(input, wrap_dim(dim, input.ndim))
         d = wrap_dim(dim, input.ndim)
         # float32 runs in double precision, as in torch; over a few numbers that makes no difference worth its time.
-        wide = _DOUBLE if input.dtype.char == "f" and input.shape[d] > _FEW else _WIDE.get(input.dtype.char)
+        wide: np.dtype | None = _DOUBLE if input.dtype.char == "f" and input.shape[d] > _FEW else _WIDE.get(input.dtype.char)
         result = finish(accumulate(input, d, wide), input)
         return result if wide is None or wide.kind == "i" else result.astype(input.dtype)
 

@@ -82,7 +82,8 @@ def _table(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         means, variances = (np.concatenate([p[i].reshape(outer, -1, 1) for p in parts], 1) for i in (0, 1))
         return join(means, variances, np.array(counts)[:, None])
     if inner < 8 and n >= 64:  # so few columns: each becomes a row
-        return tuple([v.reshape(outer, inner) for v in _table(contiguous(table.swapaxes(1, 2)).reshape(outer * inner, n, 1))])
+        first, second = _table(contiguous(table.swapaxes(1, 2)).reshape(outer * inner, n, 1))
+        return first.reshape(outer, inner), second.reshape(outer, inner)
     per_block = min(n, max(_ROWS, _NUMBERS // inner))
     blocks = -(-n // per_block)
     mean3, variance3 = np.empty((outer, blocks, inner)), np.empty((outer, blocks, inner))
