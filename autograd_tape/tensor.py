@@ -321,7 +321,9 @@ class TensorRef:
 
         from .ops._strided import deep_copy
 
-        t = self._replica(None if self._data is None else deep_copy(self._data, memo))
+        # A buffer without data may be larger than all memory, and is never written to.
+        dataless = self._data is None or self._k.device.type == "meta"
+        t = self._replica(self._data if dataless else deep_copy(self._data, memo))
         memo[id(self)] = t
         if getattr(self, "_grad", None) is not None:
             t._grad = deepcopy(self._grad, memo)

@@ -12,6 +12,7 @@ from autograd_tape.ops._strided import owner_of
 from autograd_tape.dtypes import (
     DType, Device, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
 )
+from autograd_tape.executors.meta import meta_array
 
 from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
 from .size import Size
@@ -23,6 +24,9 @@ def resize(t: Tensor, size: tuple[int, ...]) -> None:
     n = math.prod(size)
     data = t._data
     if data.shape == tuple(size):
+        return
+    if t._k.device.type == "meta":
+        t._data = meta_array(tuple(size), data.dtype)
         return
     owner = owner_of(data)
     offset = t.storage_offset()

@@ -161,8 +161,8 @@ def _made(storage: TypedStorage, dtype: DType, offset: int, size: Sizes, stride:
 def _meta(dtype: DType, size: Sizes, stride: Sizes) -> Any:
     steps = tuple(n * dtype.itemsize for n in stride)
     try:
-        return frontend.wrap(meta_array(tuple(size), dtype.np, steps), kind(dtype, META))
-    except ValueError as error:  # more dimensions than NumPy has
+        return frontend.wrap(meta_array(tuple(size), dtype.np, steps, backed=True), kind(dtype, META))
+    except ValueError as error:  # more dimensions than NumPy has, or more bytes than there are addresses
         raise RuntimeError(f"sizes {list(size)} cannot be had: {error}") from None
 
 

@@ -314,6 +314,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
         data = self._data
+        if self._k.device is not CPU:
+            self._needs_data("item")
         if self._k.special is not None:
             if hasattr(type(self), "__torch_dispatch__"):
                 from .utils._python_dispatch import dispatched_method
@@ -326,6 +328,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
+        self._needs_data("tolist")
         data = self._data if self._k.special is None else values(self)
         return data.astype(np.float32).tolist() if self._k.dtype.itemsize <= 2 and self._k.dtype.is_floating_point else data.tolist()
 
@@ -551,6 +554,13 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Tensor goes by None: it calls itself torch.Tensor, which pickle could not import without the alias.
         cls = None if type(self) is Tensor else type(self)
+        if self._k.device.type == "meta":
+            from .serialization import _rebuild_from_type_v2, _rebuild_meta_tensor_no_storage
+
+            geometry = (self._k.dtype, tuple(self.shape), self.stride(), self.requires_grad)
+            if cls is None:
+                return (_rebuild_meta_tensor_no_storage, geometry, dict(self.__dict__) or None)
+            return (_rebuild_from_type_v2, (_rebuild_meta_tensor_no_storage, cls, geometry, dict(self.__dict__)))
         bits = bits_of(self)
         if bits is not None:
             memory = self.detach()
@@ -584,6 +594,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def apply_(self, function: Callable[[Any], Any]) -> "Tensor":
         """Replaces each element by `function(element)`."""
+        self._needs_data("apply_")
         flat = [function(v) for v in values(self).ravel().tolist()]
         self._data[...] = frontend.stored(self, np.array(flat, self._k.np).reshape(self._data.shape))
         frontend.bump(self)
@@ -591,6 +602,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def map_(self, other: "Tensor", function: Callable[[Any, Any], Any]) -> "Tensor":
         """Replaces each element a by `function(a, b)` with b from `other`."""
+        self._needs_data("map_")
+        other._needs_data("map_")
         if self._node is not None or other._node is not None:
             raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
         pairs = zip(values(self).ravel().tolist(), np.broadcast_to(values(other), self._data.shape).ravel().tolist())

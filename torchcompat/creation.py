@@ -19,6 +19,7 @@ _new = object.__new__
 def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     """A new array from nested lists, numbers, arrays or tensors, with torch's dtype rule."""
     if isinstance(data, Tensor):
+        data._needs_data("to_array")
         array = values(data)
         return array.astype(array.dtype if dtype is None else dtype.np, copy=True)
     if isinstance(data, (np.ndarray, np.generic)):

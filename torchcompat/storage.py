@@ -27,7 +27,8 @@ class UntypedStorage:
     def __init__(self, size: int | np.ndarray = 0, *, device: Device = CPU) -> None:
         self._owner = np.zeros(size, np.uint8) if isinstance(size, int) else size
         self.device = device
-        self._bytes = _as_bytes(self._owner)
+        # A buffer without data may be larger than all memory; its storage has its size, and zeros.
+        self._bytes = np.broadcast_to(np.uint8(0), (_reach(self._owner),)) if device.type == "meta" else _as_bytes(self._owner)
 
     @staticmethod
     def of(array: np.ndarray, device: Device = CPU) -> "UntypedStorage":
@@ -162,6 +163,11 @@ def view_of(storage: UntypedStorage, dtype: DType, offset: int, size: Sequence[i
         return np.ndarray(tuple(size), dtype.np, memory, 0 if 0 in size else offset * item, tuple([step * item for step in stride]))
     except ValueError as error:  # more dimensions than NumPy has
         raise RuntimeError(f"sizes {list(size)} cannot be had: {error}") from None
+
+
+def _reach(a: np.ndarray) -> int:
+    """The number of bytes from the first element of an array to the end of the last, in memory that starts at the first."""
+    return a.itemsize + sum((n - 1) * step for n, step in zip(a.shape, a.strides)) if a.size else 0
 
 
 class TypedStorage:

@@ -21,8 +21,11 @@ BACKED = 1 << 26  # bytes up to which zeros are allocated as usual
 ELEMENTWISE = ("unary", "binary", "compare")
 
 
-def meta_array(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> np.ndarray:
-    """A buffer without data: `shape`, `dtype`, `strides` (in bytes, row-major where left out).
+def meta_array(
+    shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None, *, backed: bool = False
+) -> np.ndarray:
+    """A buffer without data: `shape`, `dtype`, `strides` (in bytes, row-major where left out). ValueError where it has more dimensions
+    than NumPy; with `backed` also where it spans more bytes than there are addresses.
 
     >>> meta_array((10**6, 10**6), np.dtype("f4")).strides
     (4000000, 4)
@@ -36,7 +39,7 @@ def meta_array(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...]
         strides = tuple(reversed(steps))
     plain = 0 not in shape and min(strides, default=0) >= 0
     extent = 1 + sum([(n - 1) * s // dtype.itemsize for n, s in zip(shape, strides)]) if plain else 1
-    return over(_zeros(extent, dtype), shape, strides)
+    return over(_zeros(extent, dtype, backed), shape, strides)
 
 
 def over(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
@@ -44,17 +47,25 @@ def over(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -
     has."""
     if len(shape) > 32:
         np.empty((0,) * len(shape))  # raises where they are too many: as_strided would write outside of its own memory then
-    return as_strided(memory, shape, strides, writeable=False)
+    dtype = memory.dtype
+    if dtype.isbuiltin == 1:
+        return as_strided(memory, shape, strides, writeable=False)
+    # NumPy exchanges dtypes as strings, and those of others have none of their own.
+    return as_strided(memory.view(f"u{dtype.itemsize}"), shape, strides, writeable=False).view(dtype)
 
 
-def _zeros(count: int, dtype: np.dtype) -> np.ndarray:
+def _zeros(count: int, dtype: np.dtype, backed: bool) -> np.ndarray:
     """Memory that reads as zeros and is provided by the system only where it is touched: what should not look at the data of a meta
-    tensor, but does, finds zeros, never foreign memory. A single element where the address space is too small."""
-    if count * dtype.itemsize <= BACKED:
+    tensor, but does (NumPy reads where an index leaves no dimension), finds zeros, never foreign memory. Where the address space is too
+    small a ValueError with `backed`, else a single element."""
+    size = count * dtype.itemsize
+    if size <= BACKED:
         return np.zeros(count, dtype)
     try:
-        return np.frombuffer(mmap.mmap(-1, count * dtype.itemsize, mmap.MAP_PRIVATE, mmap.PROT_READ), dtype)
+        return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE, mmap.PROT_READ), dtype)
     except (AttributeError, OSError, OverflowError, ValueError):
+        if backed:
+            raise ValueError(f"a buffer of {size} bytes is larger than the address space, even without data") from None
         return np.zeros(1, dtype)
 
 

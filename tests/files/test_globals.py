@@ -72,7 +72,7 @@ def test_every_name_with_wrong_arguments(path: str) -> None:
     harmless(load(name))
     cases: list[Any] = [Call(name, arguments) for arguments in (None, 1, "ab", [1], {"a": 1}, (), name, T)]
     cases += [Call(name, (value,)) for value in VALUES + GLOBALS]
-    cases += [Call(name, (value,) * n) for value in VALUES for n in (2, 3, 4, 7, 9)]
+    cases += [Call(name, (value,) * n) for value in VALUES for n in (2, 4, 7)]
     cases += [Call(name, ("a", value)) for value in VALUES] + [Call(name, (T, value)) for value in VALUES]
     cases += [Call(call.function, call.arguments, new=True) for call in cases[:120]]
     cases += [Built(name, value) for value in VALUES]
@@ -104,14 +104,13 @@ def test_every_argument_of_the_functions_that_make_tensors(name: str) -> None:
     for at in range(len(good)):
         for value in VALUES + GLOBALS:
             arguments = (*good[:at], value, *good[at + 1 :])
-            for call in (Call(function, arguments), Call(FROM_TYPE, (function, TABLE["torch.Tensor"], arguments, {}))):
-                try:
-                    found = load(call)
-                except REFUSED as error:
-                    assert type(error) in REFUSED
-                else:
-                    assert isinstance(found, torch.Tensor)
-                    harmless(found)
+            try:
+                found = load(Call(function, arguments))
+            except REFUSED as error:
+                assert type(error) in REFUSED
+            else:
+                assert isinstance(found, torch.Tensor)
+                harmless(found)
 
 
 def test_tensors_are_made_by_functions_of_the_table_only() -> None:
