@@ -24,7 +24,7 @@ from .dtypes import CPU, SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
 from .ops._host import values_of
-from .tape import GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
+from .tape import DefaultTape, GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
 from .tensor import LEAF_CLASSES, TensorRef
 
 _getrefcount = ownership.count
@@ -641,14 +641,16 @@ def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any
     return F.wrap(data) if create_graph else data
 
 
-def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: BackwardOptions) -> BackwardContext:
+def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, options: BackwardOptions) -> BackwardContext:
     from . import F as tensors
+    from .walk import Walk, chosen
 
     if not outputs:
         raise ArgumentError("backward() needs an output", expected="at least one tensor", found="none", remedy="pass the loss")
     for output in outputs:
         if not isinstance(output, TensorRef):
             raise ArgumentError("backward() takes tensors", expected="TensorRef", found=type(output).__name__, remedy="pass the loss")
+    tape = chosen(tape, outputs)
     for output in outputs:
         if output._node is None:
             raise NoGradError("element 0 of tensors does not require grad and does not have a grad_fn", expected="an output computed from "
@@ -665,6 +667,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
     def accumulate(leaf: Any, g: Any, owned: bool) -> None:
         context.accumulate_grad(leaf, g if options.create_graph else _own_buffer(g, leaf, owned))
 
+    walk = None if isinstance(tape, DefaultTape) else Walk(tape, outputs, options.inputs)
     capture = None
     if options.inputs is not None:
         capture = []
@@ -672,22 +675,27 @@ def _run(outputs: Sequence[TensorRef], tape: Tape, executor: Executor, options: 
             if ref._node is None:
                 raise NoGradError("One of the differentiated Tensors does not require grad", expected="inputs that require grad",
                                   found=f"tensor {ref.id} does not", remedy="set requires_grad before the forward pass")
-            edge = edge_of(ref)
+            edge = edge_of(ref) if walk is None else walk.edge(edge_of(ref))
+            if edge is None:  # nothing on the tape was computed from it
+                continue
             capture.append(edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0))
             refs[capture[-1]] = ref
     retain = options.retain_graph or options.create_graph or tape.retain_graph
-    engine = Engine(F, create_graph=options.create_graph, retain_graph=retain, accumulate=accumulate, capture=capture,
+    # Under a tape the walk frees what the pass has used, since other tapes may hold some of it.
+    engine = Engine(F, create_graph=options.create_graph, retain_graph=retain or walk is not None, accumulate=accumulate, capture=capture,
                     wrap=tensors.wrap)
     before = grad_mode()
     _mode.set(GradMode.ENABLED if options.create_graph else GradMode.DISABLED)
     try:
-        engine.run([(edge_of(o), c) for o, c in zip(outputs, cotangents)])
+        engine.run([(edge_of(o) if walk is None else walk.edge(edge_of(o)), c) for o, c in zip(outputs, cotangents)])
     finally:
         _mode.set(before)
     for key, ref in refs.items():
         if engine.captured.get(key) is not None:
             engine.hand_over({ref: [engine.captured.pop(key), False]})
     if not retain:
+        if walk is not None:
+            walk.free()
         tape.clear()
     return context
 
@@ -704,7 +712,8 @@ def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, 
 
     Args:
         output: a tensor, or several.
-        tape: where the operations were recorded; the thread's default tape where None.
+        tape: where the operations were recorded. An explicit tape decides what is walked: its own entries, also those recorded by hand in
+            the place of others, and what no explicit tape holds. Where None, the thread's default tape.
         executor: computes the gradients; the CPU's where None.
         options: see `BackwardOptions`.
         grad_outputs: the cotangent of each output.
@@ -714,7 +723,8 @@ def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, 
         of these tensors receives its gradient too.
 
     Raises:
-        NoGradError: nothing requires grad, the output is no scalar and has no cotangent, or the graph was freed.
+        NoGradError: nothing requires grad, the output is no scalar and has no cotangent, the graph was freed, or the tape does not
+            hold the output, or something on the way to the inputs that another tape holds.
         NoGradFnError: an operation recorded by hand has no gradient function.
         ShapeMismatchError: a cotangent, or what a gradient function returned, has the wrong shape.
 
@@ -731,13 +741,11 @@ def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, 
 def run_backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
                  options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> BackwardContext:
     """`backward` without giving the gradients to anybody: the finished context."""
-    from .tape import get_default_tape
-
     options = options or BackwardOptions()
     if grad_outputs is not None:
         options = attrs.evolve(options, grad_outputs=[grad_outputs] if isinstance(grad_outputs, (np.ndarray, TensorRef)) else grad_outputs)
     outputs = [output] if isinstance(output, TensorRef) else list(output)
-    return _run(outputs, get_default_tape() if tape is None else tape, executor or executor_for(CPU), options)
+    return _run(outputs, tape, executor or executor_for(CPU), options)
 
 
 def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Executor | None = None,
@@ -764,11 +772,9 @@ def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Ex
     if not inputs:
         raise ArgumentError("grad() needs tensors to differentiate with respect to", expected="at least one tensor in `inputs`",
                             found="none", remedy="pass grad(output, [x, ...])")
-    from .tape import get_default_tape
-
     settings = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=list(inputs),
                                grad_outputs=None if grad_outputs is None else [grad_outputs])
-    context = _run([output], get_default_tape() if tape is None else tape, executor or executor_for(CPU), settings)
+    context = _run([output], tape, executor or executor_for(CPU), settings)
     return [context.get_grad(ref) for ref in inputs]
 
 
@@ -782,7 +788,16 @@ def deliver(context: BackwardContext, *also: Any) -> None:
 
 
 def topological_order(tape: Tape | None, outputs: Sequence[TensorRef]) -> list[TapeId]:
-    """The ids of the entries behind `outputs` in the order backward visits them: descending."""
+    """The ids of the entries behind `outputs` in the order in which backward visits them under `tape`: descending, but where
+    something was recorded by hand after it was used.
+
+    Raises:
+        NoGradError: as for `backward`.
+    """
+    if tape is not None and not isinstance(tape, DefaultTape):
+        from .walk import Walk
+
+        return [entry.id for entry in Walk(tape, outputs).entries]
     seen: dict[int, TapeEntry] = {}
     stack: list[Any] = [edge_of(o) for o in outputs]
     while stack:

@@ -278,6 +278,7 @@ class ManualEntry(TapeEntry):
 
     __slots__ = ()
     versions: Any = ()  # of the saved tensors when the entry was recorded
+    stands_for: int | None = None  # the id that the output had from the entry in whose place this one is
 
     def _prepared(self) -> tuple[GradFn, tuple[Any, ...]]:
         """The gradient function and what was saved for it."""
@@ -468,12 +469,21 @@ class Tape:
     def clear(self) -> None:
         """Forgets all entries, and with them what they kept alive."""
         for entry in self._entries.values():
-            entry.holders -= 1
-            if not entry.holders:
-                # An entry and its output hold each other; without this they would wait for the garbage collector.
-                entry.refs = (entry.refs[0], (), entry.refs[2]) if isinstance(entry, ManualEntry) else None
+            self._let_go(entry)
         self._entries.clear()
         self._tensor_to_entry.clear()
+
+    @staticmethod
+    def _let_go(entry: TapeEntry) -> None:
+        entry.holders -= 1
+        if not entry.holders:
+            # An entry and its output hold each other; without this they would wait for the garbage collector.
+            entry.refs = (entry.refs[0], (), entry.refs[2]) if isinstance(entry, ManualEntry) else None
+
+    def __del__(self) -> None:
+        # What a forgotten tape held is nobody's any more.
+        for entry in getattr(self, "_entries", {}).values():
+            self._let_go(entry)
 
     def __enter__(self) -> "Tape":
         self._contexts.append(RecordingContext(self, _thread.default, self._recording))
@@ -535,16 +545,16 @@ class Tape:
             raise ArgumentError(f"The gradient function of '{op}' cannot be called", expected="a callable", found=type(grad_fn).__name__,
                                 remedy="pass grad_fn(grad_output, saved_tensors)")
         entry = ManualEntry()
-        entry.id = next_id()
-        entry.op = op
+        # An entry in the place of another is of the same value: whatever was computed from it, and on whichever tape, finds it by that id.
+        replaces = None if output.is_leaf else output.id
+        same = replaces is not None and output._node._tag == 0 and all([x.is_leaf or x.id < replaces for x in inputs])
+        entry.id = TapeId(output.id) if same else next_id()
+        entry.op, entry.stands_for = op, replaces
         entry.grad_fn = grad_fn
         entry.edges = tuple(edge_of(x) for x in inputs)
         entry.saved, entry.versions = saved, tuple(version_of(s) for s in saved)
         entry.meta = None
         spec = spec_of(output)
-        if not output.is_leaf:
-            # The output came from a recorded operation already: the hand-written entry takes its place on this tape.
-            self._entries.pop(output.id, None)
         if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges) and output._k.dtype.category >= FLOATING:
             if output._base is not None:
                 from .views import IN_CUSTOM_FUNCTION, mark
@@ -552,6 +562,8 @@ class Tape:
                 mark(output, IN_CUSTOM_FUNCTION)  # an update of the base would pass by `grad_fn`
             output._node = entry
         self.add(entry, tuple(inputs), (output,), {} if spec is None else spec.arguments)
+        if replaces is not None:
+            self._tensor_to_entry[replaces] = entry.id
         return entry.id
 
     def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
@@ -565,6 +577,9 @@ class Tape:
         # Ids as they are now: a later in-place operation gives a tensor another.
         came, went = ids
         entry.value_ids = (tuple(x.id for x in inputs) if came is None else came, tuple(o.id for o in outputs) if went is None else went)
+        replaced = self._entries.get(entry.id)
+        if replaced is not None:
+            self._let_go(replaced)
         self._entries[entry.id] = entry
         for id in entry.value_ids[1]:
             self._tensor_to_entry[id] = entry.id
@@ -596,7 +611,14 @@ class Tape:
 
     def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
         """The entry on this tape that made `ref`, or None."""
-        return self._entries.get(self._tensor_to_entry.get(ref.id, -1))
+        return self.entry_behind(ref if ref.is_leaf else ref._node)
+
+    def entry_behind(self, edge: Any) -> TapeEntry | None:
+        """The entry on this tape of the value of a leaf tensor, an entry, or an output of one; or None."""
+        at = self._tensor_to_entry.get(edge.id)
+        if at is None and edge.__class__ is ManualEntry:  # recorded on another tape
+            at = self._tensor_to_entry.get(edge.stands_for or -1)
+        return None if at is None else self._entries.get(at)
 
     def requires_grad(self, ref: TensorRef) -> bool:
         """Whether gradients flow to `ref`."""
