@@ -234,6 +234,12 @@ class Frontend:
     def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Device, Any]:
         """The device and executor of an operation on `tensors`."""
         device: Device | None = None
+        chosen = rec.field("place")
+        if chosen is not None:
+            device = chosen(values)
+            if device.type != "meta" and any([t._k.device.type == "meta" for t in tensors]):
+                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            return device, executor_for(device)
         for t in tensors:
             d = t._k.device
             if device is None or (device is not d and device != d and device_yields(device, tensors)):
@@ -301,6 +307,12 @@ class Frontend:
                                 "arguments requires grad.")
         return self.write_out(None, out, [result])
 
+    def check_out_device(self, out: TensorRef, result: TensorRef) -> None:
+        """Raises where `out=` is on another device than the result."""
+        if out._k.device != result._k.device:
+            raise AutogradError(f"Attempting to copy from device {result._k.device} to device {out._k.device}, but cross-device copies are "
+                                "not allowed!", remedy="pass a tensor on the result's device")
+
     def write_out(self, rec: Record | None, out: Any, results: Sequence[TensorRef]) -> Any:
         """Copies results into `out`."""
         outs = out if isinstance(out, (tuple, list)) else (out,)
@@ -308,6 +320,7 @@ class Frontend:
             if o._data.shape != r._data.shape:
                 raise ShapeMismatchError("out= has another shape than the result", expected=str(r.shape), found=str(o.shape),
                                          remedy="pass a tensor of the result's shape")
+            self.check_out_device(o, r)
             if o._k.device.type != "meta":
                 np.copyto(o._data, r._data if o._k.special is None else self.stored(o, r._data), casting="unsafe")
             self.bump(o)

@@ -73,15 +73,11 @@ def convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, m
         raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     k = t._k
     if device is not None and device != k.device:
-        if device.type not in ("cpu", "meta"):
-            from autograd_tape.executors import executor_for
-
-            executor_for(device)  # says what is missing where the device cannot be used
-        t = frontend.to_device(t, device)
-        copy = False
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex) and t._node is not None:
+            t = t.detach()  # numbers without a gradient have no history either
+        t, dtype, copy = frontend.to_device(t, device, dtype), None, False
     ordered = memory_format is not None and memory_format.name != "preserve_format"
     if dtype is not None and dtype is not k.dtype:
-        # Numbers without a gradient have no history either.
         t = t if dtype.is_floating_point or dtype.is_complex or t._node is None else t.detach()
         return frontend.cast(t.contiguous(memory_format=memory_format) if ordered else t, dtype)
     if ordered:

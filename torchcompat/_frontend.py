@@ -135,18 +135,9 @@ class TorchFrontend(Frontend):
         except AutogradError as error:
             raise self.error(error) from None
 
-    def to_device(self, t: Any, device: Any) -> Any:
-        """`t` on another device, recorded as a copy."""
-        if t._k.device.type == "meta":
-            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        result = self.clone(t) if t._node is not None else self.wrap(values(t))
-        data = result._data
-        if device.type == "meta":
-            from autograd_tape.executors.meta import meta_array
-
-            data = meta_array(data.shape, data.dtype)
-        result._data, result._k = data, kind(t._k.dtype, device)
-        return result
+    def to_device(self, t: Any, device: Any, dtype: Any = None) -> Any:
+        """`t` on another device, and as another dtype where one is given: a copy, with memory of its own."""
+        return self.transfer(t, t._k.dtype if dtype is None else dtype, str(device), str(t._k.device))
 
     def bits_of(self, t: TensorRef) -> Any:
         """Whether the memory of a tensor holds conjugates, or negatives."""
@@ -176,6 +167,7 @@ class TorchFrontend(Frontend):
                                   "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
                                   stacklevel=4)
                 resize(o, r._data.shape)
+            self.check_out_device(o, r)
             if o._k.device.type != "meta":
                 np.copyto(o._data, r._data if o._k.special is None else self.stored(o, r._data), casting="unsafe")
             self.bump(o)

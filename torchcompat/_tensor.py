@@ -215,7 +215,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                                    "or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
                                    "gradient may break downstream systems that assume they match.")
             if value._k.device != self._k.device:
-                raise RuntimeError("assigned grad has data located on a different device")
+                raise RuntimeError(f"attempting to assign a gradient with device type '{value._k.device.type}' to a tensor with device "
+                                   f"type '{self._k.device.type}'. Please ensure that the gradient and the tensor are on the same device")
             if value._data.shape != self._data.shape:
                 raise RuntimeError(f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
                                    f"'{list(self._data.shape)}'. Please ensure that the gradient and the tensor are the same size")
@@ -243,6 +244,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._node is not None and not (value._k.dtype.is_floating_point or value._k.dtype.is_complex):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if (value._k.device.type == "meta") is not (self._k.device.type == "meta"):
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.")
         self._data = value._data
         self._k = value._k if self._k.special is None else kind(value._k.dtype, value._k.device, self._k.special)
 
@@ -334,8 +337,11 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def _needs_data(self, what: str) -> None:
         if self._k.device.type == "meta":
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors" if what == "item"
-                               else "Cannot copy out of meta tensor; no data!")
+            if what == "numpy":
+                raise TypeError("can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+            if what == "item":
+                raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array itself: the same memory."""
@@ -475,11 +481,11 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if dtype is None:
             return _type_string(self)
         if isinstance(dtype, str):
-            name = dtype.removeprefix("torch.").removesuffix("Tensor")
+            *place, name = dtype.removeprefix("torch.").removesuffix("Tensor").split(".")
             found = next((d for d, n in SCALAR_TYPE_NAMES.items() if n == name), None)
-            if found is None:
+            if found is None or place not in ([], ["cuda"], ["npu"]):
                 raise ValueError(f"invalid type: '{dtype}'")
-            dtype = DType.by_name[found]
+            return convert(self, DType.by_name[found], Device(place[0]) if place else CPU, False, None)
         elif not isinstance(dtype, DType):
             dtype = getattr(dtype, "dtype", dtype)
         return convert(self, dtype, None, False, None)
@@ -505,6 +511,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if isinstance(source, Tensor) and source._k.dtype is not self._k.dtype:
             raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
                                f"{_C_NAMES[self._k.dtype.name]}")
+        if source is not None and source.device != self._k.device:
+            raise RuntimeError(f'Attempted to set the storage of a tensor on device "{self._k.device}" to a storage on different device '
+                               f'"{source.device}".  This is no longer allowed; the devices must match.')
         try:
             frontend.check_inplace(self, (source,) if isinstance(source, Tensor) else ())
         except AutogradError as error:
@@ -573,20 +582,24 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         self.__dict__.update(state)
 
     def share_memory_(self) -> "Tensor":
-        """Kept for compatibility: memory is inherited by forked children anyway."""
+        """Moves the memory to where processes share it, with all tensors that look at it; itself."""
+        self.untyped_storage().share_memory_()
         return self
 
     def is_shared(self) -> bool:
         """Whether the memory is shared between processes."""
-        return False
+        return self.untyped_storage().is_shared()
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the memory is page-locked; never here."""
         return False
 
     def pin_memory(self, device: Any = None) -> "Tensor":
-        """Itself: no device here reads page-locked memory."""
-        return self
+        """Refuses: no device here reads page-locked memory."""
+        if self._k.device.type != "cpu":
+            place = {"meta": "Meta", "cuda": "CUDA"}.get(self._k.device.type, self._k.device.type.upper())
+            raise RuntimeError(f"cannot pin '{place}{SCALAR_TYPE_NAMES[self._k.dtype.name]}Type' only dense CPU tensors can be pinned")
+        raise RuntimeError("Cannot access accelerator device when none is available.")
 
     def is_set_to(self, other: "Tensor") -> bool:
         """Whether both look at the same memory in the same way."""

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from autograd_tape.dtypes import CPU, DType, Device
+from autograd_tape.executors import executor_for
 from autograd_tape.ops._strided import address, owner_of
+
+from . import _shared_memory as shared
 
 _by_owner: "weakref.WeakValueDictionary[int, UntypedStorage]" = weakref.WeakValueDictionary()
 
@@ -45,6 +48,26 @@ class UntypedStorage:
         """The bytes of a file, mapped."""
         return UntypedStorage(np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None))
 
+    @staticmethod
+    def _new_shared(size: int, *, device: Device = CPU) -> "UntypedStorage":
+        """Zeros in memory that processes share."""
+        return UntypedStorage(size, device=device).share_memory_()
+
+    def _moved(self, owner: np.ndarray) -> None:
+        """From now on the storage is the memory of `owner`, which holds the same bytes."""
+        if _by_owner.get(id(self._owner)) is self:
+            del _by_owner[id(self._owner)]
+            _by_owner[id(owner)] = self
+        self._owner, self._bytes = owner, owner[:self._bytes.nbytes]
+
+    def _whole(self) -> np.ndarray:
+        """All bytes of the owner, of which `resize_` may have left fewer."""
+        return _as_bytes(self._owner)
+
+    def _needs_data(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+
     def nbytes(self) -> int:
         """The size in bytes."""
         return self._bytes.nbytes
@@ -56,10 +79,12 @@ class UntypedStorage:
         return 0 if self.device.type == "meta" else address(self._owner)
 
     def __getitem__(self, index: Any) -> Any:
+        self._needs_data()
         found = self._bytes[index]
         return UntypedStorage(found, device=self.device) if isinstance(index, slice) else int(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        self._needs_data()
         self._bytes[index] = value
 
     def __eq__(self, other: object) -> bool:
@@ -70,6 +95,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
+        self._needs_data()
         return self._bytes.tolist()
 
     def untyped(self) -> "UntypedStorage":
@@ -77,12 +103,13 @@ class UntypedStorage:
         return self
 
     def clone(self) -> "UntypedStorage":
-        """A copy."""
-        return UntypedStorage(self._bytes.copy())
+        """A copy, on the same device."""
+        return UntypedStorage(self._owner if self.device.type == "meta" else self._bytes.copy(), device=self.device)
 
     def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> "UntypedStorage":
-        """Copies the bytes of another."""
-        self._bytes[:] = source._bytes
+        """Copies the bytes of another, which may be on another device."""
+        if self.device.type != "meta":
+            self._bytes[:] = _with_data(source)._bytes
         return self
 
     def resize_(self, size: int) -> "UntypedStorage":
@@ -94,20 +121,60 @@ class UntypedStorage:
 
     def is_shared(self) -> bool:
         """Whether the memory is shared between processes."""
-        return isinstance(self._owner, np.memmap)
+        return self.device.type == "cuda" or shared.is_shared(self._owner)
+
+    def share_memory_(self) -> "UntypedStorage":
+        """Moves the memory to where processes share it, with all tensors that look at it.
+
+        Raises:
+            RuntimeError: it is on a device that has no memory of this process.
+        """
+        if self.device.type == "meta":
+            raise RuntimeError("_share_fd_: only available on CPU")
+        if self.device.type == "cpu":
+            shared.share([self])
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked; never here."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> "UntypedStorage":
+        """Refuses: no device here reads page-locked memory."""
+        raise RuntimeError("Cannot access accelerator device when none is available.")
 
     @property
     def is_cuda(self) -> bool:
         """Whether it lives on a CUDA device."""
         return self.device.type == "cuda"
 
+    def to(self, *, device: Any, non_blocking: bool = False) -> "UntypedStorage":
+        """Itself, or a copy on another device."""
+        device = Device(device)
+        if device == self.device:
+            return self
+        if device.type == "meta":
+            raise AssertionError("META device module is not loaded")
+        executor_for(device)  # says what is missing where the device cannot be used
+        return UntypedStorage(_with_data(self)._bytes.copy(), device=device)
+
     def cpu(self) -> "UntypedStorage":
-        """Itself."""
-        return self
+        """Itself, or a copy on the CPU."""
+        return self.to(device=CPU)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> "UntypedStorage":
+        """Itself, or a copy on a CUDA device."""
+        return self.to(device="cuda" if device is None else device)
 
     def __repr__(self) -> str:
-        values = "\n".join(f" {v}" for v in self._bytes[:1000])
+        values = "..." if self.device.type == "meta" else "\n".join(f" {v}" for v in self._bytes[:1000])
         return f"{values}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def _with_data(storage: UntypedStorage) -> UntypedStorage:
+    if storage.device.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return storage
 
 
 def _as_bytes(owner: np.ndarray) -> np.ndarray:
@@ -177,6 +244,7 @@ class TypedStorage:
         self._untyped_storage, self.dtype = storage, dtype
 
     def _array(self) -> np.ndarray:
+        self._untyped_storage._needs_data()
         memory = self._untyped_storage._bytes
         return memory[: memory.nbytes // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype.np)
 
@@ -227,7 +295,24 @@ class TypedStorage:
         return self
 
     def _new_shared(self, size: int) -> "TypedStorage":
-        return TypedStorage(UntypedStorage(size * self.dtype.itemsize), self.dtype)
+        return TypedStorage(UntypedStorage._new_shared(size * self.dtype.itemsize), self.dtype)
+
+    def is_shared(self) -> bool:
+        """Whether the memory is shared between processes."""
+        return self._untyped_storage.is_shared()
+
+    def share_memory_(self) -> "TypedStorage":
+        """Moves the memory to where processes share it; see `UntypedStorage.share_memory_`."""
+        self._untyped_storage.share_memory_()
+        return self
+
+    def clone(self) -> "TypedStorage":
+        """A copy, on the same device."""
+        return TypedStorage(self._untyped_storage.clone(), self.dtype)
+
+    def cpu(self) -> "TypedStorage":
+        """Itself, or a copy on the CPU."""
+        return self if self.device == CPU else TypedStorage(self._untyped_storage.cpu(), self.dtype)
 
     def __repr__(self) -> str:
         values = "\n".join(f" {v}" for v in self.tolist())

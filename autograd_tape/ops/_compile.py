@@ -191,7 +191,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     quiet = everything if rec.quiet == "all" and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
     main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
-    if main is None:
+    if main is None or rec.quiet == "none":
         return "_k = None", "False"
     first = f"{main.name}[0]" if main.type == "Tensor[]" else main.name
     tests = [_in("_k", quiet) if scalar is None else _scalar_test(rec)]

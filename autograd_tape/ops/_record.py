@@ -81,6 +81,8 @@ class Record:
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
     `meta(...)`           the meta executor's own kernel, where `shape` does not say enough
+    `place(values)`       the device of the result of an operation whose tensors may be on several, from its arguments by name; nothing
+                          can come from a meta tensor, though
     `redirect(...)`       (name, arguments) of the operation that carries out a call with such arguments, or None: `clamp` with
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
@@ -341,7 +343,8 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         promotion: "none" (dtypes stay), "promote" (torch's promotion over tensors and Operands), "float" (and integers become
             the default float dtype).
         result: dtype of the output: "numpy" (what the kernel returns), "same" (that of the computation), "bool", "int64".
-        quiet: the kinds the quiet path takes: "float" (float32, float64), "all" (all that NumPy has natively).
+        quiet: the kinds the quiet path takes: "float" (float32, float64), "all" (all that NumPy has natively), "none" (it
+            always takes the general path).
         broadcasts: inputs broadcast against each other, so gradients are summed back to their shapes.
         method, inplace, out: whether a Tensor method, `name_`, and `out=` exist.
         varargs: a parameter that the method also takes as several arguments: `x.permute(0, 1)`.

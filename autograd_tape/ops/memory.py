@@ -26,7 +26,7 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
 @op("copy(Tensor input, Tensor src, bool non_blocking=False) -> Tensor", family="store", quiet="all", broadcasts=False, method=False,
     inplace=True, out=False, node="CopyBackwards", namespace="_internal", dtypes="float")
 class copy:
-    """`input` overwritten with the values of `src`; `Tensor.copy_`.
+    """`input` overwritten with the values of `src`, which may be on another device; `Tensor.copy_`.
 
     >>> torch.zeros(2).copy_(torch.tensor([1., 2.]))
     tensor([1., 2.])
@@ -39,7 +39,15 @@ class copy:
         a[...] = src if src.dtype is a.dtype or src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
 
     def compose(F, input, src, non_blocking=False): return _copy(input, src)
-    def shape(input, src, non_blocking=False): return input
+    def shape(input, src, non_blocking=False):
+        from ._general import broadcast_shape
+
+        both = tuple(broadcast_shape(input, src))
+        if both != tuple(input):
+            raise AutogradError(f"output with shape {list(input)} doesn't match the broadcast shape {list(both)}")
+        return input
+
+    def place(values): return values["input"]._k.device
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_src(F, grad, src_shape): return F.reduce_to_shape(grad, tuple(src_shape))
     def samples(rng):

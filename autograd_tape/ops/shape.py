@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import DType
+from ..dtypes import DType, Device
 from ..errors import ArgumentError, AutogradError
 from ..executors.kernels.pool import BIG, copy
 from . import _shapes as shapes
@@ -756,6 +756,33 @@ class cast:
         if hasattr(grad, "_k"):
             return grad if grad._k.dtype is input_dtype else F.cast(grad, input_dtype)
         return grad.astype(input_dtype.np, copy=False)
+
+
+def _like_clone(input: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    from ..executors.meta import elementwise_strides, meta_array
+
+    return meta_array(input.shape, dtype, elementwise_strides(input.shape, [input], dtype.itemsize) if input.ndim > 1 else None)
+
+
+@op("transfer(Tensor input, Any dtype, str device, str source) -> Tensor", quiet="none", method=False, node="ToCopyBackward0",
+    namespace="_internal", out=False)
+class transfer:
+    """The tensor on another device, `source` being its own, and as another dtype; what `Tensor.to` records between devices. Memory is
+    never shared between them."""
+
+    saved_as = {"input_dtype": None, "device": None, "source": None}
+
+    def numpy(input, dtype, device, source): return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
+    shape = shapes.like_first
+    def meta(input, dtype, device, source): return _like_clone(input, dtype.np)
+    def place(values): return values["input"]._k.device if values["device"] == values["source"] else Device(values["device"])
+    def samples(rng): yield rng.integers(0, 9, 3), DType.by_name["float64"], "cpu", "cpu"
+    compose = on_host(numpy)
+
+    def vjp(F, grad, input_dtype, device, source):
+        if device == "meta" and source != "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        return F.transfer(grad, input_dtype, source, device) if hasattr(grad, "_k") else grad.astype(input_dtype.np, copy=False)
 
 
 def dtype_of(tensor):

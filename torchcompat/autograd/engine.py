@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograd_tape.backward import Engine, engine_depth
-from autograd_tape.dtypes import bfloat16, float16, float32, float64, kind
+from autograd_tape.dtypes import bfloat16, dtype_of, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
@@ -215,7 +215,8 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
     """One pass of the engine, in the right grad mode and with torch's error types."""
     tensors = create_graph or bool(roots) and isinstance(roots[0][1], TensorRef)
     F = frontend if tensors else executor_for(device).F
-    engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=frontend.wrap,
+    wrap: Any = frontend.wrap if device.type == "cpu" else lambda g: frontend.wrap(g, kind(dtype_of(g), device))
+    engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=wrap,
                     accumulate=None if not accumulate_grad else accumulate if not tensors else
                     accumulate_dual if _on_tensors and not create_graph else accumulate_tensor,
                     observe=observer() if observers else None)

@@ -7,10 +7,12 @@ from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.backward import Hooks
+from autograd_tape.dtypes import kind
 from autograd_tape.tape import NoGradView, RemovableHandle
 from autograd_tape.tensor import LEAF, info_of
 from autograd_tape.views import Poisoned
 
+from .._tensor import frontend
 from ..layout import contiguous_format
 
 add = RemovableHandle.add
@@ -53,6 +55,8 @@ def retain_grad(tensor: Any) -> None:
         if target is not None:
             if gradient._k.dtype is not target._k.dtype:
                 gradient = gradient.to(target._k.dtype)
+            if gradient._k.device != target._k.device:  # buffers know no device
+                gradient = frontend.wrap(gradient._data, kind(target._k.dtype, target._k.device))
             have = getattr(target, "_grad", None)
             target._grad = gradient.clone(memory_format=contiguous_format) if have is None else have + gradient
 

@@ -48,8 +48,9 @@ class _State(threading.local):
 _state = _State()
 NAMES = {
     "basic_select": "select", "basic_slice": "slice", "basic_unsqueeze": "unsqueeze", "basic_alias": "alias", "split_equal": "split",
-    "cast": "to", "max_along": "max", "max_all": "max", "min_along": "min", "min_all": "min", "sort_along": "sort", "index": "index",
-    "put_at": "index_put", "convolution_nd": "convolution", "max_pool_nd": "max_pool2d_with_indices", "avg_pool_nd": "avg_pool2d",
+    "cast": "to", "transfer": "to", "max_along": "max", "max_all": "max", "min_along": "min", "min_all": "min", "sort_along": "sort",
+    "index": "index", "put_at": "index_put", "convolution_nd": "convolution", "max_pool_nd": "max_pool2d_with_indices",
+    "avg_pool_nd": "avg_pool2d",
     "var_of": "var", "std_of": "std", "attention": "_scaled_dot_product_flash_attention_for_cpu", "random_dropout": "dropout",
     "zero": "zero"}
 """What profiles call operations that have other names inside."""

@@ -194,8 +194,8 @@ def constants_for(call: Call) -> Any:
     return call(shape=(call.size, *call.shape))
 
 
-@rule("column_major clone cast zero_gradient conj_physical view_as_real view_as_complex real_part imag_part angle zero view_dtype isreal "
-      "positive frexp")
+@rule("column_major clone cast transfer zero_gradient conj_physical view_as_real view_as_complex real_part imag_part angle zero view_dtype "
+      "isreal positive frexp")
 def as_is(call: Call) -> Any:
     """What treats each element on its own, whatever the dimensions."""
     if call.rec.name == "view_as_complex" and not call.ranks["input"]:

@@ -164,6 +164,7 @@ _FORMS: dict[str, Callable[[dict[str, Any]], Form]] = {
     "log_softmax": lambda v: ("_log_softmax", "default", [v["input"] if v["dtype"] is None else F.cast(v["input"], v["dtype"]), v["dim"],
                                                           False], {}),
     "cast": lambda v: ("_to_copy", "default", [v["input"]], {"dtype": v["dtype"]}),
+    "transfer": lambda v: ("_to_copy", "default", [v["input"]], {"dtype": v["dtype"], "device": v["device"]}),
     "index": _index, "put_at": _index_put, "convolution_nd": _convolution_form, "max_pool_nd": _max_pool, "avg_pool_nd": _avg_pool,
     "mse": lambda v: ("mse_loss", "default", [v["input"], v["target"], *([] if v["reduction"] == "mean" else
                                                                          [_REDUCTIONS[v["reduction"]]])], {}),

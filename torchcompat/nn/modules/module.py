@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 import torchcompat as torch
 from torchcompat import __future__
 from torchcompat._conversion import parse_to
+from torchcompat._shared_memory import share
 from torchcompat._tensor import Tensor
 from torchcompat.utils.hooks import RemovableHandle
 
-from ..parameter import Buffer, Parameter
+from ..parameter import Buffer, Parameter, is_lazy
 from . import _hooks
 from ._hooks import (
     _global_backward_hooks, _global_backward_pre_hooks, _global_buffer_registration_hooks, _global_forward_hooks,
@@ -510,7 +511,9 @@ class Module(StateDict):
 
     def share_memory(self) -> "Module":
         """Puts all parameters and buffers into memory that processes share."""
-        return self._apply(lambda t: t.share_memory_())
+        tensors = [t for t in (*self.parameters(), *self.buffers()) if not is_lazy(t) and t.device.type == "cpu"]
+        share([t.untyped_storage() for t in tensors + [t.grad for t in tensors if t.is_leaf and t.grad is not None]])
+        return self._apply(lambda t: t.share_memory_())  # refused by what has no memory yet
 
     def train(self, mode: bool = True) -> "Module":
         """Sets training mode (evaluation mode where not `mode`) for the module and all below it."""

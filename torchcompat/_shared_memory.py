@@ -1,0 +1,108 @@
+"""Memory that processes share: blocks without a name, and how storages are moved into them.
+
+A block is a file that has no name (any more), mapped. A forked child inherits it; any other process is handed its descriptor
+(`torchcompat.multiprocessing`). It lives as long as somebody holds it.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+import tempfile
+import weakref
+from typing import Any
+from collections.abc import Iterable
+
+import numpy as np
+
+from autograd_tape.ops._strided import address, owner_of
+from autograd_tape.tensor import TensorRef
+
+_ALIGNMENT = 64  # bytes; what vector instructions like best
+
+
+class Block(mmap.mmap):
+    """Memory that processes share, `fd` being the file's descriptor."""
+
+    fd: int
+
+    def __new__(cls, size: int, fd: int | None = None) -> "Block":
+        """A new block of zeros, or the one whose descriptor another process sent, which becomes this object's.
+
+        Raises:
+            OSError: there is no memory left for it, or no descriptor.
+        """
+        if fd is None:
+            fd = _unnamed_file(size)
+        block = super().__new__(cls, fd, size)
+        block.fd = fd
+        weakref.finalize(block, os.close, fd)
+        return block
+
+    def array(self, offset: int, size: int) -> np.ndarray:
+        """Bytes of it, as an array that owns its memory as far as tensors are concerned."""
+        return np.frombuffer(self, np.uint8, size, offset)
+
+
+def _unnamed_file(size: int) -> int:
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("torch", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as file:
+            fd = os.dup(file.fileno())
+    os.ftruncate(fd, size)
+    return fd
+
+
+def block_of(owner: np.ndarray) -> Block | None:
+    """The block that an owner of memory lies in, None where processes do not share it."""
+    base = owner.base
+    return base.obj if isinstance(base, memoryview) and isinstance(base.obj, Block) else None
+
+
+def is_shared(owner: np.ndarray) -> bool:
+    """Whether processes share the memory of an owner."""
+    return isinstance(owner, np.memmap) and owner.mode != "c" or block_of(owner) is not None
+
+
+def share(storages: Iterable[Any]) -> None:
+    """Moves storages into one block, with every tensor that looks at them, under whatever name: views, detached tensors, `.data`. Arrays
+    that were made of them (`tensor.numpy()`) keep the memory that was."""
+    moving = {id(s._owner): s for s in storages if not is_shared(s._owner)}
+    if not moving:
+        return
+    starts, end = {}, 0
+    contents = {}
+    for key, storage in moving.items():
+        contents[key] = content = storage._whole()
+        if not np.may_share_memory(content, storage._owner) and content.size:
+            raise RuntimeError("share_memory_() needs a storage whose elements lie in memory without gaps")
+        starts[key] = end
+        end += -(-storage._owner.nbytes // _ALIGNMENT) * _ALIGNMENT
+    block = Block(max(end, 1))
+    moved = {}
+    for key, storage in moving.items():
+        moved[key] = new = block.array(starts[key], storage._owner.nbytes)
+        new[...] = contents[key]
+    for tensor in _tensors():
+        owner = owner_of(tensor._data)
+        to = moved.get(id(owner))
+        if to is not None and moving[id(owner)]._owner is owner:
+            data = tensor._data
+            tensor._data = np.ndarray(data.shape, data.dtype, to, address(data) - address(owner) if data.size else 0, data.strides)
+    for key, storage in moving.items():
+        storage._moved(moved[key])
+
+
+def _tensors() -> list[Any]:
+    """All tensors there are."""
+    frozen = gc.get_freeze_count()
+    if frozen:
+        gc.unfreeze()
+    objects = gc.get_objects()
+    classes = {cls for cls in {type(o) for o in objects} if issubclass(cls, TensorRef)}
+    found = [t for t in objects if type(t) in classes and getattr(t, "_data", None) is not None]
+    if frozen:
+        gc.freeze()
+    return found
