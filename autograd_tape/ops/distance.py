@@ -65,7 +65,7 @@ def _vector_norm_grad(F: Any, grad: Any, x: Any, result: Any, ord: Any, dim: Any
     power = F.masked_fill(F.pow(F.abs(x), ord - 1), F.eq(x, 0), 0) * F.sgn(x)
     if ord < 1:
         return power * g * F.pow(n, 1 - ord)
-    return power * F.masked_fill(g / F.pow(n, ord - 1), F.eq(n, 0), 0)
+    return power * (g / F.pow(F.masked_fill(n, F.eq(n, 0), inf), ord - 1))
 
 
 def _check_floating(name: str, x: Any, dtype: Any = None) -> None:
@@ -198,7 +198,8 @@ class norm:
 
     def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         if p == "nuc":
-            return F.linalg_matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+            result = F.linalg_matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+            return result if out is None else F.give("norm", out, result)
         if isinstance(p, str) and p != "fro":
             raise AutogradError(f"only valid string values are 'fro' and 'nuc', found {p}")
         return F.linalg_vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype, out=out)

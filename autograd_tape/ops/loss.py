@@ -387,7 +387,8 @@ class multi_margin_loss:
             raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(int(index.max())))
         x = F.reshape(input, (rows, classes))
         column = F.reshape(target, (rows, 1))
-        z = F.clamp_min(margin - F.gather(x, 1, column) + x, 0)
+        z = margin - F.gather(x, 1, column) + x
+        z = F.where(F.gt(z, 0), z, 0)  # which drops the NaN between infinities
         if p == 2:
             z = z * z
         other = np.ones((rows, classes), buffer(input).dtype)

@@ -161,12 +161,12 @@ class nonzero:
             [3]])
     """
 
-    def function(F, input, as_tuple=False, *, out=None):
+    def function(F, input, as_tuple=False):
         if as_tuple:
             at = F.argwhere(F.reshape(input, (1,)) if not input.ndim else input)
             return F.list_type(RECORDS["broadcast_tensors"])(F.unbind(at, 1))
         result = F.argwhere(input)
-        return result if out is None else F.copy_(out, result)
+        return result
 
     def samples(rng):
         yield (rng.integers(0, 2, (2, 3)),)

@@ -397,11 +397,11 @@ class diag:
     (tensor([1., 4.]), torch.Size([2, 2]))
     """
 
-    def function(F, input, diagonal=0, *, out=None):
+    def function(F, input, diagonal=0):
         if input.ndim not in (1, 2):
             raise AutogradError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
         result = F.diag_embed(input, diagonal) if input.ndim == 1 else F.clone(F.diagonal(input, diagonal))
-        return result if out is None else F.copy_(out, result)
+        return result
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1

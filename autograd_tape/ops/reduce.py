@@ -18,6 +18,7 @@ from ._constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import Sample, op
+from .pointwise import is_complex
 
 _ndarray = np.ndarray
 _add, _multiply, _sqrt = np.add.reduce, np.multiply.reduce, np.sqrt
@@ -579,8 +580,8 @@ class std_mean:
 def _logsumexp(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
     axes = normalize_dims(dim, input.ndim)
     if input.size:
-        top = np.maximum.reduce(input, axes, None, None, True)
-        top = np.where(np.isfinite(top), top, input.dtype.type(0))
+        top = np.maximum.reduce(input.real, axes, None, None, True)  # the imaginary part of the result stays within (-pi, pi]
+        top = np.where(np.isfinite(top), top, top.dtype.type(0))
     else:
         top = np.zeros((1,) * input.ndim, input.dtype)
     result = np.log(shared.add(np.exp(input - top), axes, None, True)) + top
@@ -609,7 +610,7 @@ class logsumexp:
         return result if keepdim else result.reshape(reduced_shape(input.shape, dim))
 
     def compose(F, input, dim, keepdim):
-        top = F.amax(input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
+        top = F.amax(F.real(input) if is_complex(input) else input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
         top = F.where(F.isfinite(top), top, 0)
         return F.reshape(F.log(F.sum(F.exp(input - top), dim, True)) + top, reduced_shape(input.shape, dim, keepdim))
     shape = reduced_shape

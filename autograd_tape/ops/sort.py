@@ -130,9 +130,9 @@ class msort:
     tensor([1., 2., 3.])
     """
 
-    def function(F, input, *, out=None):
+    def function(F, input):
         values = F.sort_along(input, 0)[0]
-        return values if out is None else F.copy_(out, values)
+        return values
 
     def samples(rng): yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
 
@@ -418,7 +418,7 @@ class mode:
 # -- quantiles ----------------------------------------------------------------------------------------------------------------
 
 
-def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, out: Any, skip_nan: bool) -> Any:
+def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
     if input._k.dtype.name not in ("float32", "float64"):
         raise AutogradError(f"{name}() input tensor must be either float or double dtype")
     scalar = not isinstance(q, TensorRef)
@@ -455,7 +455,7 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     result = F.gather(ordered, -1, constant(F, input, low))
     if interpolation in ("linear", "midpoint"):
         high = F.gather(ordered, -1, constant(F, input, np.ceil(at).astype(np.int64)))
-        if interpolation == "linear" and not scalar and q._node is not None:
+        if interpolation == "linear" and not scalar:  # q may have a gradient, or a tangent
             last = constant(F, input, np.maximum(counts - 1, 0).astype(values.dtype))
             weight = F.reshape(q, (-1,)) * last - constant(F, input, low.astype(values.dtype))
         else:
@@ -469,7 +469,7 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
         result = F.reshape(result, (values.size,))
     if not values.ndim:
         result = F.squeeze(result, 0)
-    return result if out is None else F.copy_(out, result)
+    return result
 
 
 @op("quantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
@@ -480,8 +480,8 @@ class quantile:
     tensor(3.)
     """
 
-    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-        return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, out, False)
+    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
+        return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, False)
 
     def samples(rng):
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 0.3
@@ -501,8 +501,8 @@ class nanquantile:
     tensor(1.5000)
     """
 
-    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-        return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, out, True)
+    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
+        return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, True)
 
     def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0.3, 1
 
@@ -666,7 +666,7 @@ class histc:
     tensor([0., 2., 1., 0.])
     """
 
-    def function(F, input, bins=100, min=0, max=0, *, out=None):
+    def function(F, input, bins=100, min=0, max=0):
         if input._k.dtype.category != FLOATING:
             raise _not_implemented("histogram_cpu", input)
         if bins <= 0:
@@ -685,7 +685,7 @@ class histc:
         at = ((values - data.dtype.type(low)) * data.dtype.type(bins) / data.dtype.type(high - low)).astype(np.int64)
         counts = np.bincount(np.minimum(at, bins - 1), minlength=bins).astype(data.dtype)
         result = F.wrap(counts, input._k)
-        return result if out is None else F.copy_(out, result)
+        return result
 
     def samples(rng):
         yield rng.standard_normal(20), 5
@@ -709,7 +709,7 @@ class searchsorted:
     tensor([1, 3])
     """
 
-    def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
             raise AutogradError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
         if side == "left" and right:
@@ -742,7 +742,7 @@ class searchsorted:
             for at in np.ndindex(values.shape[:-1]):
                 found[at] = np.searchsorted(sequence[at], values[at], side)
         result = constant(F, sorted_sequence, np.asarray(found, np.int32 if out_int32 else np.int64))
-        return result if out is None else F.copy_(out, result)
+        return result
 
     def samples(rng):
         yield np.arange(5.0), rng.uniform(-1, 6, (2, 3))
@@ -764,13 +764,13 @@ class bucketize:
     tensor([1, 3])
     """
 
-    def function(F, input, boundaries, *, out_int32=False, right=False, out=None):
+    def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:
             raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
         values = values_of(input) if isinstance(input, TensorRef) else np.asarray(input)
         found = np.searchsorted(values_of(boundaries), values, "right" if right else "left")
         result = constant(F, boundaries, np.asarray(found, np.int32 if out_int32 else np.int64))
-        return result if out is None else F.copy_(out, result)
+        return result
 
     def samples(rng): yield rng.uniform(-1, 6, (2, 3)), np.arange(5.0)
     def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"
@@ -785,10 +785,10 @@ class isin:
     tensor([False,  True,  True])
     """
 
-    def function(F, elements, test_elements, *, assume_unique=False, invert=False, out=None):
+    def function(F, elements, test_elements, *, assume_unique=False, invert=False):
         a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements
         found = constant(F, like, np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))
-        return found if out is None else F.copy_(out, found)
+        return found
 
     def samples(rng): yield rng.integers(0, 9, (2, 3)), rng.integers(0, 9, 4)

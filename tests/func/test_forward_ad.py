@@ -193,3 +193,20 @@ def test_a_dual_level_is_no_function_transform() -> None:
     with fwad.dual_level():
         x = fwad.make_dual(torch.ones(2), torch.ones(2)).requires_grad_()
         assert x.requires_grad and tangent(x * 2).tolist() == [2.0, 2.0]
+
+
+def test_quantile_in_its_order() -> None:
+    x, q = torch.tensor([8.0, 1.0, 3.0], dtype=torch.float64), torch.tensor([0.2, 0.7], dtype=torch.float64)
+    _, tangent = torch.func.jvp(lambda q: torch.quantile(x, q), (q,), (torch.ones_like(q),))
+    step = 1e-6
+    assert torch.allclose(tangent, (torch.quantile(x, q + step) - torch.quantile(x, q - step)) / (2 * step))
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0, 5.0])
+def test_norms_at_zero(p: float) -> None:
+    """0 / 0 counts as 0, in gradients and in tangents."""
+    for shape in ((3,), (0,), (2, 3)):
+        x = torch.zeros(shape, dtype=torch.float64)
+        value, tangent = torch.func.jvp(lambda x: torch.linalg.vector_norm(x, p, -1), (x,), (torch.ones_like(x),))
+        assert not value.any() and not tangent.any() and tangent.isfinite().all()
+        assert not torch.func.grad(lambda x: torch.linalg.vector_norm(x, p))(x).any()

@@ -109,3 +109,16 @@ def test_tensors_made_like_an_example_are_one_for_each() -> None:
     for make in (torch.zeros_like, lambda a: a.new_zeros(3), lambda a: torch.full_like(a, 0.0), lambda a: torch.empty_like(a).zero_()):
         assert torch.equal(torch.vmap(lambda a, make=make: make(a).add_(a))(x), x)
     assert torch.equal(torch.vmap(torch.vmap(lambda a: torch.zeros_like(a).add_(a)))(x), x)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("name, arguments", [("t_", ()), ("transpose_", (0, 1)), ("swapaxes_", (0, 1)), ("squeeze_", ()),
+                                             ("unsqueeze_", (1,)), ("squeeze_", (0,))])
+def test_reshaped_in_place(name: str, arguments: tuple[int, ...], dim: int) -> None:
+    """An example takes the shape of a view of itself, called as a method, as a function of the class, and under functionalize."""
+    x = torch.arange(18.0).reshape(3, 3, 2) if dim != 1 else torch.arange(18.0).reshape(3, 2, 3)
+    plain = name.removesuffix("_")
+    expected = torch.func.vmap(lambda t: getattr(t, plain)(*arguments), in_dims=dim)(x)
+    for call in (lambda t: getattr(t, name)(*arguments), lambda t: getattr(torch.Tensor, name)(t, *arguments)):
+        assert torch.equal(torch.func.vmap(call, in_dims=dim)(x.clone()), expected)
+        assert torch.equal(torch.func.vmap(lambda t, call=call: torch.func.functionalize(call)(t.clone()), in_dims=dim)(x), expected)

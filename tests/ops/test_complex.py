@@ -342,3 +342,12 @@ def test_half_precision_is_rounded_as_in_torch(key: tuple[str, str]) -> None:
     if result.requires_grad:
         for x, g in zip(inputs, gradients(torch, result, inputs)):
             assert g is None or g.dtype is x.dtype
+
+
+def test_logsumexp_is_a_principal_logarithm() -> None:
+    """The imaginary part lies within (-pi, pi], as that of every logarithm."""
+    z = torch.tensor([[1 + 7j, 2 + 90j], [1000 - 30j, 999 + 400j]])
+    found = torch.logsumexp(z, 1)
+    assert (found.imag.abs() <= np.pi + 1e-6).all()
+    assert torch.allclose(found[0], z[0].exp().sum().log())
+    assert torch.allclose(found[1], (z[1] - 1000).exp().sum().log() + 1000)

@@ -319,3 +319,10 @@ def test_images_of_bytes_are_resized_in_fixed_point() -> None:
     result = at.F.function("interpolate")(x, size=(2, 4), mode="bilinear")
     assert result.numpy().dtype == np.uint8
     assert result.numpy().ravel().tolist() == [21, 39, 60, 77, 147, 165, 186, 203]
+
+
+def test_multi_margin_loss_between_infinities() -> None:
+    """A margin that is no number counts for nothing, as in torch."""
+    inf = float("inf")
+    x = TensorRef.of(np.array([[-inf, 1.0, -inf], [1.0, inf, inf]]))
+    assert F.multi_margin_loss(x, TensorRef.of(np.array([0, 1])), reduction="none").numpy().tolist() == [inf, 0.0]

@@ -31,34 +31,7 @@ class Hidden(np.ndarray):
         return np.asarray(np.ndarray.__getitem__(self, key)).view(Hidden)
 
 
-class ReshapedInPlace(Tensor):
-    """A tensor of a transform, which takes the shape of a view of itself by `_become`."""
-
-    __slots__ = ()
-
-    def _become(self, view: Any) -> Tensor:
-        raise NotImplementedError
-
-    def t_(self) -> Tensor:
-        """In-place `t`."""
-        return self._become(self.t())
-
-    def transpose_(self, dim0: int, dim1: int) -> Tensor:
-        """In-place `transpose`."""
-        return self._become(self.transpose(dim0, dim1))
-
-    swapaxes_ = swapdims_ = transpose_
-
-    def squeeze_(self, dim: Any = None) -> Tensor:
-        """In-place `squeeze`."""
-        return self._become(self.squeeze() if dim is None else self.squeeze(dim))
-
-    def unsqueeze_(self, dim: int) -> Tensor:
-        """In-place `unsqueeze`."""
-        return self._become(self.unsqueeze(dim))
-
-
-class BatchedTensor(ReshapedInPlace):
+class BatchedTensor(Tensor):
     """One example of `value`, whose dimension `bdim` counts the examples of a vmap level.
 
     Its metadata is that of the example; history and version are those of `value`, so that the tape sees whole batches only.

@@ -17,14 +17,13 @@ from autograd_tape.tape import GradMode, grad_mode
 from .._tensor import Tensor, frontend
 from ..utils import _aten, _factories, _python_dispatch as python_dispatch
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
-from ._batched import ReshapedInPlace
 from ._levels import FUNCTIONAL, Level, state
 
 F = frontend
 _new = object.__new__
 
 
-class FunctionalTensor(ReshapedInPlace):
+class FunctionalTensor(Tensor):
     """A tensor whose value is replaced where others are changed in place. Its metadata and history are those of the value."""
 
     __slots__ = ("_level", "_held", "_source", "_replay", "_store", "_seen", "_count")

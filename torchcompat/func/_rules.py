@@ -241,7 +241,7 @@ def masked_fill(call: Call) -> Any:
     return F.cast(F.where(*[{**call.values, **aligned(call)}[n] for n in ("mask", "value", "input")]), call.input._k.dtype)
 
 
-@rule("copy fill")
+@rule("copy fill drawn")
 def store(call: Call) -> Any:
     """Overwritten as a whole."""
     return call(**aligned(call, call.ranks["input"]), input=call.whole("input"))
