@@ -637,7 +637,8 @@ def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any
                                      found=str(data.shape), remedy="pass a cotangent of the output's shape")
         if create_graph and isinstance(given, TensorRef):
             return given
-        data = data.astype(output._k.np, copy=False)
+        # A recorded pass may save it, and the caller may change theirs.
+        data = data.astype(output._k.np, copy=create_graph)
     return F.wrap(data) if create_graph else data
 
 

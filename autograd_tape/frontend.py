@@ -7,6 +7,8 @@ arguments are coerced, how errors are worded, what in-place updates must respect
 from __future__ import annotations
 
 import weakref
+from functools import partial
+from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -17,6 +19,7 @@ from . import views
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
 from .errors import ArgumentError, AutogradError, ShapeMismatchError
 from .executors import executor_for
+from .held import hold, recordings
 from .ops import ALIASES, RECORDS, compile_function, get_record
 from .ops._compile import QUIET_SETS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
@@ -84,8 +87,11 @@ class Frontend:
         if make is not None:
             function = make(self)
         else:
+            # A method of its own leads to the function, which explicit tapes hold.
+            holds = inner is None or inner is not rec.field("method")
             inner = rec.field("function") if inner is None else inner
-            cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError}
+            cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError, "_recordings": recordings if holds else (),
+                                     "_hold": self._hold_irregular, "_op": rec}
             head: list[str] = []
             call, given, named = [], [], []
             for p in list(inspect.signature(inner).parameters.values())[1:]:
@@ -102,12 +108,15 @@ class Frontend:
                     named.append(f"'{p.name}': {p.name}" if not mark else mark + p.name)
                 else:
                     given.append(f"{mark}{p.name}, ")
-            call_inner = f"return _inner({', '.join(['_F', *call])})"
+            held = f"_hold(_op, _inner, ({''.join(given)}), {{{', '.join(named)}}}"
+            plain = f"_inner({', '.join(['_F', *call])})"
+            call_inner = f"return {held}) if _recordings else {plain}"
             if (rec.out and "out" not in inspect.signature(inner).parameters and [t for t, _ in rec.returns] == ["Tensor"]
                     and not any(h.startswith("**") for h in head)):
                 head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
                 cells["_name"] = rec.name
-                call_inner = f"_r = _inner({', '.join(['_F', *call])}); return _r if out is None else _F.give(_name, out, _r)"
+                call_inner = (f"\n            if _recordings: return {held}, out)\n            _r = {plain}\n"
+                              "            return _r if out is None else _F.give(_name, out, _r)")
             refuse = ""
             if rec.refuses_complex:
                 first, names = list(inspect.signature(inner).parameters)[1], list(inspect.signature(inner).parameters)[1:]
@@ -124,6 +133,14 @@ class Frontend:
         function.__module__, function.__qualname__ = self.module, rec.name
         function.record = rec
         return function
+
+    def _hold_irregular(self, rec: Record, inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
+        """A call of an irregular operation while some tape records."""
+        call: Callable[..., Any] = partial(inner, self)
+        if out is not None:
+            kwargs = {**kwargs, "out": out}
+            call = lambda *args, out, **kwargs: self.give(rec.name, out, inner(self, *args, **kwargs))
+        return hold(rec, call, args, kwargs, inplace=inner is rec.field("function_"), positional=bool(inner.__code__.co_flags & CO_VARARGS))
 
     def method(self, name: str) -> Callable[..., Any]:
         """The function as a method: `varargs` records also take their list as several arguments."""
@@ -216,7 +233,8 @@ class Frontend:
     def coerce(self, p: Param, value: Any) -> Any:
         """`value` as an argument for `p`: arrays become tensors."""
         if isinstance(value, np.ndarray) and p.is_tensor:
-            return self.wrap(value, CPU_KINDS[value.dtype])
+            # A copy, for the caller may change theirs while the gradient still needs it.
+            return self.wrap(value.copy("K"), CPU_KINDS[value.dtype])
         return value
 
     def error(self, error: AutogradError) -> Exception:

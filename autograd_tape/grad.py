@@ -94,7 +94,7 @@ class GradManager:
 
     def _info(self, id: int, ref: TensorRef) -> GradientInfo:
         held = self._gradients.get(id)
-        grad = None if held is None else held if isinstance(held, TensorRef) else TensorRef.of(held)
+        grad = None if held is None else held if isinstance(held, TensorRef) else TensorRef.over(held)
         return GradientInfo(ref, grad, ref.requires_grad, ref.is_leaf, id in self._retained)
 
     # -- mode -----------------------------------------------------------------------------------------------------
@@ -244,7 +244,8 @@ class GradManager:
             self.clear_grad(ref)
             return
         leaf_node(_check_ref(ref, "set_grad")._k.dtype, True, "only Tensors of floating point and complex dtype can have gradients")
-        grad = grad if isinstance(grad, TensorRef) else np.asarray(grad, ref._k.np)
+        # A copy, for the array is its caller's.
+        grad = grad if isinstance(grad, TensorRef) else np.array(grad, ref._k.np)
         self._check_grad_shape(ref, grad)
         with self._lock:
             self._manage(ref)

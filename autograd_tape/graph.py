@@ -7,9 +7,10 @@ shapes, dtypes, arguments, and the data of constants and inputs.
 from __future__ import annotations
 
 import base64
+import builtins
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -18,14 +19,15 @@ import numpy as np
 from .dtypes import CPU, DType
 from .errors import ArgumentError, AutogradError
 from .executors import Executor, executor_for
+from .held import Copies, Slot, memory_of
 from .lazy import call, frontend_of
 from .ops.index import _ALL as ALL
 from .ops.index import Indices
 from .ops.resize import Table
-from .tape import DefaultTape, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
+from .tape import DefaultTape, GradMode, Tape, TapeEntry, _ModeContext, aside
 from .tensor import TensorRef
 
-FORMAT = "autograd_tape.graph/1"
+FORMAT = "autograd_tape.graph/2"
 
 
 @attrs.frozen(eq=False)
@@ -55,7 +57,14 @@ class Value:
 
 @attrs.frozen(eq=False)
 class Node:
-    """An operation of the graph: its inputs and outputs are ids of values; `arguments` are its other parameters by name."""
+    """An operation of the graph.
+
+    Attributes:
+        inputs, outputs: ids of values. The outputs are the tensors returned, then the inputs that were written to.
+        arguments: its other parameters by name, with a `Slot` for a tensor that stands in one of them.
+        inplace: whether it is the variant with an underscore.
+        written: the numbers of the inputs that are written to without being returned.
+    """
 
     id: int
     op: str
@@ -63,6 +72,7 @@ class Node:
     outputs: tuple[int, ...]
     arguments: dict[str, Any] = attrs.field(factory=dict)
     inplace: bool = False
+    written: tuple[int, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -92,66 +102,86 @@ class Graph:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     replayable: bool = True
+    reads: tuple[tuple[frozenset[int], str], ...] = ()
+    """Numbers that the program read out of values before the graph was over: from which inputs and constants, and where."""
+    writes: bool = False
+    """Whether an operation writes to memory, which is then copied for each replay."""
+    aliased: bool = False
+    """Whether what is written to shares memory with another value."""
 
     @classmethod
-    def from_tape(cls, tape: Tape, outputs: Sequence[TensorRef] | None = None) -> Graph:
-        """The graph of a tape: of what leads to `outputs`, or of everything.
+    def from_tape(cls, tape: Tape, outputs: TensorRef | Sequence[TensorRef] | None = None, copy: bool = True) -> Graph:
+        """The graph of a tape: of what leads to `outputs`, or of all that has a gradient (of everything, where nothing has one).
 
         The default tape keeps neither arguments nor intermediate tensors, so its graph, for given `outputs`, can be looked at but
         not replayed.
 
+        Args:
+            outputs: a tensor, or several.
+            copy: copy the data of inputs and constants, so that the graph keeps what they are now.
+
         Raises:
             ArgumentError: an output is not on the tape, or none is given for the default tape.
-            AutogradError: a view was changed in place; the graph has no aliases.
         """
+        outputs = [outputs] if isinstance(outputs, TensorRef) else outputs
         if isinstance(tape, DefaultTape):
             return _from_default(outputs)
-        entries = sorted(tape.entries, key=lambda entry: entry.id)
-        made = {id for entry in entries for id in entry.value_ids[1]}
+        held = tape.held
         if outputs is not None:
+            wanted: list[int] = []
             for output in outputs:
-                if output.id not in made:
+                id = held.id_of(output)
+                if id is None or id in held.sources:
                     raise ArgumentError(f"Tensor {output.id} is not on the tape", expected="outputs recorded on this tape",
                                         found=_text(output), remedy="record it inside `with tape:`, and convert before the tape is cleared")
-            wanted = [o.id for o in outputs]
-            entries = _leading_to(entries, wanted)
+                wanted.append(id)
+            operations = held.leading_to(wanted, [memory_of(o) for o in outputs])
         else:
-            used = {id for entry in entries for id in entry.value_ids[0]}
-            wanted = [id for entry in entries for id in entry.value_ids[1] if id not in used]
+            ends = [o for o in held.operations if o.entry.id in tape._entries] or held.operations
+            used = {id for o in ends for id in o.inputs}
+            wanted = [id for o in ends for id in o.outputs if id not in used]
+            operations = held.leading_to(wanted, frozenset().union(*[o.writes for o in ends]))
         values: dict[int, Value] = {}
         nodes: list[Node] = []
         names = {"input": "x", "constant": "c", "result": "v"}
         counts = dict.fromkeys(names, 0)
 
         def add(id: int, ref: TensorRef, kind: str) -> None:
-            values[id] = Value(id, f"{names[kind]}{counts[kind]}", tuple(ref.shape), ref.dtype, kind,
-                               None if kind == "result" else ref._data)
+            data = None if kind == "result" else held.data_of(ref)
+            values[id] = Value(id, f"{names[kind]}{counts[kind]}", tuple(data.shape if data is not None else _shape(ref)), ref.dtype, kind,
+                               copies.of(data) if copy and data is not None else data)
             counts[kind] += 1
 
-        for entry in entries:
-            refs, results, arguments = entry.refs
-            inplace = any(x is o for x in refs for o in results)
-            if inplace:
-                _reject_aliases(entry, results[0])
-            for id, ref in zip(entry.value_ids[0], refs):
+        copies = Copies()
+        lying: dict[int, set[int]] = {}  # from memory to the tensors in it
+        for operation in operations:
+            refs, results = operation.refs
+            for id, ref in zip(operation.inputs, refs):
                 if id not in values:
-                    add(id, ref, "input" if ref.requires_grad or ref._data is None else "constant")
-            for id, ref in zip(entry.value_ids[1], results):
+                    add(id, ref, "input" if held.sources[id][1] else "constant")
+            for id, ref in zip(operation.outputs, results):
                 add(id, ref, "result")
-            nodes.append(Node(entry.id, entry.op_name, entry.value_ids[0], entry.value_ids[1], _plain(entry, arguments), inplace))
+            for ref in (*refs, *results):
+                lying.setdefault(memory_of(ref), set()).add(builtins.id(ref))
+            nodes.append(Node(operation.entry.id, operation.op_name, operation.inputs, operation.outputs, operation.arguments,
+                              operation.inplace, operation.written))
         inputs = tuple(v.id for v in values.values() if v.kind == "input")
-        return cls(values, tuple(nodes), inputs, tuple(wanted))
+        last = held.operations.index(operations[-1]) if operations else -1
+        reads = tuple([(read.sources, read.place) for read in held.reads if read.before <= last])
+        written = frozenset[int]().union(*[o.writes for o in operations])
+        return cls(values, tuple(nodes), inputs, tuple(wanted), True, reads, bool(written), any([len(lying[m]) > 1 for m in written]))
 
     # -- running --------------------------------------------------------------------------------------------------
 
     def run(self, env: dict[int, TensorRef], step: Callable[[Node, Sequence[TensorRef]], Sequence[TensorRef]]) -> dict[int, TensorRef]:
-        """Walks the nodes in order: `step(node, inputs)` gives the outputs, `env` takes them by id."""
+        """Walks the nodes in order: `step(node, inputs)` gives the tensors returned, `env` takes them, and those written to, by id."""
         for node in self.nodes:
-            env.update(zip(node.outputs, step(node, [env[id] for id in node.inputs])))
+            refs = [env[id] for id in node.inputs]
+            env.update(zip(node.outputs, [*step(node, refs), *[refs[i] for i in node.written]], strict=True))
         return env
 
     def replay(self, inputs: Sequence[Any] | Mapping[Any, Any] | None = None, executor: Executor | None = None) -> list[np.ndarray]:
-        """Computes the outputs anew.
+        """Computes the outputs anew. Random numbers are drawn anew.
 
         Args:
             inputs: arrays for `self.inputs` in order, or by name, id or tensor; the data the graph was recorded with where left out.
@@ -159,13 +189,25 @@ class Graph:
 
         Raises:
             ArgumentError: an unknown or superfluous input.
-            AutogradError: an input has no data, or the graph came from the default tape.
+            AutogradError: an input has no data, or the graph came from the default tape; or data is given for an input out of which
+                the program read a number (`x.item()`) before it was through, so that what it did next may not be what it would do now;
+                or a view's memory is written to, and the executor's arrays share none.
         """
         if not self.replayable:
             raise AutogradError("This graph cannot be replayed", expected="a graph recorded inside `with Tape()`",
                                 found="one of the default tape, which keeps no arguments", remedy="record inside `with Tape() as tape:`")
-        F = frontend_of(executor or executor_for(CPU))
+        executor = executor or executor_for(CPU)
+        F = frontend_of(executor)
+        if self.aliased and executor.name != "numpy":
+            raise AutogradError("An operation of this graph writes to memory that a view shares", expected="the NumPy executor",
+                                found=executor.name, remedy="use out-of-place operations in what other executors are to replay")
         given = self._given(inputs)
+        for sources, place in self.reads:
+            for id in sources.intersection(given):
+                raise AutogradError(f"This graph cannot take other data for {self.values[id].name}: the program read a number that comes "
+                                    f"from it, at {place}", expected="operations on tensors", found="a number in Python",
+                                    remedy="compute with the operations of autograd_tape.F, or record again")
+        copies = Copies()
         env: dict[int, TensorRef] = {}
         for value in self.values.values():
             if value.kind != "result":
@@ -173,11 +215,12 @@ class Graph:
                 if data is None:
                     raise AutogradError(f"The input {value.name} has no data", expected=value.type_text, found="none",
                                         remedy=f"pass it to replay({{'{value.name}': array}})")
-                env[value.id] = TensorRef.of(np.asarray(data, None if isinstance(data, np.ndarray) or value.dtype is None
-                                                        else value.dtype.np))
-        with _ModeContext(GradMode.DISABLED):
-            self.run(env, lambda node, refs: call(F, node.op, refs, node.arguments))
-        return [env[id].numpy() for id in self.outputs]
+                data = np.asarray(data, None if isinstance(data, np.ndarray) or value.dtype is None else value.dtype.np)
+                env[value.id] = TensorRef.over(copies.of(data) if self.writes else data)
+        with _ModeContext(GradMode.DISABLED), aside():
+            self.run(env, lambda node, refs: call(F, node.op, refs, node.arguments, node.inplace))
+        # An operation may hand out the memory that it was given.
+        return [np.array(env[id]._data, copy=True, order="K", subok=False) for id in self.outputs]
 
     def _given(self, inputs: Sequence[Any] | Mapping[Any, Any] | None) -> dict[int, Any]:
         if inputs is None:
@@ -211,7 +254,10 @@ class Graph:
         """A node as text: `v1: float32[2] = sum(v0, dim=1)`."""
         v = self.values
         outputs = ", ".join(f"{v[id].name}: {v[id].type_text}" if v[id].dtype else v[id].name for id in node.outputs)
-        arguments = [v[id].name for id in node.inputs] + [f"{k}={_text(x)}" for k, x in node.arguments.items()]
+        named = [v[id].name for id in node.inputs]
+        further = [f"{'' if k == '*' else k + '='}{_text(x, named)}" for k, x in node.arguments.items()]
+        slots = _slots(node.arguments)
+        arguments = [name for i, name in enumerate(named) if i not in slots] + further
         return f"{outputs} = {node.op}{'_' if node.inplace else ''}({', '.join(arguments)})"
 
     def to_dot(self) -> str:
@@ -242,7 +288,8 @@ class Graph:
         lines = ["digraph tape {", '    rankdir=TB; node [fontname="monospace"];']
         lines += [ellipse(x, "lightblue" if x.kind == "input" else "lightgrey") for x in v.values() if x.kind != "result"]
         for i, node in enumerate(self.nodes):
-            further = "".join(f"\\n{_escape(k)}={_escape(_text(x))}" for k, x in node.arguments.items())
+            named = [v[id].name for id in node.inputs]
+            further = "".join(f"\\n{_escape(k)}={_escape(_text(x, named))}" for k, x in node.arguments.items())
             lines.append(f'    "n{i}" [label="{_escape(node.op)}{"_" if node.inplace else ""}{further}", shape=box];')
             for id in node.inputs:
                 source, label = maker.get(id), v[id].type_text
@@ -267,8 +314,10 @@ class Graph:
                         "data": None if v.data is None or v.kind == "input" and not data else _encode(v.data)}
                        for v in self.values.values()],
             "nodes": [{"id": n.id, "op": n.op, "inputs": list(n.inputs), "outputs": list(n.outputs), "inplace": n.inplace,
-                       "arguments": {k: _encode(x, f"argument '{k}' of '{n.op}'") for k, x in n.arguments.items()}} for n in self.nodes],
+                       "arguments": {k: _encode(x, f"argument '{k}' of '{n.op}'") for k, x in n.arguments.items()},
+                       "written": list(n.written)} for n in self.nodes],
             "inputs": list(self.inputs), "outputs": list(self.outputs), "replayable": self.replayable,
+            "reads": [[sorted(sources), place] for sources, place in self.reads], "writes": self.writes, "aliased": self.aliased,
         }
         return json.dumps(document, indent=indent, allow_nan=False)
 
@@ -287,8 +336,11 @@ class Graph:
                                      None if v["dtype"] is None else DType.by_name[v["dtype"]], v["kind"], _decode(v["data"]))
                       for v in document["values"]}
             nodes = tuple(Node(n["id"], n["op"], tuple(n["inputs"]), tuple(n["outputs"]),
-                               {k: _decode(x) for k, x in n["arguments"].items()}, n["inplace"]) for n in document["nodes"])
-            graph = cls(values, nodes, tuple(document["inputs"]), tuple(document["outputs"]), document["replayable"])
+                               {k: _decode(x) for k, x in n["arguments"].items()}, n["inplace"], tuple(n["written"]))
+                          for n in document["nodes"])
+            graph = cls(values, nodes, tuple(document["inputs"]), tuple(document["outputs"]), document["replayable"],
+                        tuple([(frozenset(sources), place) for sources, place in document["reads"]]), document["writes"],
+                        document["aliased"])
             known = set(values)
             if any(id not in known for n in nodes for id in (*n.inputs, *n.outputs)) or not known.issuperset(graph.outputs):
                 raise ValueError("a node refers to a value that is not there")
@@ -299,45 +351,6 @@ class Graph:
 
 
 # -- from entries -----------------------------------------------------------------------------------------------------
-
-
-def _leading_to(entries: Iterable[TapeEntry], wanted: Sequence[int]) -> list[TapeEntry]:
-    needed = set(wanted)
-    found = []
-    for entry in reversed(list(entries)):
-        if needed.intersection(entry.value_ids[1]):
-            found.append(entry)
-            needed.update(entry.value_ids[0])
-    return found[::-1]
-
-
-def _plain(entry: TapeEntry, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry's arguments without its input tensors, and without those that have their default value."""
-    if isinstance(entry, ManualEntry):
-        return dict(arguments)
-    # Without the index tensors themselves: a graph keeps no tensors alive.
-    arguments = {k: Indices(x.current()) if isinstance(x, Indices) else x for k, x in arguments.items()}
-    rec = entry.op
-    defaults = rec.defaults
-    tensors = {p.name for p in rec.tensor_params}
-    found = {}
-    for name, value in arguments.items():
-        if name in tensors:
-            listed = isinstance(value, (tuple, list))
-            if isinstance(value, TensorRef) or listed and value and isinstance(value[0], TensorRef):
-                continue
-            found[name] = value
-        elif not (name in defaults and type(defaults[name]) is type(value) and defaults[name] == value):
-            found[name] = value
-    return found
-
-
-def _reject_aliases(entry: TapeEntry, target: TensorRef) -> None:
-    if target._base is not None or target._v and any(view() is not None for view in target._v[1:]):
-        raise AutogradError(f"'{entry.op_name}_' changes a tensor that shares memory with a view",
-                            expected="in-place operations on tensors "
-                            "without views", found=f"{target.dtype.name}{list(target.shape)}, which has one",
-                            remedy="use the out-of-place operation in what is to become a graph")
 
 
 def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
@@ -377,11 +390,32 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
 # -- text -----------------------------------------------------------------------------------------------------------
 
 
-def _text(value: Any) -> str:
+def _shape(ref: TensorRef) -> tuple[int, ...]:
+    return ref._info["shape"] if ref._data is None else ref._data.shape
+
+
+def _slots(arguments: Any) -> set[int]:
+    """The inputs that stand in arguments."""
+    if isinstance(arguments, Slot):
+        return {arguments.index}
+    if isinstance(arguments, Indices):
+        arguments = arguments.key
+    elif isinstance(arguments, slice):
+        arguments = arguments.start, arguments.stop, arguments.step
+    elif isinstance(arguments, dict):
+        arguments = arguments.values()
+    return {i for x in arguments for i in _slots(x)} if isinstance(arguments, (tuple, list, type({}.values()))) else set()
+
+
+def _text(value: Any, names: Sequence[str] = ()) -> str:
+    if isinstance(value, Slot):
+        return names[value.index]
+    if isinstance(value, (tuple, list)) and _slots(value):
+        return f"[{', '.join(_text(x, names) for x in value)}]"
     if isinstance(value, (TensorRef, np.ndarray)):
         return f"{value.dtype.name}{list(value.shape)}"
     if isinstance(value, Indices):
-        return f"[{', '.join(':' if x is ALL else _text(x) for x in value.key)}]"
+        return f"[{', '.join(':' if x is ALL else _text(x, names) for x in value.key)}]"
     if isinstance(value, Table):
         return _text(value.array)
     return value.name if isinstance(value, DType) else repr(value)
@@ -402,12 +436,16 @@ def _encode(value: Any, where: str = "a value") -> Any:
         return _encode(value.item(), where)
     if isinstance(value, DType):
         return {"dtype": value.name}
+    if isinstance(value, np.dtype) and value in DType.by_np:
+        return {"numpy": DType.by_np[value].name}
     if isinstance(value, list):
         return [_encode(x, where) for x in value]
     if isinstance(value, tuple):
         return {"tuple": [_encode(x, where) for x in value]}
     if isinstance(value, slice):
         return {"slice": [_encode(x, where) for x in (value.start, value.stop, value.step)]}
+    if isinstance(value, Slot):
+        return {"slot": value.index}
     if value is Ellipsis:
         return {"ellipsis": True}
     if isinstance(value, Indices):
@@ -438,10 +476,14 @@ def _decode(value: Any) -> Any:
         return complex(float(content[0]), float(content[1]))
     if key == "dtype":
         return DType.by_name[content]
+    if key == "numpy":
+        return DType.by_name[content].np
     if key == "tuple":
         return tuple(_decode(x) for x in content)
     if key == "slice":
         return slice(*[_decode(x) for x in content])
+    if key == "slot":
+        return Slot(content)
     if key == "ellipsis":
         return Ellipsis
     if key == "indices":
@@ -449,5 +491,5 @@ def _decode(value: Any) -> Any:
     if key == "table":
         return Table(_decode(content))
     if key == "tensor":
-        return TensorRef.of(_decode(content))
+        return TensorRef.over(_decode(content))
     raise ValueError(f"unknown tag {key!r}")

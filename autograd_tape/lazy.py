@@ -19,11 +19,12 @@ from .errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for, get_executor
 from .executors.meta import meta_array
 from .frontend import Frontend
-from .ops import get_record
+from .held import put_together, tensors_in
+from .ops import ALIASES, RECORDS, get_record
 from .ops._compile import QUIET_SETS, base_namespace
 from .ops._general import General
 from .ops._record import Record
-from .tape import GradMode, ManualEntry, OutputEdge, _ModeContext
+from .tape import GradMode, ManualEntry, OutputEdge, _ModeContext, aside
 from .tensor import TensorRef
 from .views import unwatched_view, watch_view
 
@@ -43,17 +44,22 @@ class ExecutorFrontend(Frontend):
         """The function of an operation. There is no quiet path here: it would call NumPy's kernels."""
         found = self.functions.get(name)
         if found is None:
-            rec = get_record(name)
+            inplace = name not in RECORDS and name not in ALIASES and name.endswith("_")
+            rec = get_record(name[:-1] if inplace else name)
+            if inplace:
+                own = rec.field("function_")
+                found = self.functions[name] = self._general(rec, True) if own is None else self.bind_function(rec, own)
+                return found
             irregular = rec.field("function") is not None or rec.field("make") is not None
             found = self.functions[name] = self.bind_function(rec) if irregular else self._general(rec)
         return found
 
-    def _general(self, rec: Record) -> Any:
+    def _general(self, rec: Record, inplace: bool = False) -> Any:
         general = General(rec, self)
 
         def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
             values = named_arguments(rec, args, kwargs)
-            return general(tuple(values[p.name] for p in rec.params), out)
+            return general(tuple(values[p.name] for p in rec.params), out, inplace)
 
         return function
 
@@ -163,7 +169,7 @@ class OpSpec:
                                     remedy="wrap arrays with TensorRef.of(array), and pass numbers by name")
         self.op, self.inputs, self.arguments = op, tuple(inputs), arguments
         shapes = [_meta(x) for x in inputs]
-        with _ModeContext(GradMode.DISABLED):
+        with _ModeContext(GradMode.DISABLED), aside():
             results = call(frontend_of(get_executor("meta", "meta")), op, shapes, arguments)
         self.outputs = tuple(TensorRef(tuple(r.shape), r.dtype) for r in results)
         for nr, output in enumerate(self.outputs):
@@ -190,26 +196,31 @@ def _meta(x: TensorRef) -> TensorRef:
     return t
 
 
-def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any]) -> tuple[TensorRef, ...]:
-    """Carries out an operation by name: a tensor for each tensor parameter that `arguments` leaves open; its outputs."""
+def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any], inplace: bool = False) -> tuple[TensorRef, ...]:
+    """Carries out an operation by name: a tensor for each tensor parameter that `arguments` leaves open, and in their `Slot`s; its
+    outputs."""
     from .registry import OPERATIONS
 
+    arguments, inputs = put_together(arguments, inputs)
     own = OPERATIONS.get(op)
     if own is not None:
         return (own(*inputs, **arguments),)
     rec = get_record(op)
+    function = F.function(rec.name + "_") if inplace else getattr(F, rec.name)
+    if "*" in arguments:
+        return tuple(tensors_in(function(*arguments.pop("*"), **arguments)))
     named, rest = assign_tensors(rec, inputs, arguments)
     if rest:
         raise ArgumentError(f"'{rec.name}' takes fewer tensors", expected=rec.schema, found=f"{len(inputs)} tensors",
                             remedy="pass one per tensor parameter")
+    out = {"out": named.pop("out")} if "out" in named else {}
     positional = [named[p.name] for p in rec.params if not p.keyword_only and p.name in named]
     leading = [p.name for p in rec.params if not p.keyword_only]
     if [n for n in leading if n in named] == leading[:len(positional)]:
         keywords = {k: v for k, v in named.items() if k not in leading}
     else:
         positional, keywords = [], named
-    result = getattr(F, rec.name)(*positional, **keywords)
-    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    return tuple(tensors_in(function(*positional, **keywords, **out)))
 
 
 def spec_of(ref: TensorRef) -> OpSpec | None:
@@ -249,7 +260,7 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
         if missing:
             stack += missing
             continue
-        with _ModeContext(GradMode.DISABLED):
+        with _ModeContext(GradMode.DISABLED), aside():
             results = call(frontend_of(executor), op, [_detached(x) for x in inputs], arguments)
         for output, result in zip(outputs, results):
             if tuple(result.shape) != tuple(output.shape):
@@ -285,7 +296,7 @@ def _leave_views(ref: TensorRef) -> None:
 
 
 def bind(ref: TensorRef, array: Any) -> TensorRef:
-    """Gives a tensor its data: an array of its shape and dtype (shared, not copied), or nested lists.
+    """Gives a tensor its data: a copy of an array of its shape and dtype, or nested lists.
 
     What was computed from data bound earlier keeps it; a backward pass that would need the replaced data says so.
 
@@ -295,7 +306,7 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
     if not isinstance(ref, TensorRef):
         raise ArgumentError("bind() takes a tensor", expected="TensorRef", found=type(ref).__name__, remedy="pass TensorRef(shape, dtype)")
     declared = isinstance(array, np.ndarray)
-    data = np.asarray(array) if declared else np.asarray(array, ref._k.np)
+    data = np.array(array, None if declared else ref._k.np, copy=True, order="K")
     if data.shape != tuple(ref.shape):
         raise ShapeMismatchError(f"The data bound to tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
                                  found=str(data.shape), remedy="bind an array of the declared shape")

@@ -15,6 +15,7 @@ import numpy as np
 from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING
 from .errors import ArgumentError, NoGradFnError
 from .executors import executor_for
+from .held import recordings
 from .ops import ALIASES, RECORDS
 from .ops._record import Record
 from .tape import (
@@ -221,7 +222,7 @@ def _traced(F: Any, x: Any) -> TensorRef:
     if isinstance(x, TensorRef) and x.requires_grad:
         return F.reshape(x, tuple(x.shape))
     data = x._data if isinstance(x, TensorRef) else np.asarray(x)
-    return TensorRef.of(data, requires_grad=_category(x) >= FLOATING)
+    return TensorRef.over(data, requires_grad=_category(x) >= FLOATING)
 
 
 # -- the registry ---------------------------------------------------------------------------------------------------
@@ -353,7 +354,19 @@ class Operation:
     def __call__(self, *primals: Any, **kwargs: Any) -> TensorRef:
         """The operation on tensors (or arrays), recorded where one of them requires grad."""
         refs = tuple(x if isinstance(x, TensorRef) else TensorRef.of(x) for x in primals)
-        output = TensorRef.of(np.asarray(self.execute(*[x.numpy() for x in refs], **kwargs)))
+        if not recordings:  # no tape holds what runs
+            return self._carry_out(refs, kwargs)
+        tapes = active_tapes()
+        ids = [tape.held.ids_of(refs) for tape in tapes]
+        output = self._carry_out(refs, kwargs)
+        for tape, before in zip(tapes, ids):
+            tape.held.add(tape, self.name, dict(kwargs), before, refs, [output], {}, False, grad_mode())
+        return output
+
+    def _carry_out(self, refs: tuple[TensorRef, ...], kwargs: dict[str, Any]) -> TensorRef:
+        from .lazy import evaluate
+
+        output = TensorRef.over(np.asarray(self.execute(*[evaluate(x) for x in refs], **kwargs)))
         edges = tuple(edge_of(x) for x in refs)
         if grad_mode() is not GradMode.ENABLED or not any(e is not None for e in edges) or output._k.dtype.category < FLOATING:
             return output

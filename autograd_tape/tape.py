@@ -21,7 +21,8 @@ import numpy as np
 
 from .dtypes import FLOATING, inference_kind
 from .errors import ArgumentError, ShapeMismatchError, TapeNotRecordingError
-from .tensor import LEAF, TensorRef
+from .held import Held, Owner, recordings
+from .tensor import LEAF, TensorRef, watchers
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -413,19 +414,30 @@ def exit_inference() -> None:
 # -- tapes ----------------------------------------------------------------------------------------------------------
 
 
-class _Thread(threading.local):
-    default: "Tape | None" = None
-    active: tuple["Tape", ...] = ()
+@attrs.frozen
+class RecordingContext:
+    """An open `with tape:`: what it restores at its end, and whose it is."""
+
+    tape: Tape
+    prev_tape: Tape | None
+    was_recording: bool = False
+    owner: Owner = attrs.field(factory=Owner.here)
 
 
-_thread = _Thread()
+_default: ContextVar[Tape | None] = ContextVar("autograd_tape.default_tape", default=None)
+_active: ContextVar[tuple[Tape, ...]] = ContextVar("autograd_tape.active_tapes", default=())
+_blocks: ContextVar[tuple[RecordingContext, ...]] = ContextVar("autograd_tape.blocks", default=())
 
 
 class Tape:
     """An explicit record of operations.
 
     `with tape:` records every operation inside that has an input requiring grad, and keeps inputs and outputs alive until
-    `clear()`, or until `backward` without `retain_graph`. `record` adds an operation by hand.
+    `clear()`, or until `backward` without `retain_graph`. `record` adds an operation by hand. All operations, also those without
+    gradient, are held (`autograd_tape.held`) for `to_graph`, which can replay them.
+
+    A recording belongs to the thread that started it, and within asyncio to the task: their operations are recorded, and they alone may
+    stop it. The same thread may enter a tape again while it records.
 
     Args:
         retain_graph: keep the entries after a backward pass.
@@ -442,36 +454,70 @@ class Tape:
         self.retain_graph = retain_graph
         self._entries: dict[int, TapeEntry] = {}
         self._tensor_to_entry: dict[int, int] = {}
-        self._recording = False
-        self._contexts: list[RecordingContext] = []
+        self._owner: Owner | None = None
+        self.held = Held()
 
     # recording
 
+    def _own(self, what: str) -> Owner | None:
+        """The owner of the recording, if there is one; TapeNotRecordingError where that is somebody else."""
+        owner = self._owner
+        if owner is not None and owner != (here := Owner.here()):
+            if not owner.gone:
+                raise TapeNotRecordingError(f"{what}: this tape records for another thread or task", expected=f"to be called by {owner}",
+                                            found=str(here), remedy="make a tape for each thread and each task")
+            self._release()
+            owner = None
+        return owner
+
+    def _release(self) -> None:
+        if self._owner is not None:
+            self._owner = None
+            recordings.pop()
+            watchers.pop()
+            enter_quiet_path()
+
     def start_recording(self) -> None:
-        """From now on this thread's operations are recorded here."""
-        if not self._recording:
-            self._recording = True
-            _thread.active += (self,)
+        """From now on the operations of this thread, or of this task of asyncio, are recorded here.
+
+        Raises:
+            TapeNotRecordingError: the tape records for another thread or task.
+        """
+        if self._own("start_recording()") is None:
+            self._owner = Owner.here()
+            _active.set((*_active.get(), self))
+            recordings.append(None)
+            watchers.append(None)
             leave_quiet_path()
 
     def stop_recording(self) -> None:
-        """Stops recording; what was recorded stays."""
-        if self._recording:
-            self._recording = False
-            _thread.active = tuple(t for t in _thread.active if t is not self)
-            enter_quiet_path()
+        """Stops recording; what was recorded stays.
+
+        Raises:
+            TapeNotRecordingError: the tape records for another thread or task, which alone may stop it.
+        """
+        if self._own("stop_recording()") is not None:
+            _active.set(tuple([t for t in _active.get() if t is not self]))
+            self._release()
 
     @property
     def is_recording(self) -> bool:
-        """Whether operations are being recorded."""
-        return self._recording
+        """Whether the operations of this thread and task are being recorded."""
+        owner = self._owner
+        return owner is not None and owner == Owner.here()
 
     def clear(self) -> None:
-        """Forgets all entries, and with them what they kept alive."""
+        """Forgets all entries, and with them what they kept alive.
+
+        Raises:
+            TapeNotRecordingError: the tape records for another thread or task.
+        """
+        self._own("clear()")
         for entry in self._entries.values():
             self._let_go(entry)
         self._entries.clear()
         self._tensor_to_entry.clear()
+        self.held.clear()
 
     @staticmethod
     def _let_go(entry: TapeEntry) -> None:
@@ -486,15 +532,27 @@ class Tape:
             self._let_go(entry)
 
     def __enter__(self) -> "Tape":
-        self._contexts.append(RecordingContext(self, _thread.default, self._recording))
-        _thread.default = self
+        was_recording = self._own("with tape") is not None
+        _blocks.set((*_own_blocks(), RecordingContext(self, _default.get(), was_recording)))
+        _default.set(self)
         self.start_recording()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        context = self._contexts.pop()
-        _thread.default = context.prev_tape
-        if not context.was_recording:
+        """Ends the block that was opened last on this tape. Blocks of several tapes may end in any order, as those of generators do."""
+        self._own("leaving `with tape`")
+        blocks = _own_blocks()
+        at = next((i for i in reversed(range(len(blocks))) if blocks[i].tape is self), None)
+        if at is None:
+            raise TapeNotRecordingError("leaving `with tape`: no block of this tape is open here", expected="the thread and the task that "
+                                        "opened it", found=str(Owner.here()), remedy="leave the block where it was opened")
+        ended, later = blocks[at], blocks[at + 1:]
+        if not later:
+            _default.set(ended.prev_tape)
+        elif later[0].prev_tape is self:  # what would be restored at the end of the next block is over
+            later = attrs.evolve(later[0], prev_tape=ended.prev_tape), *later[1:]
+        _blocks.set((*blocks[:at], *later))
+        if not ended.was_recording and self._owner is not None:
             self.stop_recording()
 
     def record(self, op: "str | OpSpec", inputs: Sequence[TensorRef] | None = None, output: TensorRef | None = None,
@@ -522,6 +580,7 @@ class Tape:
         >>> backward(loss.output, tape)[x.id]
         array([2., 4.])
         """
+        self._own("record()")
         if not self.is_recording:
             raise TapeNotRecordingError("The tape is not recording", expected="a recording tape", found="a stopped one",
                                         remedy="record inside `with tape:` or call tape.start_recording() first")
@@ -561,7 +620,12 @@ class Tape:
 
                 mark(output, IN_CUSTOM_FUNCTION)  # an update of the base would pass by `grad_fn`
             output._node = entry
-        self.add(entry, tuple(inputs), (output,), {} if spec is None else spec.arguments)
+        arguments = {} if spec is None else spec.arguments
+        self.add(entry, tuple(inputs), (output,), arguments)
+        if not isinstance(self, DefaultTape):
+            ids = self.held.ids_of(inputs)
+            self.held.replace(output)
+            self.held.add(self, op, dict(arguments), ids, inputs, [output], {}, False, grad_mode(), entry=entry)
         if replaces is not None:
             self._tensor_to_entry[replaces] = entry.id
         return entry.id
@@ -605,7 +669,7 @@ class Tape:
     def get_entry(self, id: TapeId | int) -> TapeEntry:
         """The entry with this id; KeyError where the tape has none."""
         try:
-            return self._entries[id]
+            return self._entries[id] if id in self._entries else self.held.plain[id]
         except KeyError:
             raise KeyError(f"the tape has no entry {id}; it holds {len(self._entries)} entries. Was it cleared?") from None
 
@@ -640,7 +704,7 @@ class Tape:
                     queue.append(source)
         return list(seen.values())
 
-    def to_graph(self, outputs: Sequence[TensorRef] | None = None) -> "Graph":
+    def to_graph(self, outputs: TensorRef | Sequence[TensorRef] | None = None) -> "Graph":
         """This tape as an IR graph: values, nodes, DOT and JSON export, replay (see `autograd_tape.graph`)."""
         from .graph import Graph
 
@@ -650,18 +714,12 @@ class Tape:
 class DefaultTape(Tape):
     """A thread's own tape, always recording. It holds its entries weakly: a graph lives as long as its outputs."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._recording = True
-
     def start_recording(self) -> None:
         """Recording resumes (see `stop_recording`)."""
-        self._recording = True
         _mode.set(GradMode.ENABLED)
 
     def stop_recording(self) -> None:
         """Stops recording on this thread: the same as grad mode disabled."""
-        self._recording = False
         _mode.set(GradMode.DISABLED)
 
     @property
@@ -694,18 +752,21 @@ class DefaultTape(Tape):
         return ref.creator
 
 
-@attrs.frozen
-class RecordingContext:
-    """What `with tape:` restores at its end."""
-
-    tape: Tape
-    prev_tape: Tape | None
-    was_recording: bool = False
-
-
 def active_tapes() -> tuple[Tape, ...]:
-    """The explicit tapes that record this thread."""
-    return _thread.active
+    """The explicit tapes that record this thread, or this task of asyncio. A task that was started within a block inherits what is active
+    there, but its operations are its own."""
+    found = _active.get()
+    return tuple([tape for tape in found if tape.is_recording]) if found else found
+
+
+def _own_blocks() -> tuple[RecordingContext, ...]:
+    """The open blocks of this thread and task. A task of asyncio starts with those of who started it, which are closed for it here."""
+    blocks = _blocks.get()
+    if blocks and blocks[0].owner != (here := Owner.here()):
+        _default.set(blocks[0].prev_tape)
+        blocks = tuple([b for b in blocks if b.owner == here])
+        _blocks.set(blocks)
+    return blocks
 
 
 def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
@@ -717,21 +778,26 @@ def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any,
 
 def get_default_tape() -> Tape:
     """This thread's tape: the innermost `with tape:`, or the one set, or a weak one made on first use."""
-    if _thread.default is None:
-        _thread.default = DefaultTape()
-    return _thread.default
+    _own_blocks()
+    found = _default.get()
+    if found is None:
+        found = DefaultTape()
+        _default.set(found)
+    return found
 
 
 def set_default_tape(tape: Tape) -> None:
     """Makes `tape` this thread's default tape; it records if it is recording."""
     if not isinstance(tape, Tape):
         raise ArgumentError("set_default_tape() takes a Tape", expected="Tape", found=type(tape).__name__, remedy="pass Tape()")
-    _thread.default = tape
+    _own_blocks()
+    _default.set(tape)
 
 
 def clear_default_tape() -> None:
     """Forgets this thread's default tape; the next use makes a new one."""
-    _thread.default = None
+    _own_blocks()
+    _default.set(None)
 
 
 WEAK_TAPE = DefaultTape()
@@ -742,10 +808,10 @@ class aside:
     """A block whose operations no explicit tape keeps."""
 
     def __enter__(self) -> None:
-        self.active, _thread.active = _thread.active, ()
+        self.token = _active.set(())
 
     def __exit__(self, *exc: object) -> None:
-        _thread.active = self.active
+        _active.reset(self.token)
 
 
 def edge_of(x: TensorRef) -> Any:

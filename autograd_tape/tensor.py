@@ -6,6 +6,7 @@ for a tensor class and works on these slots alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,24 @@ from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradErro
 
 if TYPE_CHECKING:
     from .tape import TapeEntry
+
+
+watchers: list[None] = []
+"""As many items as there are blocks, on whatever thread, that want to know of numbers read out of tensors: see `tell`."""
+
+
+def tell(tensor: "TensorRef", how: str) -> None:
+    """Called before a number of `tensor` is given to Python, while there are watchers: a tape that records notes it, a trace and a
+    transform refuse what they cannot follow."""
+    from .held import frame
+    from .tape import active_tapes
+    from .transforms import running
+
+    if frame() is None:
+        for tape in active_tapes():
+            tape.held.left(tensor, how)
+        for call in running():
+            call.left(tensor, how)
 
 
 class _Leaf:
@@ -111,7 +130,7 @@ class TensorRef:
             self._info = {"shape": shape}
             self._k = kind(as_dtype("float32" if dtype is None else dtype), Device(device))
         else:
-            array = np.asarray(shape, None if dtype is None else as_dtype(dtype).np)
+            array = np.array(shape, None if dtype is None else as_dtype(dtype).np, copy=True, order="K")
             if array.dtype == object:
                 raise ArgumentError("TensorRef needs a shape or numbers", expected="a tuple of sizes or an array of numbers",
                                     found=type(shape).__name__, remedy="pass a tuple of non-negative ints, or an array")
@@ -122,12 +141,25 @@ class TensorRef:
 
     @classmethod
     def of(cls, data: Any, *, requires_grad: bool = False) -> "TensorRef":
-        """A tensor over an array (shared, not copied) or over nested lists.
+        """A tensor of the values of an array or of nested lists: a copy, for what is computed from it goes on to be needed, and a
+        change of the caller's array could not be noticed. `over` shares the memory.
 
         Raises:
             GradientDTypeError: integers or booleans that are to require grad.
         """
-        array = np.asarray(data)
+        return cls.over(np.array(data, copy=True, order="K"), requires_grad=requires_grad)
+
+    @classmethod
+    def over(cls, array: np.ndarray, *, requires_grad: bool = False) -> "TensorRef":
+        """A tensor over an array, whose memory it shares: for an array that nobody changes but by operations on the tensor. Changes of
+        any other kind are not noticed, and make gradients wrong.
+
+        >>> array = np.zeros(2)
+        >>> x = TensorRef.over(array)
+        >>> x.add_(1.0).numpy() is array
+        True
+        """
+        array = np.asarray(array)
         k = CPU_KINDS.get(array.dtype) or kind(dtype_of(array))
         self = cls.__new__(cls)
         # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
@@ -162,6 +194,8 @@ class TensorRef:
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes."""
+        if watchers:
+            tell(self, "shape")
         return self._info["shape"] if self._data is None else self._data.shape
 
     @property
@@ -245,7 +279,16 @@ class TensorRef:
         self._grad = value
 
     def numpy(self) -> np.ndarray:
-        """The buffer itself, computed now if it is the output of an `OpSpec`; NoGradError where data to compute it from is missing."""
+        """The buffer itself, computed now if it is the output of an `OpSpec`; NoGradError where data to compute it from is missing.
+
+        This and all that gives numbers to Python (`item`, `tolist`, `float(x)`, `bool(x)`, ...) leaves the graph: what is computed from
+        them has no gradient. A trace, and a transform such as `grad`, raise where that would be wrong without a word.
+        """
+        return self._read("numpy()")
+
+    def _read(self, how: str) -> np.ndarray:
+        if watchers:
+            tell(self, how)
         if self._data is None:
             from .lazy import evaluate
 
@@ -254,18 +297,44 @@ class TensorRef:
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
-        return self.numpy().item()
+        return self._read("item()").item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self._read("tolist()").tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self._read("a NumPy function")
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
 
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[i] for i in range(len(self))])  # type: ignore[index]  # operators are installed from the records
+
     def __bool__(self) -> bool:
-        return bool(self.numpy())
+        return bool(self._read("bool()"))
+
+    def __int__(self) -> int:
+        return int(self._read("int()"))
+
+    def __index__(self) -> int:
+        if self._k.np.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._read("int()").item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._read("float()").item())
+
+    def __complex__(self) -> complex:
+        return complex(self._read("complex()").item())
 
     def __repr__(self) -> str:
         flag = ", requires_grad=True" if self.requires_grad else ""

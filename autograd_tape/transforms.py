@@ -19,34 +19,47 @@ from .backward import BackwardOptions, accumulate_cotangent, reduce_to_shape, ru
 from .dtypes import FLOATING, dtype_of
 from .errors import ArgumentError, NoGradError, ShapeMismatchError
 from .graph import Graph, Node
-from .lazy import bind, call
-from .tape import WEAK_TAPE, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext
-from .tensor import TensorRef
+from .held import Copies, Operation, Traced, place, root_of
+from .lazy import bind, call, evaluate
+from .tape import WEAK_TAPE, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext, aside, edge_of, grad_mode
+from .tensor import TensorRef, watchers
 from .tree import check_structure, leaves, rebuild, tree_map
 
 __all__ = ["Trace", "accumulate_cotangent", "backward_on_trace", "grad", "hessian", "jacobian", "jvp", "reduce_to_shape", "trace",
            "value_and_grad", "vjp"]
 
-_level: ContextVar[int] = ContextVar("autograd_tape.transform_level", default=0)
+_running: ContextVar[tuple[_Call | None, ...]] = ContextVar("autograd_tape.running_transforms", default=())
+
+
+def running() -> list[_Call]:
+    """The transforms that call the user's function now, the outermost first."""
+    return [call for call in _running.get() if call is not None]
 
 
 class _Inside:
     """The block in which a transform calls the user's function."""
 
+    def __init__(self, call: _Call | None = None) -> None:
+        self.call = call
+
     def __enter__(self) -> None:
-        self.token = _level.set(_level.get() + 1)
+        self.token = _running.set((*_running.get(), self.call))
         self.mode = _ModeContext(GradMode.ENABLED)
         self.mode.__enter__()
+        if self.call is not None:
+            watchers.append(None)
 
     def __exit__(self, *exc: object) -> None:
+        if self.call is not None:
+            watchers.pop()
         self.mode.__exit__()
-        _level.reset(self.token)
+        _running.reset(self.token)
 
 
 # -- arguments and results --------------------------------------------------------------------------------------------
 
 
-def _traced(x: Any) -> TensorRef:
+def _traced(x: Any, over: Callable[..., TensorRef] = TensorRef.over) -> TensorRef:
     """A leaf to differentiate with respect to: a tensor of its own, apart from all other uses of `x`."""
     from . import F
 
@@ -54,12 +67,12 @@ def _traced(x: Any) -> TensorRef:
         if x._k.dtype.category < FLOATING:
             raise _not_floating(x.dtype.name)
         # The view has its own place in the graph, and what is computed from it still leads back to `x`.
-        return F.reshape(x, tuple(x.shape)) if x.requires_grad else TensorRef.of(x.numpy(), requires_grad=True)
+        return F.reshape(x, tuple(x.shape)) if x.requires_grad else over(evaluate(x), requires_grad=True)
     if isinstance(x, (np.ndarray, np.generic, float, complex)):
         array = np.asarray(x)
         if dtype_of(array).category < FLOATING:
             raise _not_floating(array.dtype.name)
-        return TensorRef.of(array, requires_grad=True)
+        return over(array, requires_grad=True)
     raise _not_floating(type(x).__name__)
 
 
@@ -68,8 +81,8 @@ def _not_floating(found: str) -> ArgumentError:
                          "floating-point dtype", found=found, remedy="convert the argument to float, or leave it out of argnums")
 
 
-def _constant(x: Any) -> Any:
-    return TensorRef.of(x) if isinstance(x, np.ndarray) else x
+def _constant(x: Any, over: Callable[..., TensorRef] = TensorRef.over) -> Any:
+    return over(x) if isinstance(x, np.ndarray) else x
 
 
 def _positions(argnums: int | Sequence[int], n: int) -> list[int]:
@@ -85,24 +98,30 @@ def _positions(argnums: int | Sequence[int], n: int) -> list[int]:
 
 
 class _Call:
-    """One call of a function under a transform: its traced arguments, its outputs, and what the results are to be."""
+    """One call of a function under a transform: its traced arguments, its outputs, and what the results are to be.
+
+    The arguments lie in the caller's memory while the function runs; in copies where derivatives are asked of it `later`, for the
+    caller may change them before.
+    """
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: int | Sequence[int],
-                 has_aux: bool = False) -> None:
+                 has_aux: bool = False, later: bool = False) -> None:
         if not callable(fn):
             raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__,
                                 remedy="pass the function itself")
         self.name = getattr(fn, "__name__", repr(fn))
         tensors = [x for x in leaves([list(args), kwargs]) if isinstance(x, TensorRef)]
-        self.level = _level.get()
-        self.as_arrays = not self.level and not tensors
-        self.create_graph = bool(self.level) or any(x.requires_grad for x in tensors)
+        inside = bool(_running.get())
+        self.as_arrays = not inside and not tensors
+        self.create_graph = inside or any(x.requires_grad for x in tensors)
         where = _positions(argnums, len(args))
-        with _Inside():
-            made = [tree_map(_traced if i in where else _constant, arg) for i, arg in enumerate(args)]
+        over = TensorRef.of if later else TensorRef.over
+        with _Inside(self):
+            made = [tree_map(lambda x, wrap=_traced if i in where else _constant: wrap(x, over), arg) for i, arg in enumerate(args)]
             self.wanted = [made[i] for i in where]
+            self.inputs: list[TensorRef] = leaves(self.wanted)
             self.single = isinstance(argnums, int)
-            result = fn(*made, **tree_map(_constant, kwargs))
+            result = fn(*made, **tree_map(lambda x: _constant(x, over), kwargs))
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -110,13 +129,22 @@ class _Call:
                                     found=type(result).__name__, remedy="return (value, aux), or drop has_aux")
             result, self.aux = result
         self.output = result
-        self.inputs: list[TensorRef] = leaves(self.wanted)
         self.outputs: list[Any] = leaves(result)
         for output in self.outputs:
             if not isinstance(output, (TensorRef, np.ndarray, np.generic, float, int)):
                 raise ArgumentError(f"'{self.name}' returned something that is no tensor",
                                     expected="tensors, or tuples, lists and dicts of them",
                                     found=type(output).__name__, remedy="return it as aux (has_aux=True)")
+
+    def left(self, x: TensorRef, how: str) -> None:
+        """Raises where a number is read that depends on the inputs: what Python computes from it has no gradient. Under `no_grad`
+        it is asked for as a constant; and a branch has no derivative."""
+        if how in ("bool()", "shape") or x._node is None or grad_mode() is not GradMode.ENABLED or not _reaches(x, self.inputs):
+            return
+        raise NoGradError(f"The gradient would be lost where a number is read by {how} in '{self.name}', at {place()}",
+                          expected="operations on tensors (autograd_tape.F), through which gradients flow",
+                          found=f"{how} of a value that depends on what '{self.name}' is differentiated by",
+                          remedy="compute with tensors; where the number is meant as a constant, read it under no_grad()")
 
     def cotangents(self, given: Sequence[Any], *, create_graph: bool | None = None) -> list[Any]:
         """The gradient of each input, zeros where nothing depends on it."""
@@ -131,20 +159,38 @@ class _Call:
 
     def _zeros(self, x: TensorRef, as_tensor: bool) -> Any:
         zeros = np.zeros(tuple(x.shape), x._k.np)
-        return TensorRef.of(zeros) if as_tensor else zeros
+        return TensorRef.over(zeros) if as_tensor else zeros
 
     def give(self, x: Any) -> Any:
         """A result as the caller wants it: an array, a tensor, or a tensor with its history."""
         if self.create_graph:
             return x if isinstance(x, TensorRef) or not isinstance(x, (np.ndarray, np.generic)) else TensorRef.of(x)
         if isinstance(x, TensorRef):
-            return x.numpy() if self.as_arrays else TensorRef.of(x.numpy())
+            data = evaluate(x)
+            if any([root_of(data) is root_of(i._data) for i in self.inputs]):
+                data = data.copy()  # what the function hands on is still the caller's
+            return data if self.as_arrays else TensorRef.over(data)
         return x if self.as_arrays or not isinstance(x, np.ndarray) else TensorRef.of(x)
 
     def pack(self, gradients: Sequence[Any]) -> Any:
         """Gradients in the structure of the arguments named by argnums."""
         trees = rebuild(self.wanted, iter([self.give(g) for g in gradients]))
         return trees[0] if self.single else tuple(trees)
+
+
+def _reaches(x: TensorRef, targets: Sequence[TensorRef]) -> bool:
+    """Whether the history of `x` leads to one of `targets`."""
+    wanted = {id(t if t.is_leaf else t.creator) for t in targets}
+    stack, seen = [edge_of(x)], set()
+    while stack:
+        edge = stack.pop()
+        node = edge.entry if edge is not None and edge._tag == 2 else edge
+        if id(node) in wanted:
+            return True
+        if node is not None and node._tag == 0 and id(node) not in seen:
+            seen.add(id(node))
+            stack += node.edges
+    return False
 
 
 # -- the transforms ---------------------------------------------------------------------------------------------------
@@ -216,12 +262,12 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     >>> y, pullback(np.array([1.0, 10.0]))
     (array([3., 8.]), (array([ 3., 40.]), array([ 1., 20.])))
     """
-    made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux)
+    made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux, later=True)
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
         check_structure(made.output, cotangents, "The cotangents and the output")
         given = leaves(cotangents)
-        later = made.create_graph or bool(_level.get()) or any(isinstance(g, TensorRef) and g.requires_grad for g in given)
+        later = made.create_graph or bool(_running.get()) or any(isinstance(g, TensorRef) and g.requires_grad for g in given)
         trees = rebuild(made.wanted, iter(made.cotangents(given, create_graph=later)))
         return tuple(trees) if later else tree_map(made.give, tuple(trees))
 
@@ -248,7 +294,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
                                      remedy="pass tangents of the primals' shapes")
     later = made.create_graph or any(isinstance(t, TensorRef) and t.requires_grad for t in directions)
     with _Inside():
-        dummies = [TensorRef.of(np.zeros(tuple(o.shape), o._k.np), requires_grad=True) if isinstance(o, TensorRef) and o.requires_grad
+        dummies = [TensorRef.over(np.zeros(tuple(o.shape), o._k.np), requires_grad=True) if isinstance(o, TensorRef) and o.requires_grad
                    else None
                    for o in made.outputs]
         pulled = made.cotangents(dummies, create_graph=True)
@@ -348,7 +394,12 @@ class Trace:
         inputs: the tensors that stand for the leaves of the arguments, floating-point ones requiring grad.
         outputs: the tensors among the leaves of the result.
         output: the result, in its structure.
-        nodes: the recorded entries that lead to the outputs, in the order of the computation.
+        nodes: the entries of the operations that lead to the outputs, in the order of the computation. Those of operations without
+            gradient (comparisons, indices, what ran under `no_grad`) lead nowhere, and only say what ran.
+
+    All operations on tensors are kept, and run again: in the place of a tensor that decides something, `where(x > 0, ...)`,
+    `x[x.argmax()]`, comes its new value. What Python reads out of a tensor that depends on the inputs (`float(x)`, `if x > 0:`, a size
+    that values decide) could not be followed, and raises while the function runs.
 
     >>> t = trace(lambda x, y: (x * y).sum(), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     >>> [node.op_name for node in t.nodes]
@@ -366,23 +417,37 @@ class Trace:
         self.fn, self.tape = fn, Tape(retain_graph=True)
         with _Inside():
             self.args = tree_map(self._mark, tuple(args))
-            self.kwargs = tree_map(_constant, kwargs)
+            self.inputs: list[TensorRef] = [x for x in leaves(self.args) if isinstance(x, TensorRef)]
+            self.kwargs = tree_map(lambda x: _constant(x, TensorRef.of), kwargs)
+            self.tape.held = held = Traced(self.inputs)
             with self.tape:
                 self.output = fn(*self.args, **self.kwargs)
-        self.inputs: list[TensorRef] = [x for x in leaves(self.args) if isinstance(x, TensorRef)]
         self.outputs: list[TensorRef] = [x for x in leaves(self.output) if isinstance(x, TensorRef)]
-        self.graph: Graph = self.tape.to_graph([o for o in self.outputs if self.tape.get_entry_for_tensor(o) is not None])
-        self.nodes: list[TapeEntry] = [self.tape.get_entry(node.id) for node in self.graph.nodes]
-        # What is needed to walk the graph again: the entries as first recorded, the tensors that come from outside and those made.
-        self._first: dict[int, TapeEntry] = {entry.id: entry for entry in self.nodes}
-        self._made = [(id, ref) for entry in self.nodes for id, ref in zip(entry.value_ids[1], entry.refs[1])]
+        self._keep_arrays_out()
+        known = [o for o in self.outputs if (id := held.id_of(o)) is not None and id not in held.sources]
+        self.graph: Graph = Graph.from_tape(self.tape, known, copy=False)
+        # What is needed to walk the graph again: the operations as first recorded, the tensors that come from outside and those made.
+        self._first: dict[int, Operation] = {operation.entry.id: operation for operation in held.operations}
+        first = [self._first[node.id] for node in self.graph.nodes]
+        self.nodes: list[TapeEntry] = [operation.entry for operation in first]
+        self._made = [(id, ref) for operation in first for id, ref in zip(operation.outputs, operation.refs[1])]
         made = {id for id, _ in self._made}
-        self._sources = {id: ref for entry in self.nodes for id, ref in zip(entry.value_ids[0], entry.refs[0]) if id not in made}
+        self._sources = {id: ref for operation in first for id, ref in zip(operation.inputs, operation.refs[0]) if id not in made}
+        # What lay at first in the memory of sources that the function writes to.
+        self._initial = {id: data for id, ref in self._sources.items()
+                         if (data := self.graph.values[id].data) is not None and data is not ref._data}
+
+    def _keep_arrays_out(self) -> None:
+        for x in leaves(self.output):
+            if isinstance(x, (np.ndarray, np.generic)):
+                raise ArgumentError("A traced function returns tensors", expected="tensors, and other constants", found=type(x).__name__,
+                                    remedy="compute with the operations of autograd_tape.F, or return it from another function")
 
     @staticmethod
     def _mark(x: Any) -> Any:
+        """A tensor of the trace's own for an argument: a copy, since the caller may change theirs before it is computed anew."""
         if isinstance(x, TensorRef):
-            return _traced(x) if x._k.dtype.category >= FLOATING else x
+            return _traced(x, TensorRef.of) if x._k.dtype.category >= FLOATING else TensorRef.of(evaluate(x))
         if isinstance(x, (np.ndarray, np.generic, float)):
             array = np.asarray(x)
             return TensorRef.of(array, requires_grad=dtype_of(array).category >= FLOATING)
@@ -394,9 +459,8 @@ class Trace:
     def refresh_graph_values(self, *args: Any) -> Any:
         """Computes the recorded operations anew with their original arguments, on new inputs if given; the outputs as arrays.
 
-        Every operation runs as it ran at first, in the same order: what depended on values in Python (branches, loop counts) stays
-        as it was. The tensors of the trace keep their identity and take the new values, and the graph is ready for another
-        backward pass, whether or not it was freed.
+        Every operation runs as it ran at first, in the same order and grad mode; random numbers are drawn anew. The tensors of the trace
+        keep their identity and take the new values, and the graph is ready for another backward pass, whether or not it was freed.
 
         Raises:
             ArgumentError: `args` differ in structure from the original ones.
@@ -406,31 +470,48 @@ class Trace:
             check_structure(self.args, tuple(args), "The original and the new arguments")
             for old, new in zip(leaves(self.args), leaves(tuple(args))):
                 if isinstance(old, TensorRef):
-                    bind(old, new.numpy() if isinstance(new, TensorRef) else np.asarray(new))
+                    bind(old, evaluate(new) if isinstance(new, TensorRef) else np.asarray(new))
                 elif not (old is new or old == new):
                     raise ArgumentError("A trace cannot take another value for an argument that is no tensor", expected=repr(old),
                                         found=repr(new), remedy="trace the function again")
-        env, tape = dict(self._sources), Tape(retain_graph=True)
+        env, tape = self._start(bool(args)), Tape(retain_graph=True)
         with _Inside(), tape:
             self.graph.run(env, lambda node, refs: self._again(tape, self._first[node.id], node, refs))
         self.tape.clear()
         for id, ref in self._made:  # a tensor changed in place comes several times, and keeps the last value
             new = env[id]
             ref._data, ref._node, ref._v = new._data, new._node, new._v
-        self.tape, self.nodes = tape, tape.entries
-        return tree_map(lambda x: x.numpy() if isinstance(x, TensorRef) else x, self.output)
+        self.tape, self.nodes = tape, [operation.entry for operation in tape.held.operations]
+        return tree_map(lambda x: evaluate(x).copy() if isinstance(x, TensorRef) else x, self.output)
 
     recompute = refresh_graph_values
 
-    def _again(self, tape: Tape, entry: TapeEntry, node: Node, refs: Sequence[TensorRef]) -> Sequence[TensorRef]:
+    def _start(self, bound: bool) -> dict[int, TensorRef]:
+        """The sources by id. Where the function writes to one, with what was there at first, or was bound since; a tensor that is not the
+        trace's own keeps what it has, and another takes its place."""
+        env, copies = dict(self._sources), Copies()
+        own = {id(x) for x in self.inputs}
+        for key, data in self._initial.items():
+            ref = env[key]
+            if id(ref) not in own:
+                env[key] = TensorRef.over(copies.of(data), requires_grad=ref.requires_grad)
+            elif bound:
+                self._initial[key] = evaluate(ref).copy()
+            else:
+                bind(ref, data)
+        return env
+
+    def _again(self, tape: Tape, first: Operation, node: Node, refs: Sequence[TensorRef]) -> Sequence[TensorRef]:
         from . import F
         from .registry import OPERATIONS
 
+        entry = first.entry
         if not isinstance(entry, ManualEntry) or entry.op_name in OPERATIONS:
-            return call(F, node.op, refs, node.arguments)
-        with _ModeContext(GradMode.DISABLED):
+            with _ModeContext(first.mode):
+                return call(F, node.op, refs, node.arguments, node.inplace)
+        with _ModeContext(GradMode.DISABLED), aside():
             (output,) = call(F, node.op, refs, node.arguments)
-        output = TensorRef.of(output.numpy())
+        output = TensorRef.over(evaluate(output))
         old = {id(x): new for x, new in zip(entry.refs[0], refs)}
         tape.record(entry.op_name, refs, output, entry.grad_fn, [old.get(id(s), s) for s in entry.saved or refs])
         return [output]
@@ -466,5 +547,5 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
         context = run_backward([o for o, _ in roots], trace.tape, None, BackwardOptions(
             retain_graph=True, create_graph=create_graph, inputs=inputs, grad_outputs=[g for _, g in roots]))
         found = context.grad_tensors
-    zeros = lambda x: TensorRef.of(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)
+    zeros = lambda x: TensorRef.over(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)
     return {x.id: found[x.id] if x.id in found else zeros(x) for x in inputs}

@@ -12,10 +12,12 @@ import numpy as np
 
 from ..dtypes import DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
+from ..held import frame, hold, note_size, note_write, recordings
 from ..saved import INFERENCE_SAVED
 from ..tape import GradMode, OutputEdge, edge_of, grad_mode, keep_on_tapes, next_id
 from ..tensor import LEAF, TensorRef
 from ._compile import layout_operands
+from ._host import data_dependent
 from ._overloads import check_overloads, no_match_of
 from ._record import Param, Record
 from ._strided import copy_like, laid_out
@@ -145,6 +147,14 @@ class General:
     def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The operation below overrides and modes."""
         rec, frontend = self.rec, self.frontend
+        if recordings:
+            current = frame()
+            if current is None and active_tapes():
+                given = [frontend.coerce(p, v) for p, v in zip(rec.params, args)]
+                return hold(rec, lambda *a, out=None: self.run(a, out, inplace), given, {} if out is None else {"out": out},
+                            inplace=inplace)
+            if rec.field("meta") is data_dependent or rec.name == "index" and args[1].has_mask:
+                note_size()
         try:
             values = {p.name: _check(rec, p, i + 1, frontend.coerce(p, v)) for i, (p, v) in enumerate(zip(rec.params, args))}
         except ArgumentError:
@@ -173,6 +183,9 @@ class General:
             check(**values)
         if inplace:
             frontend.check_memory(rec, values[rec.params[0].name], tensors[1:])
+        if recordings:
+            for target in (values[rec.params[0].name],) if inplace else () if out is None else out if isinstance(out, tuple) else (out,):
+                note_write(target)
         if frontend.below_autograd is not None and out is None:
             handled = frontend.below_autograd(self, values, tensors, inplace)
             if handled is not NotImplemented:

@@ -6,6 +6,7 @@ from typing import Any
 from collections.abc import Callable
 
 from ..errors import MissingKernelError
+from ..held import note_size
 
 
 def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,6 +31,7 @@ def data_dependent(*args: Any) -> Any:
 
 def need_values(tensor: Any) -> Any:
     """The buffer of a tensor whose values decide a result's shape; `data_dependent`'s error for a meta tensor."""
+    note_size()
     return data_dependent() if tensor._k.device.type == "meta" else values_of(tensor)
 
 

@@ -35,7 +35,7 @@ def given_size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     if len(size) == 1 and not isinstance(size[0], (int, np.integer)) and not (isinstance(size[0], TensorRef) and not size[0].ndim):
         dims = size[0]
         if isinstance(dims, TensorRef):
-            dims = dims._data.tolist()
+            dims = dims.tolist()
         if not isinstance(dims, (tuple, list)):
             raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size[0]).__name__}",
                                 expected="ints", found=type(size[0]).__name__, remedy="pass sizes as ints or one tuple of ints")
@@ -44,7 +44,7 @@ def given_size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
         if isinstance(n, (bool, float)) or not isinstance(n, (int, np.integer, TensorRef)):
             raise ArgumentError(f"{name}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__} at pos {i}",
                                 expected="ints", found=type(n).__name__)
-        found.append(int(n) if not isinstance(n, TensorRef) else int(n._data))
+        found.append(int(n))
     for n in found:
         if n < 0:
             raise AutogradError(f"{name}: Dimension size must be non-negative." if name == "zeros" else

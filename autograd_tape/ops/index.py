@@ -7,6 +7,7 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from collections.abc import Callable, Sequence
 
@@ -15,10 +16,11 @@ import numpy as np
 from ..dtypes import BOOL_KIND, DType, INT64_KIND, INTEGER
 from ..errors import ArgumentError, AutogradError, IndexRangeError
 from ..executors.kernels.reduce import add_at
+from ..held import hold, recordings
 from ..tensor import LEAF, TensorRef
 from ._host import need_values, on_host
 from . import _shapes as shapes
-from ._record import op
+from ._record import RECORDS, op
 from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
 _ndarray = np.ndarray
@@ -117,13 +119,34 @@ def _view_name(items: Sequence[Any], shape: Sequence[int], single: bool = False)
 
 
 class Indices:
-    """Index arrays in the places of dimensions, and the tensors they came from, whose versions are watched."""
+    """Index arrays in the places of dimensions, and the tensors they came from, whose versions are watched.
 
-    __slots__ = ("key", "sources")
+    Args:
+        places: where in `key` the tensors' arrays are; one after the other where left out.
+    """
 
-    def __init__(self, key: Sequence[Any], sources: Sequence[TensorRef] = ()) -> None:
+    __slots__ = ("key", "sources", "places")
+
+    def __init__(self, key: Sequence[Any], sources: Sequence[TensorRef] = (), places: Sequence[int] = ()) -> None:
         self.key = tuple(key)
         self.sources = [(t, t._v and t._v[0] or 0) for t in sources]
+        self.places = places
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether values decide how much is picked."""
+        return any([item is not _ALL and item.dtype == bool for item in self.key])
+
+    def mapped(self, function: Callable[[Any], Any]) -> Indices:
+        """With what `function` makes of the tensors, and of the arrays that come from none."""
+        self.current()
+        places = self.places or [i for i, item in enumerate(self.key) if item is not _ALL]
+        given = {i: t for i, (t, _) in zip(places, self.sources)}
+        key: list[Any] = [item if item is _ALL else function(given.get(i, item)) for i, item in enumerate(self.key)]
+        places = [i for i, item in enumerate(key) if isinstance(item, TensorRef)]
+        arrays = [item._data.astype(bool if item._k.dtype.name in ("bool", "uint8") else np.int64, copy=False)
+                  if isinstance(item, TensorRef) else item for item in key]
+        return Indices(arrays, [key[i] for i in places], places)
 
     def current(self) -> tuple[Any, ...]:
         """The key; an error where an index tensor was changed in place since."""
@@ -409,6 +432,7 @@ def _parse(F: Any, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], I
     basic: list[Any] = []
     key: list[Any] = []
     sources: list[TensorRef] = []
+    places: list[int] = []
     d = 0  # the next dimension of `shape`
     for i, item in enumerate(items):
         if item is None:
@@ -445,13 +469,14 @@ def _parse(F: Any, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], I
                 continue
             if source is not None:
                 sources.append(source)
+                places.append(len(key))
             rank = array.ndim if array.dtype == bool else 1
             basic += [_ALL] * rank
             d += rank
             key.append(array)
     while key and key[-1] is _ALL:
         key.pop()
-    return tuple(basic), Indices(key, sources) if key else None
+    return tuple(basic), Indices(key, sources, places) if key else None
 
 
 class _StepError(AutogradError, ValueError):
@@ -582,7 +607,7 @@ class getitem:
         ns, Tensor, new, watch_view, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
-        gather = F.index
+        gather, rec = F.index, RECORDS["getitem"]
 
         # The quiet path in one frame: a view of one number, one range, or a tuple of these.
         def getitem(input, index):
@@ -661,7 +686,7 @@ class getitem:
             except (ValueError, TypeError, IndexError, AttributeError):
                 pass  # the general path below says what is wrong, or does it
             try:
-                return _get(F, input, index)
+                return hold(rec, partial(_get, F), (input, index), {}) if recordings else _get(F, input, index)
             except AutogradError as error:
                 raise F.error(error) from None
 
@@ -709,6 +734,7 @@ class setitem:
 
     def make(F: Any) -> Callable[..., Any]:
         ns, Tensor, _, _, _, grad_mode, ENABLED, _ = _hot_namespace(F)
+        rec = RECORDS["setitem"]
 
         def setitem(input, index, value):
             try:
@@ -757,7 +783,7 @@ class setitem:
             except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
                 pass  # the general path below says what is wrong, or does it
             try:
-                _set(F, input, index, value)
+                hold(rec, partial(_set, F), (input, index, value), {}) if recordings else _set(F, input, index, value)
             except AutogradError as error:
                 raise F.error(error) from None
 

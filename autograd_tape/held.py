@@ -1,0 +1,510 @@
+"""Operations as an explicit tape holds them: all that ran while it recorded, so that they can run again.
+
+Entries are the graph of gradients: they come from operations on tensors that require grad, one for each step that has a formula. What
+is held here is the program: each call as it was made, differentiable or not, under `no_grad` or not, in place or not, with tensors
+wherever they stood among its arguments. An operation that others carry out is held whole, so that it may look at values as it likes.
+
+Values are told apart by the tensor object, not by its id: an object that is changed in place takes a new value, and keeps its id.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from .errors import AutogradError
+from .tensor import TensorRef
+
+if TYPE_CHECKING:
+    from .ops._record import Record
+    from .tape import Tape, TapeEntry
+
+recordings: list[None] = []
+"""As many items as there are tapes recording, on whatever thread: operations ask whether it is empty, and no more while it is."""
+
+
+@attrs.frozen
+class Slot:
+    """The place of a tensor among the arguments of an operation: its input with this number."""
+
+    index: int
+
+
+@attrs.frozen(eq=False)
+class Operation:
+    """A call that a tape holds.
+
+    Attributes:
+        entry: the entry of its gradient, or one without gradient that stands for the call.
+        op: the record, or the name of an operation recorded by hand.
+        arguments: by parameter name, without the tensors that stand where the schema says; `Slot`s stand for the others. Under "*"
+            those by position where the schema does not name them.
+        inputs, outputs: ids of values. Inputs that the call wrote to follow the tensors it returned.
+        refs: their tensors.
+        written: the numbers of the inputs that it wrote to.
+        inplace: whether it is the variant with an underscore.
+        mode: the grad mode under which it ran.
+        reads, writes: the memory that its tensors lie in, and that of what it wrote to (see `memory_of`).
+    """
+
+    entry: TapeEntry
+    op: Record | str
+    arguments: dict[str, Any]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    refs: tuple[tuple[TensorRef, ...], tuple[TensorRef, ...]]
+    written: tuple[int, ...]
+    inplace: bool
+    mode: Any
+    reads: frozenset[int]
+    writes: frozenset[int]
+
+    @property
+    def op_name(self) -> str:
+        """The operation's name."""
+        return self.op if isinstance(self.op, str) else self.op.name
+
+
+@attrs.frozen
+class Read:
+    """A number read out of a value: before which operation, from which sources it came, and where in the program."""
+
+    before: int
+    sources: frozenset[int]
+    place: str
+
+
+# -- whose a recording is -------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Owner:
+    """Whose a recording is: a thread, and the task of asyncio that runs on it, if one does."""
+
+    thread: threading.Thread
+    task: Any
+
+    @classmethod
+    def here(cls) -> Owner:
+        """Who is running now."""
+        asyncio = sys.modules.get("asyncio")  # who has tasks has imported it
+        task = None
+        if asyncio is not None and asyncio._get_running_loop() is not None:
+            task = asyncio.current_task()
+        return cls(threading.current_thread(), task)
+
+    @property
+    def gone(self) -> bool:
+        """Whether it ended, and so can end its recording no more."""
+        return not self.thread.is_alive() or self.task is not None and self.task.done()
+
+    def __str__(self) -> str:
+        return f"thread '{self.thread.name}'" + ("" if self.task is None else f", task '{self.task.get_name()}'")
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+def root_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory, or comes nearest to it."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def memory_of(t: TensorRef) -> int:
+    """What a tensor shares with its views: a number for its memory; for itself, where it has no data yet."""
+    return id(t) if t._data is None else id(root_of(t._data))
+
+
+class Copies:
+    """Copies of memory, one of each piece, in which arrays that shared memory share it again."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def __contains__(self, memory: int) -> bool:
+        return memory in self._made
+
+    def keep(self, array: np.ndarray) -> None:
+        """Copies the memory of `array` as it is now, unless that was done before."""
+        root = root_of(array)
+        if id(root) not in self._made:
+            packed = root.flags.c_contiguous or root.flags.f_contiguous
+            self._made[id(root)] = root, (root.ravel(order="K").view(np.uint8) if packed and root.size else root).copy()
+
+    def of(self, array: np.ndarray) -> np.ndarray:
+        """`array` over the copy of its memory."""
+        self.keep(array)
+        root, copy = self._made[id(root_of(array))]
+        if array is root or copy.dtype != np.uint8 or not root.size:
+            if copy.shape == root.shape and copy.dtype == root.dtype:
+                return copy if array is root else array.copy()
+        offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        return np.ndarray(array.shape, array.dtype, copy, offset if array.size else 0, array.strides)
+
+
+# -- one call ---------------------------------------------------------------------------------------------------------
+
+
+class _Frame:
+    """A call while it runs: what it writes to, and whether the size of what it returns depends on values."""
+
+    __slots__ = ("tapes", "written", "sized")
+
+    def __init__(self, tapes: Sequence[Tape]) -> None:
+        self.tapes, self.sized = tapes, False
+        self.written: dict[int, np.ndarray] = {}
+
+
+class _State(threading.local):
+    frame: _Frame | None = None
+
+
+_state = _State()
+
+
+def frame() -> _Frame | None:
+    """The call that runs on this thread and is being held, or None."""
+    return _state.frame
+
+
+def note_write(target: TensorRef) -> None:
+    """Called before the memory of `target` is written to."""
+    current = _state.frame
+    if current is not None and target._data is not None:
+        root = root_of(target._data)
+        current.written[id(root)] = root
+        for tape in current.tapes:
+            tape.held.before_write(target._data)
+
+
+def note_size() -> None:
+    """Called where values decide the shape of a result."""
+    if _state.frame is not None:
+        _state.frame.sized = True
+
+
+def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, inplace: bool = False,
+         positional: bool = False) -> Any:
+    """`call(*args, **kwargs)`, which carries out the operation of `rec`, held by the tapes that record. What it calls in turn is part
+    of it.
+
+    Args:
+        inplace: it is the variant with an underscore.
+        positional: the schema does not name its arguments, for it takes any number of them.
+    """
+    from .tape import active_tapes, grad_mode
+
+    tapes = active_tapes()
+    if not tapes or _state.frame is not None:
+        return call(*args, **kwargs)
+    arguments, inputs = take_apart(rec, args, kwargs, positional)
+    _state.frame = current = _Frame(tapes)
+    try:
+        ids = [tape.held.ids_of(inputs) for tape in tapes]
+        mode = grad_mode()
+        if rec.name.endswith("_") or rec.name == "setitem":  # which write by themselves
+            note_write(inputs[0])
+        for target in tensors_in(kwargs.get("out")):
+            note_write(target)
+        result = call(*args, **kwargs)
+    finally:
+        _state.frame = None
+    outputs = tensors_in(result)
+    if any([p == "Any" for p, _ in rec.returns]):  # a number that values decide, `equal`
+        for tape in tapes:
+            for x in inputs:
+                tape.held.left(x, f"{rec.name}()")
+    for tape, before in zip(tapes, ids):
+        tape.held.add(tape, rec, arguments, before, inputs, outputs, current.written, inplace, mode, current.sized)
+    return result
+
+
+def tensors_in(tree: Any) -> list[TensorRef]:
+    """The tensors in nested tuples, lists and dicts."""
+    if isinstance(tree, TensorRef):
+        return [tree]
+    if isinstance(tree, dict):
+        tree = tree.values()
+    elif not isinstance(tree, (tuple, list)):
+        return []
+    return [t for item in tree for t in tensors_in(item)]
+
+
+def take_apart(rec: Record, args: Sequence[Any], kwargs: dict[str, Any], positional: bool = False
+               ) -> tuple[dict[str, Any], list[TensorRef]]:
+    """A call's arguments as an `Operation` has them, and its tensors."""
+    names = [p.name for p in rec.params]
+    tensors: list[TensorRef] = []
+
+    def stored(value: Any) -> Any:
+        if isinstance(value, TensorRef):
+            tensors.append(value)
+            return Slot(len(tensors) - 1)
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    if positional or len(args) > len(names) or any([name in names[:len(args)] for name in kwargs]):
+        return {"*": _mapped(stored, tuple(args)), **_mapped(stored, dict(kwargs))}, tensors
+    given = {**dict(zip(names, args)), **kwargs}
+    arguments: dict[str, Any] = {}
+    several = sum([p.type == "Tensor[]" for p in rec.params]) > 1
+    defaults = rec.defaults
+    for p in rec.params:
+        if p.name not in given:
+            if p.is_tensor and p.default == "None":
+                arguments[p.name] = None  # so that no other tensor is taken for it
+            continue
+        value = given.pop(p.name)
+        if p.is_tensor and isinstance(value, TensorRef) and p.type != "Tensor[]":
+            tensors.append(value)
+        elif p.type == "Tensor[]" and not several and isinstance(value, (tuple, list)) and value \
+                and all([isinstance(x, TensorRef) for x in value]):
+            tensors += value
+        elif p.is_tensor or p.default is None or type(defaults[p.name]) is not type(value) or not _same(defaults[p.name], value):
+            arguments[p.name] = _mapped(stored, value)
+    return {**arguments, **_mapped(stored, given)}, tensors
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(a == b) if not isinstance(b, (np.ndarray, TensorRef)) else False
+
+
+def put_together(arguments: dict[str, Any], tensors: Sequence[TensorRef]) -> tuple[dict[str, Any], list[TensorRef]]:
+    """The inverse of `take_apart`: the arguments with tensors in the slots, and the tensors that have none."""
+    taken: set[int] = set()
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, Slot):
+            taken.add(value.index)
+            return tensors[value.index]
+        return value
+
+    found = _mapped(filled, dict(arguments))
+    return found, [t for i, t in enumerate(tensors) if i not in taken]
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """`function` on a value, or on what a container holds."""
+    from .ops.index import Indices
+
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_mapped(function, x) for x in value])
+    if isinstance(value, (tuple, list)):
+        return (tuple if isinstance(value, tuple) else list)([_mapped(function, x) for x in value])
+    if isinstance(value, dict):
+        return {k: _mapped(function, x) for k, x in value.items()}
+    if isinstance(value, slice):
+        return slice(_mapped(function, value.start), _mapped(function, value.stop), _mapped(function, value.step))
+    return value.mapped(function) if isinstance(value, Indices) else function(value)
+
+
+# -- all calls on a tape ----------------------------------------------------------------------------------------------
+
+
+class Held:
+    """The operations that a tape holds, and what is known of their values."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self.operations: list[Operation] = []
+        self.reads: list[Read] = []
+        self.sources: dict[int, tuple[TensorRef, bool]] = {}  # from id to the tensor and whether it is a variable
+        self.initial = Copies()
+        self.plain: dict[int, TapeEntry] = {}
+        self._objects: dict[int, tuple[TensorRef, int]] = {}
+        self._used: set[int] = set()
+        self._claimed: set[int] = set()
+        self._made: set[int] = set()  # memory that operations made
+        self._roots: dict[int, Any] = {}  # keeps alive what numbers stand for
+        self._origins: dict[int, frozenset[int]] = {}  # from memory, and from tensors, to the sources they come from
+        self._sized: set[int] = set()
+
+    # values
+
+    def id_of(self, t: TensorRef) -> int | None:
+        """The id of a tensor's value, or None where no operation on the tape had to do with it."""
+        known = self._objects.get(id(t))
+        if known is not None:
+            return known[1]
+        node = t._node
+        return node.id if node is not None and not t.is_leaf and node.id in self._used else None
+
+    def ids_of(self, tensors: Iterable[TensorRef]) -> tuple[int, ...]:
+        """The ids of tensors' values; what the tape has not seen before is a source."""
+        found = []
+        for t in tensors:
+            known = self.id_of(t)
+            if known is None:
+                known = self._named(t, t.id)
+                self.sources[known] = t, t.requires_grad or t._data is None
+                self._spread((t,), frozenset([known]))
+            found.append(known)
+        return tuple(found)
+
+    def _named(self, t: TensorRef, id_: int) -> int:
+        from .tape import next_id
+
+        if id_ in self._used:
+            id_ = next_id()
+        self._used.add(id_)
+        self._objects[id(t)] = t, id_
+        return id_
+
+    def _spread(self, tensors: Iterable[TensorRef], origins: frozenset[int]) -> None:
+        for t in tensors:
+            for key, kept in ((id(t), t), (memory_of(t), t if t._data is None else root_of(t._data))):
+                self._roots[key] = kept
+                self._origins[key] = self._origins.get(key, frozenset()) | origins
+
+    def origins_of(self, t: TensorRef) -> frozenset[int]:
+        """The sources that a tensor's values come from."""
+        nothing: frozenset[int] = frozenset()
+        return self._origins.get(id(t), nothing) | self._origins.get(memory_of(t), nothing)
+
+    # operations
+
+    def before_write(self, array: np.ndarray) -> None:
+        """Keeps what was in the memory of a source before it is written to."""
+        if id(root_of(array)) not in self._made:
+            self.initial.keep(array)
+
+    def data_of(self, t: TensorRef) -> np.ndarray | None:
+        """The data of a source as the first operation found it."""
+        data = t._data
+        return data if data is None or memory_of(t) not in self.initial else self.initial.of(data)
+
+    def add(self, tape: Tape, op: Record | str, arguments: dict[str, Any], ids: tuple[int, ...], inputs: Sequence[TensorRef],
+            outputs: Sequence[TensorRef], written: dict[int, np.ndarray], inplace: bool, mode: Any, sized: bool = False,
+            entry: TapeEntry | None = None) -> Operation:
+        """Adds a call; `written` is the memory that it wrote to."""
+        from .tape import next_id
+
+        returned = {id(o) for o in outputs}
+        changed = tuple([i for i, x in enumerate(inputs) if x._data is not None and memory_of(x) in written and id(x) not in returned
+                         and id(x) not in {id(y) for y in inputs[:i]}])
+        outputs = [*outputs, *[inputs[i] for i in changed]]
+        if entry is None:
+            entry = self._entry(tape, op, tuple(inputs), tuple(outputs), arguments)
+        given = {id(x) for x in inputs}
+        lying = {memory_of(x) for x in inputs}
+        origins: frozenset[int] = frozenset().union(*[self.origins_of(x) for x in inputs])
+        made = []
+        for o in outputs:
+            if id(o) not in given and memory_of(o) not in lying:
+                self._made.add(memory_of(o))
+            if o._node is not None and not o.is_leaf or id(o) not in given and hasattr(o, "_id"):
+                made.append(self._named(o, o.id))
+            else:  # an object that was changed keeps its id, and takes another value
+                made.append(self._named(o, entry.id if entry.id in self.plain else next_id()))
+                if id(o) not in given:
+                    o._id = made[-1]
+        self._spread(outputs, origins)
+        for key, root in written.items():
+            self._roots[key] = root
+            self._origins[key] = self._origins.get(key, frozenset()) | origins
+        if sized or any([id(x) in self._sized for x in inputs]):
+            self._sized.update([id(o) for o in outputs if o._data is not None and o._data.ndim])
+        if entry.value_ids is None:
+            entry.value_ids = ids, tuple(made)
+        operation = Operation(entry, op, arguments, ids, tuple(made), (tuple(inputs), tuple(outputs)), changed, inplace, mode,
+                              frozenset(lying), frozenset(written))
+        self.operations.append(operation)
+        return operation
+
+    def _entry(self, tape: Tape, op: Record | str, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...],
+               arguments: dict[str, Any]) -> TapeEntry:
+        """The entry that the call made, or one that stands for it."""
+        from .tape import TapeEntry, next_id
+
+        for o in outputs:
+            made = o.creator
+            if made is not None and tape._entries.get(made.id) is made and made.id not in self._claimed:
+                self._claimed.add(made.id)
+                return made
+        entry = TapeEntry()
+        entry.id, entry.op, entry.edges, entry.saved, entry.meta = next_id(), op, (), (), None
+        entry.refs = inputs, outputs, arguments
+        self.plain[entry.id] = entry
+        return entry
+
+    def replace(self, output: TensorRef) -> None:
+        """Forgets the operation that made a tensor, for another is recorded in its place."""
+        id_ = self.id_of(output)
+        self.operations = [operation for operation in self.operations if id_ not in operation.outputs]
+        self._objects.pop(id(output), None)
+        self._used.discard(id_ if id_ is not None else -1)
+
+    # numbers that leave
+
+    def left(self, t: TensorRef, how: str) -> None:
+        """A number of `t` is read: noted, for a replay on other data cannot know what it did."""
+        if how == "shape" and id(t) not in self._sized:
+            return
+        self.ids_of([t])
+        self.reads.append(Read(len(self.operations), self.origins_of(t), place()))
+
+    def leading_to(self, ids: Iterable[int], memory: Iterable[int]) -> list[Operation]:
+        """The operations that decide values and what lies in memory at the end, in order."""
+        needed, lying = set(ids), set(memory)
+        found = []
+        for operation in reversed(self.operations):
+            if needed.intersection(operation.outputs) or lying.intersection(operation.writes):
+                found.append(operation)
+                needed.update(operation.inputs)
+                lying |= operation.reads
+        return found[::-1]
+
+
+class Traced(Held):
+    """What a trace holds: a number that depends on its inputs must not leave.
+
+    Args:
+        inputs: the tensors that later calls replace.
+    """
+
+    def __init__(self, inputs: Sequence[TensorRef]) -> None:
+        super().__init__()
+        self.inputs = frozenset(self.ids_of(inputs))
+
+    def left(self, t: TensorRef, how: str) -> None:
+        """Raises where the number depends on an input."""
+        if how == "shape" and id(t) not in self._sized or not self.origins_of(t) & self.inputs:
+            return
+        what = "the size of this tensor, which depends on values," if how == "shape" else f"the values read by {how}"
+        raise AutogradError(f"A trace cannot follow {what} into Python, at {place()}", expected="operations on tensors, which are "
+                            "recorded and run again on other inputs", found=f"{how} of {t.dtype.name}{list(t._data.shape)}",
+                            remedy="compute with the operations of autograd_tape.F (where, comparisons, indices are recorded too), "
+                            "or pass the number in as an argument")
+
+
+# -- where ------------------------------------------------------------------------------------------------------------
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def _user_frames() -> Iterator[Any]:
+    at: Any = sys._getframe(2)
+    while at is not None:
+        name = at.f_code.co_filename
+        if not name.startswith((_HERE, "<")) or name.startswith(("<stdin", "<string", "<doctest", "<ipython")):
+            yield at
+        at = at.f_back
+
+
+def place() -> str:
+    """The line of the program that called into this package: `file:line`, and its text where there is one."""
+    for at in _user_frames():
+        text = linecache.getline(at.f_code.co_filename, at.f_lineno).strip()
+        return f"{at.f_code.co_filename}:{at.f_lineno}" + (f" ({text})" if text else "")
+    return "an unknown line"
