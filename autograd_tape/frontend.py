@@ -134,7 +134,8 @@ class Frontend:
         function.record = rec
         return function
 
-    def _hold_irregular(self, rec: Record, inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
+    def _hold_irregular(self, rec: Record, inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                        out: Any = None) -> Any:
         """A call of an irregular operation while some tape records."""
         call: Callable[..., Any] = partial(inner, self)
         if out is not None:

@@ -28,6 +28,7 @@ from .tape import (
     aside,
     edge_of,
     grad_mode,
+    active_tapes,
     keep_on_tapes,
     next_id,
     version_of,

@@ -772,7 +772,7 @@ def _own_blocks() -> tuple[RecordingContext, ...]:
 def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
                   came: tuple[int, ...] | None = None, went: tuple[int, ...] | None = None) -> None:
     """Gives an entry to the explicit tapes that record this thread; see `Tape.add`."""
-    for tape in _thread.active:
+    for tape in active_tapes():
         tape.add(entry, inputs, outputs, arguments, (came, went))
 
 

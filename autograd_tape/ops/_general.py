@@ -14,7 +14,7 @@ from ..dtypes import DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, 
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..held import frame, hold, note_size, note_write, recordings
 from ..saved import INFERENCE_SAVED
-from ..tape import GradMode, OutputEdge, edge_of, grad_mode, keep_on_tapes, next_id
+from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, keep_on_tapes, next_id
 from ..tensor import LEAF, TensorRef
 from ._compile import layout_operands
 from ._host import data_dependent
