@@ -494,7 +494,7 @@ class Trace:
         for key, data in self._initial.items():
             ref = env[key]
             if id(ref) not in own:
-                env[key] = TensorRef.over(copies.of(data), requires_grad=ref.requires_grad)
+                env[key] = TensorRef.over(copies.of(data), requires_grad=self.graph.values[key].kind == "input")
             elif bound:
                 self._initial[key] = evaluate(ref).copy()
             else:

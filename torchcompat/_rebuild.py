@@ -146,7 +146,7 @@ def _made(storage: TypedStorage, dtype: DType, offset: int, size: Sizes, stride:
         check_geometry(dtype, offset, size, stride, memory.nbytes())
         tensor = _meta(dtype, size, stride)
     else:
-        tensor = torch.Tensor.of(view_of(memory, dtype, offset, size, stride))
+        tensor = torch.Tensor.over(view_of(memory, dtype, offset, size, stride))
     _require(tensor, requires_grad)
     if not metadata or not any(metadata.values()):
         return tensor

@@ -67,7 +67,7 @@ class SGD(RuleOptimizer):
                 rest.append(p)
                 continue
             if first:
-                kept = self.state[p]["momentum_buffer"] = Tensor.of(np.empty_like(grad._data))
+                kept = self.state[p]["momentum_buffer"] = Tensor.over(np.empty_like(grad._data))
             buf = None if kept is None else kept._data
             sgd_step(p._data, grad._data, buf, lr, momentum, group["dampening"], decay, group["nesterov"], group["maximize"], first)
             bump(p)
