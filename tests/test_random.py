@@ -71,7 +71,10 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         pytest.importorskip("numba", reason="Numba is not installed: there are no compiled kernels to test")
         if kernels._loaded is None:
             kernels._tried = False
-        assert kernels.load(kernels.WORTH_IMPORTING) is not None
+        fast = kernels.load(kernels.WORTH_IMPORTING)
+        assert fast is not None
+        for name in fast._module.KERNELS:  # compiled now, not while a test is timed
+            getattr(fast, name)
     return request.param
 
 

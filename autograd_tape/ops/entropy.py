@@ -75,10 +75,11 @@ def _checked_target(target: np.ndarray, classes: int, ignore_index: int) -> np.n
 
 def _coefficients(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, weight: np.ndarray | None, ignore_index: int,
                   smoothing: float) -> np.ndarray:
-    """What each log-probability is multiplied by in the sum of all losses, without the sign."""
+    """What each log-probability is multiplied by in the sum of all losses, without the sign; the target may have changed since
+    the losses were computed."""
     axis = 0 if len(shape) == 1 else 1
     classes = shape[axis]
-    kept = target != ignore_index
+    kept = _checked_target(target, classes, ignore_index)
     if len(shape) == 1:
         target, kept = target.reshape(()), kept.reshape(())
     q = np.zeros(shape, dtype)
@@ -238,7 +239,11 @@ def _cross_entropy_backward(grad: np.ndarray, input: np.ndarray, target: np.ndar
         return fused.cross_entropy_backward(grad, input, target, top, log_total, denominator, weight, ignore_index, smoothing)
     n = input.shape[0]
     p = _exp(log_p)
-    p[_arange(n), target] -= 1
+    try:
+        p[_arange(n), target] -= 1
+    except IndexError:  # the target has changed since the loss was computed
+        _checked_target(target, input.shape[1], ignore_index)
+        raise
     p *= grad / n
     return p
 

@@ -285,7 +285,7 @@ def put(target: np.ndarray, key: tuple[Any, ...], values: Any, accumulate: bool)
 
             n = target.shape[d]
             if only.size and (only.min() < -n or only.max() >= n):
-                raise IndexError
+                raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")
             shape = (*target.shape[:d], only.size, *target.shape[d + 1:])
             index_add(target, d, np.where(only < 0, only + n, only), np.broadcast_to(values, shape))
         elif target.size < 1 << 22 and target.flags.c_contiguous:

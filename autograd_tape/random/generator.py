@@ -428,7 +428,7 @@ class Generator:
                 words = self._engine.words(count)
                 if fast := kernels.load(count):
                     out = np.empty(count, np.int64)
-                    fast.integers(words, np.uint32(spread), low, out)
+                    fast.integers(words, spread, low, out)
                 else:
                     out = (words % np.uint32(spread)).astype(np.int64)
                     out += low

@@ -1,215 +1,51 @@
 """Compiled kernels for large draws; every one computes the same bits as its NumPy composition in this package.
 
-The compiler (numba) is imported by `load`, which the generator calls for the first large draw only.  Without numba
-`load` answers ``None`` and the compositions serve every size.
+The loops are in `executors/kernels/compiled/random.py`, under the same rules and in the same store of machine code as all others.
+The compiler (numba) is imported when the first large draw asks `load` for them.  Without numba `load` answers ``None`` and the
+compositions serve every size.
 """
 
 from __future__ import annotations
 
-import math
 import sys
-from types import SimpleNamespace
-
-import numpy as np
-
-from . import polynomials as poly
+from typing import Any
 
 WORTH_IMPORTING = 1 << 18  # draws below this size do not pay for importing the compiler,
 WORTH_LOADING = 1 << 12  # nor below this one for loading the compiled code where the compiler is imported already
 
 PATIENCE = 5000  # as many small draws take as long without the compiled code as loading it does
 
-_loaded: SimpleNamespace | None = None
+_loaded: Kernels | None = None
 _tried = False
 _small_draws = 0
 
 
-def load(size: int) -> SimpleNamespace | None:
+class Kernels:
+    """The compiled functions as attributes, each loaded when it is first asked for."""
+
+    def __init__(self) -> None:
+        from ..executors.kernels.compiled import random
+
+        self._module = random
+
+    def __getattr__(self, name: str) -> Any:
+        kernel = self._module.KERNELS.get(name)
+        if kernel is None:
+            raise AttributeError(name)
+        setattr(self, name, kernel["f"])
+        return kernel["f"]
+
+
+def load(size: int) -> Kernels | None:
     """The compiled kernels, or ``None`` where the draw is too small to pay for them or numba is absent."""
     global _loaded, _tried, _small_draws
     if _tried:
         return _loaded
     _small_draws += 1
     if size >= (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING) or _small_draws > PATIENCE:
-        _tried = True
         try:
-            _loaded = _build()
+            _loaded = Kernels()
         except ImportError:
             _loaded = None
+        _tried = True
     return _loaded
-
-
-def _build() -> SimpleNamespace:
-    from numba import njit
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def fma(typing, a, b, c):
-        def codegen(context, builder, signature, args):
-            return builder.fma(*args)
-
-        return a(a, b, c), codegen
-
-    f32, u32, i32 = np.float32, np.uint32, np.int32
-    log_p0, log_p1, log_p2, log_p3, log_p4, log_p5, log_p6, log_p7, log_p8 = poly.LOG
-    sin_0, sin_1, sin_2 = poly.SIN
-    cos_0, cos_1, cos_2 = poly.COS
-    pi4_0, pi4_1, pi4_2 = poly.MINUS_QUARTER_PI
-    sqrt_half, ln2_low, ln2_high = poly.SQRT_HALF, poly.LN2_LOW, poly.LN2_HIGH
-    four_over_pi, two_pi, half, one = poly.FOUR_OVER_PI, poly.TWO_PI, f32(0.5), f32(1)
-    unit32, unit64 = f32(2.0**-24), 2.0**-53
-    upper, lower, matrix = u32(0x80000000), u32(0x7FFFFFFF), u32(0x9908B0DF)
-
-    @njit(nogil=True, cache=True)
-    def twist(key, first, last, ahead):
-        for i in range(first, last):
-            y = u32((key[i] & upper) | (key[i + 1] & lower))
-            key[i] = u32(key[i + ahead] ^ (y >> u32(1)) ^ u32(u32(-i32(y & u32(1))) & matrix))
-
-    @njit(nogil=True, cache=True)
-    def blocks(key, out):
-        """Advance the 624-word `key` block by block and write the tempered words; out.size is a multiple of 624."""
-        for start in range(0, out.size, 624):
-            twist(key, 0, 227, 397)
-            twist(key, 227, 623, -227)
-            y = u32((key[623] & upper) | (key[0] & lower))
-            key[623] = u32(key[396] ^ (y >> u32(1)) ^ u32(u32(-i32(y & u32(1))) & matrix))
-            for i in range(624):
-                y = key[i]
-                y = u32(y ^ (y >> u32(11)))
-                y = u32(y ^ (u32(y << u32(7)) & u32(0x9D2C5680)))
-                y = u32(y ^ (u32(y << u32(15)) & u32(0xEFC60000)))
-                out[start + i] = u32(y ^ (y >> u32(18)))
-
-    @njit(nogil=True, cache=True)
-    def box_muller(u1, u2, mean, std):
-        # Flat loops over separate arrays, without branches: what the compiler turns into vector code.
-        for i in range(u1.size):
-            u = one - u1[i]
-            bits = f32(u).view(np.uint32)
-            m = u32((bits & u32(0x807FFFFF)) | u32(0x3F000000)).view(np.float32)
-            small = m < sqrt_half
-            e = f32(i32(i32(bits >> u32(23)) - i32(126))) - (one if small else f32(0))
-            x = (m - one) + (m if small else f32(0))
-            z = x * x
-            y = fma(log_p0, x, log_p1)
-            y = fma(y, x, log_p2)
-            y = fma(y, x, log_p3)
-            y = fma(y, x, log_p4)
-            y = fma(y, x, log_p5)
-            y = fma(y, x, log_p6)
-            y = fma(y, x, log_p7)
-            y = fma(y, x, log_p8)
-            y = fma(y * x, z, e * ln2_low) - z * half
-            radius = np.sqrt(f32(-2) * ((x + y) + e * ln2_high))
-
-            theta = two_pi * u2[i]
-            octant = i32(i32(i32(theta * four_over_pi) + i32(1)) & i32(-2))
-            k = f32(octant)
-            x = fma(k, pi4_2, fma(k, pi4_1, fma(k, pi4_0, theta)))
-            z = x * x
-            c = fma(fma(cos_0, z, cos_1), z, cos_2)
-            c = fma(c * z, z, -(z * half)) + one
-            s = fma(fma(sin_0, z, sin_1), z, sin_2)
-            s = fma(s * z, x, x)
-            swap = (octant & i32(2)) != 0
-            sine = c if swap else s
-            cosine = s if swap else c
-            sine = -sine if (octant & i32(4)) != 0 else sine
-            cosine = cosine if (i32(octant - i32(2)) & i32(4)) != 0 else -cosine
-            u1[i] = fma(radius * cosine, std, mean)
-            u2[i] = fma(radius * sine, std, mean)
-
-    @njit(nogil=True, cache=True)
-    def normal_f32(words, out, mean, std):
-        """Blocks of 16 words (both arguments of shape (blocks, 2, 8), the same memory allowed) to blocks of 16 normals."""
-        chunk = 64
-        u1, u2 = np.empty(8 * chunk, np.float32), np.empty(8 * chunk, np.float32)
-        for start in range(0, len(words), chunk):
-            stop = min(start + chunk, len(words))
-            for b in range(start, stop):
-                for j in range(8):
-                    u1[8 * (b - start) + j] = f32(i32(words[b, 0, j] & u32(0xFFFFFF))) * unit32
-                    u2[8 * (b - start) + j] = f32(i32(words[b, 1, j] & u32(0xFFFFFF))) * unit32
-            box_muller(u1, u2, mean, std)
-            for b in range(start, stop):
-                for j in range(8):
-                    out[b, 0, j] = u1[8 * (b - start) + j]
-                    out[b, 1, j] = u2[8 * (b - start) + j]
-
-    @njit(nogil=True, cache=True)
-    def box_muller_f64(u, out, mean, std):
-        """Blocks of 16 uniforms in `u` to blocks of 16 normals in `out` (the same sizes, a multiple of 16)."""
-        for i in range(0, u.size, 16):
-            for j in range(i, i + 8):
-                radius = math.sqrt(-2.0 * math.log(1.0 - u[j]))
-                theta = 2.0 * math.pi * u[j + 8]
-                out[j] = fma(radius * math.cos(theta), std, mean)
-                out[j + 8] = fma(radius * math.sin(theta), std, mean)
-
-    @njit(nogil=True, cache=True)
-    def box_muller_pairs(u, out):
-        for i in range(0, u.size, 2):
-            radius = math.sqrt(-2.0 * math.log1p(-u[i + 1]))
-            theta = 2.0 * math.pi * u[i]
-            out[i] = radius * math.cos(theta)
-            out[i + 1] = radius * math.sin(theta)
-
-    @njit(nogil=True, cache=True)
-    def fma_f64(a, b, c, out):
-        for i in range(a.size):
-            out[i] = fma(a[i], b, c)
-
-    @njit(nogil=True, cache=True)
-    def log(x, out):
-        for i in range(x.size):
-            out[i] = math.log(x[i])
-
-    @njit(nogil=True, cache=True)
-    def log1p(x, out):
-        for i in range(x.size):
-            out[i] = math.log1p(x[i])
-
-    @njit(nogil=True, cache=True)
-    def exp(x, out):
-        for i in range(x.size):
-            out[i] = math.exp(x[i])
-
-    @njit(nogil=True, cache=True)
-    def tan(x, out):
-        for i in range(x.size):
-            out[i] = math.tan(x[i])
-
-    @njit(nogil=True, cache=True)
-    def shuffle(words, out):
-        """Fisher-Yates over `out`, one word per step."""
-        n = out.size
-        for i in range(n - 1):
-            j = i + np.int64(words[i] % u32(n - i))
-            kept = out[i]
-            out[i] = out[j]
-            out[j] = kept
-
-    @njit(nogil=True, cache=True)
-    def integers(words, spread, low, out):
-        for i in range(out.size):
-            out[i] = low + np.int64(words[i] % spread)
-
-    @njit(nogil=True, cache=True)
-    def uniform_f32(words, out):
-        """24 bits a number; `out` may be the memory of `words`."""
-        for i in range(out.size):
-            out[i] = f32(i32(words[i] & u32(0xFFFFFF))) * unit32
-
-    @njit(nogil=True, cache=True)
-    def uniform_f64(words, out):
-        """53 bits a number, of two words, the high one first; `out` may be the memory of `words`."""
-        for i in range(out.size):
-            high = np.int64(words[2 * i] & u32(0x1FFFFF))
-            out[i] = np.float64((high << np.int64(32)) | np.int64(words[2 * i + 1])) * unit64
-
-    return SimpleNamespace(
-        blocks=blocks, normal_f32=normal_f32, box_muller_f64=box_muller_f64, box_muller_pairs=box_muller_pairs,
-        fma_f64=fma_f64, log=log, log1p=log1p, exp=exp, tan=tan, shuffle=shuffle,
-        integers=integers, uniform_f32=uniform_f32, uniform_f64=uniform_f64,
-    )

@@ -71,7 +71,7 @@ class Adam(RuleOptimizer):
                 continue
             count = state["step"]._data
             count += 1
-            kernel(p._data, grad._data, mean._data, square._data, top._data if amsgrad else None, count.item(), lr, beta1, beta2, eps,
+            kernel(p._data, grad._data, mean._data, square._data, None if top is None else top._data, count.item(), lr, beta1, beta2, eps,
                    decay, amsgrad, maximize)
             bump(p)
         if rest:

@@ -7,7 +7,6 @@ for small matrices whole matrices per thread are faster.  While the pool shares 
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import pool
+from ._compile import on_fork
 
 __all__ = ["matmul", "one_blas_thread"]
 
@@ -27,7 +27,7 @@ _SHARED = 1 << 20
 
 _lock = Lock()
 _depth = 0
-_restore = 1
+_restore: int | None = None
 
 
 @cache
@@ -49,40 +49,44 @@ def _openblas() -> tuple[Any, Any] | None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[bool]:
-    """BLAS on one thread inside the block (for all Python threads: it has one setting); yields whether that worked."""
+    """BLAS on one thread inside the block (for all Python threads: it has one setting); yields whether that worked.
+
+    The count of those inside and what is to be restored change by plain assignments, before what may be interrupted.
+    """
     global _depth, _restore
     control = _openblas()
     if control is None:
         yield False
         return
     get, put = control
-    with _lock:
-        if _depth == 0:
-            _restore = get()
-            put(1)
-        _depth += 1
+    inside = False
     try:
+        with _lock:
+            _depth += 1
+            inside = True
+            if _depth == 1:
+                _restore = get()
+                put(1)
         yield True
     finally:
-        with _lock:
-            _depth -= 1
-            if _depth == 0:
-                put(_restore)
+        if inside:
+            with _lock:
+                _depth -= 1
+                if _depth == 0 and _restore is not None:
+                    put(_restore)
+                    _restore = None
 
 
+@on_fork
 def _after_fork() -> None:
     """A child has only the thread that forked: nobody else is left to give the lock back, or BLAS its threads."""
-    global _lock, _depth
-    _lock = Lock()
-    if _depth:
-        _depth = 0
+    global _lock, _depth, _restore
+    _lock, _depth = Lock(), 0
+    if _restore is not None:
         control = _openblas()
         if control is not None:
             control[1](_restore)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+        _restore = None
 
 
 def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

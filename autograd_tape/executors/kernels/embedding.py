@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from ._compile import LazyModule, compute_array, contiguous, state
+from ._compile import LazyModule, compute_array, contiguous, state, within
 from .pool import parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
@@ -30,10 +30,10 @@ def embedding(weight: np.ndarray, index: np.ndarray) -> np.ndarray:
     width = weight.shape[1]
     y = np.empty((flat.size, width), weight.dtype)
     if y.size >= state.fused and weight.dtype.char in "fd":
-        bad = np.zeros(1, np.int64)
-        share_rows(_compiled.take_rows, weight.dtype.char, flat.size, width, 2, rows, flat, y, bad)
-        if bad[0]:
-            raise IndexError("index out of range in self")
+        try:
+            share_rows(_compiled.take_rows, weight.dtype.char, flat.size, width, 2, rows, flat, y)
+        except IndexError:
+            raise IndexError("index out of range in self") from None
         return y.reshape(*index.shape, width)
     if index.size and (index.min() < 0 or index.max() >= weight.shape[0]):
         raise IndexError("index out of range in self")
@@ -58,6 +58,8 @@ def embedding_backward(
     width = grad.shape[-1]
     flat = np.ascontiguousarray(index, np.int64).reshape(-1)
     g = contiguous(compute_array(grad)).reshape(flat.size, width)
+    if not within(flat, num_rows):  # it may have changed since the forward pass
+        raise IndexError("index out of range in self")
     if scale_grad_by_freq and flat.size:
         counts = np.bincount(flat, minlength=num_rows)
         g = g / counts[flat][:, None].astype(g.dtype)

@@ -11,8 +11,8 @@ longer than many an operation.
 
 The design keeps the hand-off cheap and the caller independent of the scheduler:
 
-* the work is cut into chunks that the caller and the workers draw from one iterator (``next`` on it is atomic), so a
-  worker that wakes late finds nothing to do, and the caller waits only for chunks that are really running;
+* the work is cut into chunks that the caller and the workers draw from one iterator (atomically), so a worker that
+  wakes late finds nothing to do, and the caller waits only for chunks that are really running;
 * a caller that finds the pool busy (another thread, or a chunk that calls ``parallel_for`` itself) runs its work alone;
 * workers are daemon threads started on first use; a forked child forgets them and starts its own.
 """
@@ -21,16 +21,16 @@ from __future__ import annotations
 
 import atexit
 import os
-from _thread import allocate_lock, start_new_thread
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterator
-from itertools import count
 from time import sleep
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ._compile import Kernel, LazyModule, state
+from ._compile import LazyModule, on_fork, state
+from ._kernel import Kernel
 
 __all__ = [
     "BIG",
@@ -57,6 +57,8 @@ GRAIN = 65536
 BIG = 4 * GRAIN
 #: Fewest elements of cheap work in one chunk of a compiled kernel.
 _SHARED_GRAIN = 32768
+#: Strides in bytes that ``copy`` does not follow.
+_FAR = 1 << 31
 #: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
 _CHUNKS_PER_THREAD = 4
 _SHARED_CHUNKS_PER_THREAD = 8
@@ -74,31 +76,60 @@ def _default_threads() -> int:
 
 
 class _Job:
-    """One call of ``parallel_for``: chunks still to be drawn, and the number of those finished."""
+    """One call of ``parallel_for``: chunks still to be drawn, and which of them are done.
 
-    __slots__ = ("chunks", "error", "fn", "finished", "n_chunks", "ticket")
+    An interrupt may come between any two instructions that call something.  So chunks are drawn, and marked as done, by
+    instructions that call nothing, and an interrupted caller waits for what has begun.
+    """
+
+    __slots__ = ("chunks", "done", "error", "finished", "fn")
 
     def __init__(self, fn: Callable[[int, int], object], bounds: list[tuple[int, int]]) -> None:
         self.fn = fn
-        self.n_chunks = len(bounds)
-        self.chunks: Iterator[tuple[int, int]] = iter(bounds)
-        self.ticket = count(1)
+        self.done = [False] * len(bounds)
+        self.chunks: Iterator[tuple[int, tuple[int, int]]] = iter(enumerate(bounds))
         self.error: BaseException | None = None
         self.finished = allocate_lock()
         self.finished.acquire()
 
     def work(self) -> None:
         """Draw chunks until none is left; whoever finishes the last one opens ``finished``."""
-        fn, n_chunks, ticket = self.fn, self.n_chunks, self.ticket
-        for start, stop in self.chunks:
+        fn, done = self.fn, self.done
+        for i, (start, stop) in self.chunks:
             try:
                 if self.error is None:
                     fn(start, stop)
             except BaseException as error:  # handed to the caller, who raises it
                 self.error = error
             finally:
-                if next(ticket) == n_chunks:
-                    self.finished.release()
+                done[i] = True
+                if False not in done:
+                    _open(self.finished)
+
+    def run(self, workers: list[_Worker]) -> None:
+        """The whole job, on the caller's thread and its helpers'."""
+        try:
+            for worker in workers:
+                worker.give(self)
+            self.work()
+            self.finished.acquire()
+        except BaseException as error:  # an interrupt: what has begun must end before the arrays go, the rest is skipped
+            self.error = error
+            self.work()
+            while False in self.done:
+                self.finished.acquire(timeout=0.01)
+        finally:
+            for worker in workers:
+                if worker.job is self:
+                    worker.job = None
+
+
+def _open(lock: LockType) -> None:
+    """Release a lock that another thread may have released just now."""
+    try:
+        lock.release()
+    except RuntimeError:
+        pass
 
 
 class _Worker:
@@ -116,7 +147,7 @@ class _Worker:
 
     def rouse(self) -> None:
         if self.wake.locked():  # open already: the worker has not yet taken the previous wake-up
-            self.wake.release()
+            _open(self.wake)
 
     def give(self, job: _Job) -> None:
         self.job = job
@@ -143,9 +174,13 @@ class _Worker:
 
 
 class _Pool:
-    """The process-wide state: thread count, workers, and the lock that makes one caller at a time the owner."""
+    """The process-wide state: thread count, workers, and whether a caller of ``parallel_for`` has them at work.
 
-    __slots__ = ("busy", "cells", "closed", "n_threads", "serve", "workers")
+    ``busy`` is advice, no lock: two callers that find the pool free at once are both served, only slower.  It is set and
+    taken back by plain assignments, so that no interrupt can leave it set.
+    """
+
+    __slots__ = ("busy", "cells", "closed", "hiring", "n_threads", "serve", "workers")
 
     def __init__(self) -> None:
         self.n_threads = _default_threads()
@@ -154,15 +189,18 @@ class _Pool:
 
     def reset(self) -> None:
         self.workers: list[_Worker] = []
-        self.busy = allocate_lock()
+        self.busy = False
+        self.hiring = allocate_lock()
         self.cells = np.zeros(128, np.int64)
         self.serve: Callable[[np.ndarray, np.ndarray], None] | None = None
 
     def hire(self, n: int) -> list[_Worker]:
-        """The first ``n`` workers; the pool is busy with the caller's work."""
+        """The first ``n`` workers."""
         workers = self.workers
-        while len(workers) < n:
-            workers.append(_Worker())
+        if len(workers) < n:
+            with self.hiring:
+                while len(workers) < n:
+                    workers.append(_Worker())
         return workers[:n]
 
     def start_serving(self) -> None:
@@ -186,8 +224,7 @@ class _Pool:
 
 _pool = _Pool()
 atexit.register(_pool.close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.reset)
+on_fork(_pool.reset)
 
 
 def get_num_threads() -> int:
@@ -217,13 +254,10 @@ def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
     """
     pool = _pool
     n_threads = pool.n_threads
-    if n < 2 * grain or n_threads == 1:
+    if n < 2 * grain or n_threads == 1 or pool.busy:
         fn(0, n)
         return
-    busy = pool.busy
-    if not busy.acquire(False):
-        fn(0, n)
-        return
+    pool.busy = True
     try:
         n_chunks = min(n // grain, n_threads * _CHUNKS_PER_THREAD)
         step, extra = divmod(n, n_chunks)
@@ -234,15 +268,9 @@ def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
             bounds.append((start, stop))
             start = stop
         job = _Job(fn, bounds)
-        workers = pool.hire(n_threads - 1)
-        for worker in workers:
-            worker.give(job)
-        job.work()
-        job.finished.acquire()
-        for worker in workers:
-            worker.job = None
+        job.run(pool.hire(n_threads - 1))
     finally:
-        busy.release()
+        pool.busy = False
     error = job.error
     if error is not None:
         try:
@@ -261,18 +289,15 @@ def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: Any) -> Non
     run = kernel.shared[char]
     pool = _pool
     n_threads = pool.n_threads
-    if n < 2 * grain or n_threads == 1 or not pool.busy.acquire(False):
+    if n < 2 * grain or n_threads == 1 or pool.busy:
         run(pool.cells, n, 1, *arguments)
         return
-    try:
-        if pool.serve is None:
-            pool.start_serving()
-        for worker in pool.hire(n_threads - 1):
-            if worker.asleep:
-                worker.rouse()
-        run(pool.cells, n, min(n // grain, n_threads * _SHARED_CHUNKS_PER_THREAD), *arguments)
-    finally:
-        pool.busy.release()
+    if pool.serve is None:
+        pool.start_serving()
+    for worker in pool.hire(n_threads - 1):
+        if worker.asleep:
+            worker.rouse()
+    run(pool.cells, n, min(n // grain, n_threads * _SHARED_CHUNKS_PER_THREAD), *arguments)
 
 
 def share_rows(kernel: Kernel, char: str, rows: int, cols: int, work: int, *arguments: Any) -> None:
@@ -309,7 +334,8 @@ def copy(a: np.ndarray) -> np.ndarray:
     out = np.empty(a.shape, a.dtype)
     char = {4: "f", 8: "d"}.get(a.itemsize, "")
     axes = _merged_axes(a)
-    if a.size < max(BIG, state.cheap) or not char or len(axes) > 4 or not a.flags.aligned or min(a.strides) < 0:
+    far = min(a.strides) < 0 or max(a.strides) >= _FAR
+    if a.size < max(BIG, state.cheap) or not char or len(axes) > 4 or not a.flags.aligned or far:
         np.copyto(out, a)
         return out
     (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes

@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from . import reduce
-from ._compile import LazyModule, compute_array, contiguous, state
+from ._compile import LazyModule, compute_array, contiguous, state, within
 from .pool import share_rows
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _compiled = LazyModule("pooling")
+_BAD_INDEX = "max_pool2d_backward: an index is outside of the {} elements of a plane"
 Pair = tuple[int, ...]  # of two
 
 
@@ -129,7 +130,12 @@ def max_pool2d_backward(grad: np.ndarray, index: np.ndarray, shape: tuple[int, .
     gs, ks = g.reshape(n, g.size // max(n, 1)), np.ascontiguousarray(index, np.int64).reshape(n, index.size // max(n, 1))
     if g.size >= state.fused:
         dx = np.empty((n, length), g.dtype)
-        share_rows(_compiled.max_pool_backward, g.dtype.char, n, length, 2, gs, ks, dx)
+        try:
+            share_rows(_compiled.max_pool_backward, g.dtype.char, n, length, 2, gs, ks, dx)
+        except IndexError:
+            raise IndexError(_BAD_INDEX.format(length)) from None
+    elif not within(ks, length):
+        raise IndexError(_BAD_INDEX.format(length))
     else:
         flat = (ks + np.arange(n)[:, None] * length).reshape(-1)
         dx = np.bincount(flat, gs.reshape(-1), n * length).astype(g.dtype)

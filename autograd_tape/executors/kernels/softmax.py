@@ -169,7 +169,6 @@ def cross_entropy(
     outer, classes, inner = table.shape
     n = outer * inner
     index = np.ascontiguousarray(target, np.int64).reshape(-1)
-    _check_target(index, classes, ignore_index)
     w = None if weight is None else np.ascontiguousarray(weight, c.dtype)
     loss, top, log_total = (np.empty(n, c.dtype) for _ in range(3))
     if table.size >= state.fused:
@@ -178,14 +177,15 @@ def cross_entropy(
         if inner == 1:
             rows = table.reshape(n, classes)
             args: tuple[Any, ...] = (rows, index, w1, loss, top, log_total, *options)
-            share_rows(_compiled.cross_entropy, c.dtype.char, n, classes, 2, *args)
+            _share_targets(_compiled.cross_entropy, index, n, classes, ignore_index, *args)
         else:
             kernel = _compiled.cross_entropy_middle
             parts = (v.reshape(outer, inner) for v in (loss, top, log_total))
             args = (table, index.reshape(outer, inner), w1, *parts, *options)
             width = min(inner, _TILE)
-            share_rows(kernel, c.dtype.char, outer * -(-inner // _TILE), classes * width, 2, *args)
+            _share_targets(kernel, index, outer * -(-inner // _TILE), classes * width, ignore_index, *args)
     else:
+        _check_target(index, classes, ignore_index)
         _cross_entropy_rows(_rows(table), index, w, loss, top, log_total, ignore_index, label_smoothing)
     kept = index != ignore_index
     if reduction == "none":
@@ -233,20 +233,30 @@ def cross_entropy_backward(
         if inner == 1:
             rows, out = table.reshape(n, classes), dx.reshape(n, classes)
             args: tuple[Any, ...] = (rows, index, w1, g, top, log_total, out, *options)
-            share_rows(_compiled.cross_entropy_backward, c.dtype.char, n, classes, 2, *args)
+            _share_targets(_compiled.cross_entropy_backward, index, n, classes, ignore_index, *args)
         else:
             kernel = _compiled.cross_entropy_middle_backward
             parts = (v.reshape(outer, inner) for v in (index, g, top, log_total))
             where, *parts3 = parts
             args = (table, where, w1, *parts3, dx, *options)
             width = min(inner, _TILE)
-            share_rows(kernel, c.dtype.char, outer * -(-inner // _TILE), classes * width, 2, *args)
+            _share_targets(kernel, index, outer * -(-inner // _TILE), classes * width, ignore_index, *args)
     elif table.size:
+        _check_target(index, classes, ignore_index)
         rows = _rows(table)
         flat = np.empty_like(rows)
         _cross_entropy_rows_backward(rows, index, w, g, top, log_total, flat, ignore_index, label_smoothing, weight_sum)
         dx[...] = flat.reshape(outer, inner, classes).swapaxes(1, 2)
     return dx.reshape(logits.shape).astype(logits.dtype, copy=False)
+
+
+def _share_targets(kernel: Any, index: np.ndarray, items: int, cols: int, ignore_index: int, table: np.ndarray, *args: Any) -> None:
+    """``share_rows`` for a kernel that checks the targets ``index`` of ``table`` itself."""
+    try:
+        share_rows(kernel, table.dtype.char, items, cols, 2, table, *args)
+    except IndexError:
+        _check_target(index, table.shape[1], ignore_index)
+        raise
 
 
 def _check_target(index: np.ndarray, classes: int, ignore_index: int) -> None:

@@ -47,19 +47,19 @@ def _line(op, xs, zs, ys):
             ys[i] = zs[i] / xs[i]
 
 
-@kernel("i r1 r1 w1 i i")
+@kernel("i r1[n] r1[n] w1[n] :n")
 def pairs(op, x, z, y, start, stop):
     _line(op, x[start:stop], z[start:stop], y[start:stop])
 
 
-@kernel("i r2 r1 w2 i i")
+@kernel("i r2[n,m] r1[m] w2[n,m] :n")
 def rows(op, x, z, y, start, stop):
     """Each row of ``x`` with all of ``z``."""
     for r in range(start, stop):
         _line(op, x[r], z, y[r])
 
 
-@kernel("i r1 s w1 i i")
+@kernel("i r1[n] s w1[n] :n")
 def scalars(op, x, number, y, start, stop):
     xs, ys, z = x[start:stop], y[start:stop], x.dtype.type(number)
     if op == ADD:
@@ -82,7 +82,7 @@ def scalars(op, x, number, y, start, stop):
             ys[i] = z / xs[i]
 
 
-@kernel("i r1 w1 i i")
+@kernel("i r1[n] w1[n] :n")
 def each(op, x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     if op == NEGATE:
@@ -99,7 +99,7 @@ def each(op, x, y, start, stop):
             ys[i] = math.sqrt(xs[i])
 
 
-@kernel("r1 r1 s w1 w1 i i")
+@kernel("r1[n] r1[n] s w1[n] w1[n]? :n")
 def scaled_differences(x, z, scale, dx, dz, start, stop):
     """``dx = (x - z) * scale``, and ``dz = -dx`` if it is not empty."""
     factor = x.dtype.type(scale)
@@ -115,7 +115,7 @@ def scaled_differences(x, z, scale, dx, dz, start, stop):
         ws[i] = -d
 
 
-@kernel("w1 s i i")
+@kernel("w1[n] s :n")
 def fill(y, number, start, stop):
     y[start:stop] = y.dtype.type(number)
 
@@ -124,7 +124,10 @@ def fill(y, number, start, stop):
 TILE = 16
 
 
-@kernel("r1 w1 i i i i i i i i i")
+@kernel(
+    "r1[span] w1[size] i i i i i i i (n1>0) (n2>0) (n3>0) (s0>=0) (s1>=0) (s2>=0) (s3>=0) (size%(n1*n2*n3)==0) "
+    "((size==0)|((size//(n1*n2*n3)-1)*s0+(n1-1)*s1+(n2-1)*s2+(n3-1)*s3<span)) :size//(n2*n3)*((n2+15)//16)",
+)
 def gather(x, y, n1, n2, n3, s0, s1, s2, s3, start, stop):
     """Copies an array of four axes with strides ``s`` into C order; items are blocks of TILE rows of the last two."""
     blocks = (n2 + TILE - 1) // TILE
@@ -141,7 +144,7 @@ def gather(x, y, n1, n2, n3, s0, s1, s2, s3, start, stop):
                     y[target + r * n3 + i] = x[source + r * s2 + i * s3]
 
 
-@kernel("b1 r1 r1 w1 i i")
+@kernel("b1[n] r1[n] r1[n] w1[n] :n")
 def select(mask, x, z, y, start, stop):
     ms, xs, zs, ys = mask[start:stop], x[start:stop], z[start:stop], y[start:stop]
     for i in range(ys.size):
@@ -149,7 +152,7 @@ def select(mask, x, z, y, start, stop):
         ys[i] = a if ms[i] else b
 
 
-@kernel("b1 r1 s w1 i i")
+@kernel("b1[n] r1[n] s w1[n] :n")
 def select_or(mask, x, number, y, start, stop):
     ms, xs, ys, z = mask[start:stop], x[start:stop], y[start:stop], x.dtype.type(number)
     for i in range(ys.size):
@@ -157,7 +160,7 @@ def select_or(mask, x, number, y, start, stop):
         ys[i] = a if ms[i] else z
 
 
-@kernel("b1 r1 s w1 i i")
+@kernel("b1[n] r1[n] s w1[n] :n")
 def fill_where(mask, x, number, y, start, stop):
     ms, xs, ys, z = mask[start:stop], x[start:stop], y[start:stop], x.dtype.type(number)
     for i in range(ys.size):

@@ -8,7 +8,7 @@ from .base import REORDER, kernel, largest
 from .base import exp as exp_
 
 
-@kernel("w3 w2 i i i", REORDER)
+@kernel("w3[b,q,k] w2[b,q] i |b", REORDER)
 def softmax_rows(scores, lse, causal, start, stop):
     """Scores become probabilities, and ``lse`` their log-sum-exp; a row of nothing but -inf becomes zeros (lse
     +inf)."""
@@ -40,7 +40,7 @@ def softmax_rows(scores, lse, causal, start, stop):
                 row[i] *= scale
 
 
-@kernel("w3 r2 i i i")
+@kernel("w3[b,q,k] r2[b,q] i |b")
 def probabilities(scores, lse, causal, start, stop):
     """Scores become probabilities, from the log-sum-exp that ``softmax_rows`` returned."""
     T = scores.dtype.type
@@ -56,7 +56,7 @@ def probabilities(scores, lse, causal, start, stop):
                 row[i] = exp_(row[i] - m)
 
 
-@kernel("w3 r3 r2 i i")
+@kernel("w3[b,q,k] r3[b,q,k] r2[b,q] |b")
 def score_grad(dp, p, delta, start, stop):
     """``dp`` becomes ``p * (dp - delta)``, the gradient of the scores."""
     for item in range(start, stop):

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
-from .._compile import Kernel
+from .._kernel import Kernel
 
 # a*b+c may be fused, and in kernels that sum, sums reordered (SIMD needs it); NaN, infinity and -0 keep their meaning.
 FUSE = frozenset({"contract"})
@@ -26,15 +26,15 @@ f4, f8, i4, i8, u4, u8 = np.float32, np.float64, np.int32, np.int64, np.uint32, 
 
 
 def kernel(spec: str, fastmath: frozenset[str] = FUSE) -> Callable[[Callable[..., Any]], Kernel]:
-    """Decorator: a loop with the arguments ``spec`` (see ``Kernel``)."""
+    """Decorator: a loop with the arguments ``spec`` (see ``Spec``)."""
     return lambda function: Kernel(function, spec, fastmath)
 
 
 def _by_type(single: Any, double: Any) -> Any:
     """A function that in compiled code means ``single`` for float32 (or an array of it), else ``double``."""
 
-    def stub(x: Any) -> Any:
-        raise NotImplementedError("only compiled code can call this")
+    def stub(x: Any) -> Any:  # a loop may be run as Python, to be examined
+        return (single if x.dtype == np.float32 else double)(x)
 
     @overload(stub, jit_options=_POLY, strict=False)
     def choose(x: Any) -> Any:
@@ -47,7 +47,7 @@ def _by_type2(single: Any, double: Any) -> Any:
     """``_by_type`` for a function with an argument more."""
 
     def stub(x: Any, option: Any) -> Any:
-        raise NotImplementedError("only compiled code can call this")
+        return (single if x.dtype == np.float32 else double)(x, option)
 
     @overload(stub, jit_options={**_POLY, "forceinline": False}, strict=False)
     def choose(x: Any, option: Any) -> Any:

@@ -10,7 +10,7 @@ from .simd import LANES, load, multiply_add, spread, store
 from .simd import total as sum_of
 
 
-@kernel("r3 w3 i i i i i i i i i i i i")
+@kernel("r3[c,h,v] w3[c,kh*kw,oh*ow] i i i i i i i i i i (kh>0) (kw>0) (oh>0) (ow>0) (sw>0) |c")
 def im2col(x, cols, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
     """``cols[c, (i, j), (r, s)] = x[c, r*sh - ph + i*dh, s*sw - pw + j*dw]``, zero outside, for channels [start,
     stop)."""
@@ -46,7 +46,7 @@ def im2col(x, cols, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
                             inner[s] = xs[s * sw]
 
 
-@kernel("r3 w3 i i i i i i i i i i i i")
+@kernel("r3[c,kh*kw,oh*ow] w3[c,h,v] i i i i i i i i i i (kh>0) (kw>0) (oh>0) (ow>0) (sw>0) |c")
 def col2im(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
     """The transpose of ``im2col``: adds every column entry to the pixel it came from; ``dx`` is overwritten."""
     T = dx.dtype.type
@@ -82,7 +82,11 @@ def col2im(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, start, stop):
 # planes of every sh-th row and sw-th column. What the windows beyond the ends of rows give is dropped afterwards.
 
 
-@kernel("r4 w1 i i i i i i i i i i i i i")
+@kernel(
+    "r4[n,c,h,v] w1[size] i i i i i i i i i i i (kh>0) (kw>0) (sh>0) (sw>0) (ph>=0) (pw>=0) (dh>0) (dw>0) (oh>0) "
+    "(by_sample>=0) (by_row>=0) (oh+(kh-1)*dh//sh<=(h+2*ph+sh-1)//sh) "
+    "((stop-start-1)*by_sample+(c*kh*kw-1)*by_row+oh*((v+2*pw+sw-1)//sw)<=size) |n",
+)
 def im2col_wide(x, cols, kh, kw, sh, sw, ph, pw, dh, dw, oh, by_sample, by_row, start, stop):
     """``cols[sample * by_sample + (c, i, j) * by_row + (r, s)]`` for samples [start, stop), counted from ``start``."""
     channels, height, width = x.shape[1], x.shape[2], x.shape[3]
@@ -106,7 +110,11 @@ def im2col_wide(x, cols, kh, kw, sh, sw, ph, pw, dh, dw, oh, by_sample, by_row, 
                         out[q] = source[q]
 
 
-@kernel("r1 w4 i i i i i i i i i i i i i")
+@kernel(
+    "r1[size] w4[n,c,h,v] i i i i i i i i i i i (kh>0) (kw>0) (sh>0) (sw>0) (ph>=0) (pw>=0) (dh>0) (dw>0) (oh>0) "
+    "(by_sample>=0) (by_row>=0) (oh+(kh-1)*dh//sh<=(h+2*ph+sh-1)//sh) "
+    "((stop-start-1)*by_sample+(c*kh*kw-1)*by_row+oh*((v+2*pw+sw-1)//sw)<=size) |n",
+)
 def col2im_wide(cols, dx, kh, kw, sh, sw, ph, pw, dh, dw, oh, by_sample, by_row, start, stop):
     """The transpose of ``im2col_wide``: overwrites samples [start, stop) of ``dx``."""
     channels, height, width = dx.shape[1], dx.shape[2], dx.shape[3]
@@ -169,7 +177,10 @@ def _three_by_three(rows, weights, tap0, shift, ys, oh, ow, pitch, dh, dw):
             store(ys, r * ow + s, a)
 
 
-@kernel("r3 r3 r1 w3 i i i i i i i")
+@kernel(
+    "r3[a,h,v] r3[f,kh,kw] r1[f]? w3[a*multiplier,oh,ow] i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
+    "(pw>=0) (dh>0) (dw>0) (v>=8) (ow>=8) ((oh-1+(kh-1)*dh)*(v+2*pw)+ow+(kw-1)*dw<=(h+2*ph)*(v+2*pw)) :a*multiplier",
+)
 def depthwise_rows(x, w, bias, y, multiplier, ph, pw, dh, dw, start, stop):
     """``depthwise`` with stride 1, where planes and rows of results have eight columns or more; plus ``bias``, or none
     if it is empty."""
@@ -208,7 +219,10 @@ def depthwise_rows(x, w, bias, y, multiplier, ph, pw, dh, dw, start, stop):
                 store(ys, first + s3, a3)
 
 
-@kernel("r3 r3 w3 i i i i i i i i")
+@kernel(
+    "r3[a*multiplier,oh,ow] r3[a,h,v] w3[f,kh,kw] i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
+    "(pw>=0) (dh>0) (dw>0) (n>=0) (n*f==a*multiplier) (v>=8) (ow>=8) (oh+(kh-1)*dh<=h+2*ph) :f",
+)
 def depthwise_rows_dw(grad, x, dw_out, n, multiplier, ph, pw, dh, dw, start, stop):
     """``depthwise_dw`` with stride 1, where planes and rows of cotangents have eight columns or more."""
     T = x.dtype.type
@@ -246,7 +260,11 @@ def depthwise_rows_dw(grad, x, dw_out, n, multiplier, ph, pw, dh, dw, start, sto
 # rows and between strides, cost less than short loops with limits.
 
 
-@kernel("r3 r3 w3 i i i i i i i i i")
+@kernel(
+    "r3[a,h,v] r3[f,kh,kw] w3[a*multiplier,oh,ow] i i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
+    "(pw>=0) (dh>0) (dw>0) (sh>0) (sw>0) (((oh-1)*sh+(kh-1)*dh)*(v+2*pw)+(ow-1)*sw+(kw-1)*dw+1<=(h+2*ph)*(v+2*pw)) "
+    ":a*multiplier",
+)
 def depthwise(x, w, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
     """Planes [start, stop) of ``y``; plane p of n * channels * multiplier reads plane p // multiplier of ``x``."""
     height, width, oh, ow = x.shape[1], x.shape[2], y.shape[1], y.shape[2]
@@ -286,7 +304,10 @@ def depthwise(x, w, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
                     ys[s] = ts[s * sw]
 
 
-@kernel("r3 r3 w3 i i i i i i i i i")
+@kernel(
+    "r3[a*multiplier,oh,ow] r3[f,kh,kw] w3[a,h,v] i i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
+    "(pw>=0) (dh>0) (dw>0) (sh>0) (sw>0) (((oh-1)*sh+(kh-1)*dh)*(v+2*pw)+(ow-1)*sw+(kw-1)*dw+1<=(h+2*ph)*(v+2*pw)) :a",
+)
 def depthwise_dx(grad, w, dx, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
     """Planes [start, stop) of ``dx``, each from ``multiplier`` planes of ``grad``."""
     height, width, oh, ow = dx.shape[1], dx.shape[2], grad.shape[1], grad.shape[2]
@@ -318,7 +339,12 @@ def depthwise_dx(grad, w, dx, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
             dx[p, r, :] = padded[first : first + width]
 
 
-@kernel("r3 r3 w3 i i i i i i i i i i", REORDER)
+@kernel(
+    "r3[a*multiplier,oh,ow] r3[a,h,v] w3[f,kh,kw] i i i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
+    "(pw>=0) (dh>0) (dw>0) (sh>0) (sw>0) (n>=0) (n*f==a*multiplier) "
+    "(((oh-1)*sh+(kh-1)*dh)*(v+2*pw)+(ow-1)*sw+(kw-1)*dw+1<=(h+2*ph)*(v+2*pw)) :f",
+    REORDER,
+)
 def depthwise_dw(grad, x, dw_out, n, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
     """Filters [start, stop) of ``dw_out``, each summed over the ``n`` samples."""
     T = x.dtype.type

@@ -53,6 +53,14 @@ def _spread_out(x, planes, size, wide, sh, sw, ph, pw):
 
 
 @register_jitable
+def _within(numbers, last):
+    for i in range(numbers.size):
+        if numbers[i] < 0 or numbers[i] > last:
+            return False
+    return True
+
+
+@register_jitable
 def _store_row(results, at, v0, v1, v2):
     store(results, at, v0)
     store(results, at + LANES, v1)
@@ -82,7 +90,11 @@ def _tile(planes, offsets, first, last, at, weights, w, results, step):
     _store_row(results, at + 3 * step, d0, d1, d2)
 
 
-@kernel("r4 r1 r1 q1 w4 i i i i i i i i i i")
+@kernel(
+    "r4[n,c,h,v] r1[groups*((o//groups+3)//4)*4*t] r1[o]? x1[t] w4[n,o,oh,ow] i i i i i i i i (groups>0) (c%groups==0) "
+    "(o%groups==0) (size>0) (wide>0) (per_plane>0) (per_plane%24==0) (sh>0) (sw>0) (ph>=0) (pw>=0) (wide*sw>=v+pw) "
+    "(((h-1+ph)//sh+1)*wide<=size) ((oh-1)*wide+ow<=per_plane) :n",
+)
 def forward(x, weights, bias, offsets, y, groups, size, wide, per_plane, sh, sw, ph, pw, start, stop):
     """Samples [start, stop) of ``y``; ``weights`` (tiles, C KH KW, CHANNELS) of each group, filled up with zeros.
 
@@ -91,6 +103,8 @@ def forward(x, weights, bias, offsets, y, groups, size, wide, per_plane, sh, sw,
     """
     T = x.dtype.type
     channels, out, oh, ow = x.shape[1], y.shape[1], y.shape[2], y.shape[3]
+    if not _within(offsets, channels // groups * sh * sw * size + per_plane):
+        return False
     planes = np.zeros(channels * sh * sw * size + 2 * per_plane, x.dtype)
     results = np.empty(CHANNELS * per_plane, x.dtype)
     length, of_group = offsets.size, out // groups
@@ -116,14 +130,21 @@ def forward(x, weights, bias, offsets, y, groups, size, wide, per_plane, sh, sw,
                     else:
                         for s in range(ow):
                             ys[target + s] = results[source + s] + b
+    return True
 
 
-@kernel("r4 r4 w4 q1 q1 i i i i i i i i i i")
+@kernel(
+    "r4[n,o,oh,ow] r4[n,c,h,v] w4[p,o,c//groups,t] x1[c//groups*t] x1[p+1] i i i i i i i i (groups>0) (c%groups==0) "
+    "(o%groups==0) (size>0) (wide>0) (per_plane>0) (per_plane%24==0) (sh>0) (sw>0) (ph>=0) (pw>=0) (wide*sw>=v+pw) "
+    "(((h-1+ph)//sh+1)*wide<=size) ((oh-1)*wide+ow<=per_plane) :p",
+)
 def weight_grad(grad, x, parts, offsets, bounds, groups, size, wide, per_plane, sh, sw, ph, pw, start, stop):
     """Parts [start, stop) of the gradient of the weight, (parts, O, C / groups, KH KW): sums over samples between
     ``bounds``."""
     channels, out, oh, ow = x.shape[1], grad.shape[1], grad.shape[2], grad.shape[3]
     of_group, length = out // groups, offsets.size
+    if not _within(offsets, channels // groups * sh * sw * size + per_plane) or not _within(bounds, x.shape[0]):
+        return False
     rows = (of_group + CHANNELS - 1) // CHANNELS * CHANNELS
     # Some samples at once, as many as fit into the second level of the cache, share the cost of adding up vectors.
     each_x, each_g = channels * sh * sw * size + 2 * per_plane, groups * rows * per_plane
@@ -159,6 +180,7 @@ def weight_grad(grad, x, parts, offsets, bounds, groups, size, wide, per_plane, 
                         taps = (k, k1, k2)
                         sizes = (n, each_g, each_x, per_plane)
                         _dots(cotangents, planes, g0, places, sizes, sums, target, length, taps, here)
+    return True
 
 
 @register_jitable

@@ -16,28 +16,28 @@ _SQRT2_PI = 0.7978845608028654
 _CUBIC = 0.044715
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def exp(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
         ys[i] = exp_(xs[i])
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def tanh(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
         ys[i] = tanh_(xs[i])
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def sigmoid(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
         ys[i] = sigmoid_(xs[i])
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def silu(x, y, start, stop):
     T = x.dtype.type
     xs, ys = x[start:stop], y[start:stop]
@@ -45,14 +45,14 @@ def silu(x, y, start, stop):
         ys[i] = xs[i] / (T(1) + exp_(-xs[i]))
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def erf(x, y, start, stop):
     xs, ys = x[start:stop], y[start:stop]
     for i in range(ys.size):
         ys[i] = erf_(xs[i])
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def gelu(x, y, start, stop):
     T = x.dtype.type
     half, scale = T(0.5), T(_SQRT1_2)
@@ -61,7 +61,7 @@ def gelu(x, y, start, stop):
         ys[i] = half * xs[i] * (T(1) + erf_(xs[i] * scale))
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def gelu_tanh(x, y, start, stop):
     T = x.dtype.type
     half, beta, kappa = T(0.5), T(_SQRT2_PI), T(_CUBIC)
@@ -71,7 +71,7 @@ def gelu_tanh(x, y, start, stop):
         ys[i] = half * v * (T(1) + tanh_(beta * (v + kappa * v * v * v)))
 
 
-@kernel("r1 w1 s s i i")
+@kernel("r1[n] w1[n] s s :n")
 def softplus(x, y, beta, threshold, start, stop):
     T = x.dtype.type
     b, limit = T(beta), T(threshold)
@@ -84,7 +84,7 @@ def softplus(x, y, beta, threshold, start, stop):
         ys[i] = v if (z > limit or z != z) else soft
 
 
-@kernel("r1 w1 i i")
+@kernel("r1[n] w1[n] :n")
 def relu(x, y, start, stop):
     T = x.dtype.type
     xs, ys = x[start:stop], y[start:stop]
@@ -92,7 +92,7 @@ def relu(x, y, start, stop):
         ys[i] = T(0) if xs[i] < T(0) else xs[i]
 
 
-@kernel("r1 r1 w1 s i i")
+@kernel("r1[n] r1[n] w1[n] s :n")
 def threshold_backward(grad, x, dx, threshold, start, stop):
     T = x.dtype.type
     limit = T(threshold)
@@ -101,7 +101,7 @@ def threshold_backward(grad, x, dx, threshold, start, stop):
         ds[i] = T(0) if xs[i] <= limit else gs[i]
 
 
-@kernel("r1 r1 w1 i i")
+@kernel("r1[n] r1[n] w1[n] :n")
 def tanh_backward(grad, y, dx, start, stop):
     T = y.dtype.type
     gs, ys, ds = grad[start:stop], y[start:stop], dx[start:stop]
@@ -109,7 +109,7 @@ def tanh_backward(grad, y, dx, start, stop):
         ds[i] = gs[i] * (T(1) - ys[i] * ys[i])
 
 
-@kernel("r1 r1 w1 i i")
+@kernel("r1[n] r1[n] w1[n] :n")
 def sigmoid_backward(grad, y, dx, start, stop):
     T = y.dtype.type
     gs, ys, ds = grad[start:stop], y[start:stop], dx[start:stop]
@@ -117,7 +117,7 @@ def sigmoid_backward(grad, y, dx, start, stop):
         ds[i] = gs[i] * (T(1) - ys[i]) * ys[i]
 
 
-@kernel("r1 r1 w1 i i")
+@kernel("r1[n] r1[n] w1[n] :n")
 def silu_backward(grad, x, dx, start, stop):
     T = x.dtype.type
     gs, xs, ds = grad[start:stop], x[start:stop], dx[start:stop]
@@ -126,7 +126,7 @@ def silu_backward(grad, x, dx, start, stop):
         ds[i] = gs[i] * s * (T(1) + xs[i] * (T(1) - s))
 
 
-@kernel("r1 r1 w1 i i")
+@kernel("r1[n] r1[n] w1[n] :n")
 def erf_backward(grad, x, dx, start, stop):
     T = x.dtype.type
     scale = T(1.1283791670955126)  # 2 / sqrt(pi)
@@ -135,7 +135,7 @@ def erf_backward(grad, x, dx, start, stop):
         ds[i] = gs[i] * scale * exp_(-(xs[i] * xs[i]))
 
 
-@kernel("r1 r1 w1 i i")
+@kernel("r1[n] r1[n] w1[n] :n")
 def gelu_backward(grad, x, dx, start, stop):
     T = x.dtype.type
     half, scale, density = T(0.5), T(_SQRT1_2), T(_SQRT1_2PI)
@@ -146,7 +146,7 @@ def gelu_backward(grad, x, dx, start, stop):
         ds[i] = gs[i] * (cdf + v * (density * exp_(-half * v * v)))
 
 
-@kernel("r1 r1 w1 i i")
+@kernel("r1[n] r1[n] w1[n] :n")
 def gelu_tanh_backward(grad, x, dx, start, stop):
     T = x.dtype.type
     half, beta, kappa = T(0.5), T(_SQRT2_PI), T(_CUBIC)
@@ -158,7 +158,7 @@ def gelu_tanh_backward(grad, x, dx, start, stop):
         ds[i] = gs[i] * (half * (T(1) + t) + half * v * (T(1) - t * t) * inner)
 
 
-@kernel("r1 r1 w1 s s i i")
+@kernel("r1[n] r1[n] w1[n] s s :n")
 def softplus_backward(grad, x, dx, beta, threshold, start, stop):
     T = x.dtype.type
     b, limit = T(beta), T(threshold)
@@ -168,7 +168,7 @@ def softplus_backward(grad, x, dx, beta, threshold, start, stop):
         ds[i] = gs[i] if z > limit else gs[i] * sigmoid_(z)
 
 
-@kernel("r1 b1 w1 s i i")
+@kernel("r1[n] b1[n] w1[n] s :n")
 def mask_scale(x, keep, y, scale, start, stop):
     T = x.dtype.type
     s = T(scale)
@@ -177,7 +177,7 @@ def mask_scale(x, keep, y, scale, start, stop):
         ys[i] = xs[i] * (s if ks[i] else T(0))
 
 
-@kernel("r1 u1 w1 B1 s i i i")
+@kernel("r1[n] u1[n] w1[n] B1[n] s i :n")
 def dropout_bits(x, bits, y, keep, scale, limit, start, stop):
     T = x.dtype.type
     s = T(scale)

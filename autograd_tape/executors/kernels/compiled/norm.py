@@ -9,7 +9,7 @@ import numpy as np
 from .base import REORDER, kernel, row_moments
 
 
-@kernel("r2 r1 r1 w2 w1 w1 s i i", REORDER)
+@kernel("r2[n,m] r1[m]? r1[m]? w2[n,m] w1[n] w1[n] s :n", REORDER)
 def layer_norm(x, weight, bias, y, mean, rstd, eps, start, stop):
     """``weight`` and ``bias`` are empty for none."""
     T = x.dtype.type
@@ -33,7 +33,7 @@ def layer_norm(x, weight, bias, y, mean, rstd, eps, start, stop):
                 ys[i] = (xs[i] - m) * s
 
 
-@kernel("r2 r2 r1 r1 r1 w2 i i", REORDER)
+@kernel("r2[n,m] r2[n,m] r1[n] r1[n] r1[m]? w2[n,m] :n", REORDER)
 def layer_norm_dx(grad, x, mean, rstd, weight, dx, start, stop):
     T = x.dtype.type
     scaled = weight.size > 0
@@ -58,7 +58,7 @@ def layer_norm_dx(grad, x, mean, rstd, weight, dx, start, stop):
                 ds[i] = s * (gs[i] - a - (xs[i] - m) * s * b)
 
 
-@kernel("r2 r2 r1 r1 w2 w2 i i i")
+@kernel("r2[n,m] r2[n,m] r1[n] r1[n] w2[b,m] w2[b,m] i (rows_per_block>0) :b")
 def layer_norm_params(grad, x, mean, rstd, dw, db, rows_per_block, start, stop):
     """Partial sums for weight and bias, one row of ``dw`` and ``db`` per block of rows."""
     n = grad.shape[0]
@@ -73,14 +73,14 @@ def layer_norm_params(grad, x, mean, rstd, dw, db, rows_per_block, start, stop):
                 bs[i] += gs[i]
 
 
-@kernel("r2 D1 D1 i i", REORDER)
+@kernel("r2[n,m] D1[n] D1[n] :n", REORDER)
 def moments(x, mean, variance, start, stop):
     """Mean and biased variance of each row, in double precision."""
     for r in range(start, stop):
         mean[r], variance[r] = row_moments(x[r])
 
 
-@kernel("r3 D3 D3 i i i", REORDER)
+@kernel("r3[o,n,m] D3[o,b,m] D3[o,b,m] i (per_block>0) :o*b", REORDER)
 def moments_blocks(x, mean, variance, per_block, start, stop):
     """Mean and biased variance over blocks of ``per_block`` of the middle axis of ``x`` (outer, n, inner), of shape
     (outer, blocks, inner) and in double precision. A block is read twice, the second time from the cache."""
@@ -115,7 +115,7 @@ def moments_blocks(x, mean, variance, per_block, start, stop):
             vs[i] = 0.0 if variance_ < 0.0 else variance_
 
 
-@kernel("r2 r1 r1 r1 w2 i i")
+@kernel("r2[n,m] r1[n] r1[n] r1[n] w2[n,m] :n")
 def scale_shift(x, centre, scale, shift, y, start, stop):
     for r in range(start, stop):
         xs, ys, m, a, b = x[r], y[r], centre[r], scale[r], shift[r]
@@ -123,7 +123,7 @@ def scale_shift(x, centre, scale, shift, y, start, stop):
             ys[i] = (xs[i] - m) * a + b
 
 
-@kernel("r2 r2 r1 D1 D1 i i", REORDER)
+@kernel("r2[n,m] r2[n,m] r1[n] D1[n] D1[n] :n", REORDER)
 def grad_sums(grad, x, centre, total, dot, start, stop):
     """Per row: the sum of ``grad`` and of ``grad * (x - centre)``, in blocks added up in double precision."""
     T = x.dtype.type
@@ -141,7 +141,7 @@ def grad_sums(grad, x, centre, total, dot, start, stop):
         total[r], dot[r] = a, b
 
 
-@kernel("r2 r2 r1 r1 r1 r1 w2 i i")
+@kernel("r2[n,m] r2[n,m] r1[n] r1[n] r1[n] r1[n] w2[n,m] :n")
 def grad_affine(grad, x, centre, a, b, c, dx, start, stop):
     """``dx = a * grad + b * (x - centre) + c`` with the coefficients of the row."""
     for r in range(start, stop):

@@ -9,7 +9,7 @@ from .base import kernel
 _EXACT: frozenset[str] = frozenset()  # no fused multiply-add: the result is to equal the sequence of array operations
 
 
-@kernel("w1 r1 w1 s s s s i i i i i", _EXACT)
+@kernel("w1[n] r1[n] w1[n]? s s s s i i i ((momentum==0.0)|(buf.size==n)) :n", _EXACT)
 def sgd(param, grad, buf, lr, momentum, keep, weight_decay, first, nesterov, maximize, start, stop):
     """``keep`` is 1 - dampening; ``buf`` is empty without momentum, and written as the gradient at the ``first``
     step."""
@@ -33,7 +33,7 @@ def sgd(param, grad, buf, lr, momentum, keep, weight_decay, first, nesterov, max
             ps[i] += rate * (d + mu * b if nesterov else b)
 
 
-@kernel("w1 r1 w1 w1 w1 s s s s s s s i i i", _EXACT)
+@kernel("w1[n] r1[n] w1[n] w1[n] w1[n]? s s s s s s s i :n", _EXACT)
 def adam(param, grad, avg, sq, sq_max, shrink, decay, beta1, beta2, eps, step_size, root, maximize, start, stop):
     """``shrink`` multiplies the parameter first (AdamW), ``decay`` adds to the gradient (Adam); ``root`` is the square
     root of the second bias correction; ``sq_max`` is empty without amsgrad."""

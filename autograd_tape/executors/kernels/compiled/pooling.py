@@ -7,7 +7,7 @@ import math
 from .base import kernel
 
 
-@kernel("r3 w3 Q3 i i i i i i i i i i")
+@kernel("r3[p,h,v] w3[p,oh,ow] Q3[p,oh,ow] i i i i i i i i (sw>0) (dh>0) (dw>0) :p")
 def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
     T = x.dtype.type
     height, width = x.shape[1], x.shape[2]
@@ -51,17 +51,21 @@ def max_pool(x, y, index, kh, kw, sh, sw, ph, pw, dh, dw, start, stop):
                             arg[s] = at + s * sw if better else arg[s]
 
 
-@kernel("r2 q2 w2 i i")
+@kernel("r2[p,n] x2[p,n] w2[p,m] :p")
 def max_pool_backward(grad, index, dx, start, stop):
     T = dx.dtype.type
     for p in range(start, stop):
         target, gs, ks = dx[p], grad[p], index[p]
         target[:] = T(0)
         for i in range(gs.size):
-            target[ks[i]] += gs[i]
+            k = ks[i]
+            if k < 0 or k >= target.size:
+                return False
+            target[k] += gs[i]
+    return True
 
 
-@kernel("r3 w3 i i i i i i i i i i")
+@kernel("r3[p,h,v] w3[p,oh,ow] i i i i i i i i (sw>0) :p")
 def avg_pool(x, y, kh, kw, sh, sw, ph, pw, include_pad, divisor, start, stop):
     T = x.dtype.type
     height, width = x.shape[1], x.shape[2]
@@ -94,7 +98,7 @@ def avg_pool(x, y, kh, kw, sh, sw, ph, pw, include_pad, divisor, start, stop):
                 ys[s] /= T(count)
 
 
-@kernel("r3 w3 i i i i i i i i i i")
+@kernel("r3[p,oh,ow] w3[p,h,v] i i i i i i i i :p")
 def avg_pool_backward(grad, dx, kh, kw, sh, sw, ph, pw, include_pad, divisor, start, stop):
     T = dx.dtype.type
     height, width = dx.shape[1], dx.shape[2]

@@ -10,13 +10,13 @@ from .base import REORDER, extreme, kernel, row_total
 TILE = 128
 
 
-@kernel("r2 w1 i i")
+@kernel("r2[n,m] w1[n] :n")
 def sum_rows(x, y, start, stop):
     for r in range(start, stop):
         y[r] = row_total(x[r])
 
 
-@kernel("r3 w3 i i i")
+@kernel("r3[o,n,m] w3[o,b,m] i (per_block>0) :o*b")
 def sum_blocks(x, parts, per_block, start, stop):
     """Sums over the middle axis of ``x`` (outer, n, inner) in blocks of ``per_block``: ``parts`` (outer, blocks, inner)."""
     blocks = parts.shape[1]
@@ -37,7 +37,7 @@ def sum_blocks(x, parts, per_block, start, stop):
             r += 1
 
 
-@kernel("r1 r1 D1 i i", REORDER)
+@kernel("r1[n] r1[n] D1[b] :b", REORDER)
 def square_distances(x, z, parts, start, stop):
     """``sum((x - z)**2)`` over blocks [start, stop) of 4096 elements."""
     T = x.dtype.type
@@ -50,14 +50,14 @@ def square_distances(x, z, parts, start, stop):
         parts[block] = s
 
 
-@kernel("r2 w1 i i i")
+@kernel("r2[n,m] w1[n] i :n")
 def extreme_rows(x, y, smallest, start, stop):
     """The maximum of each row (or the minimum); NaN if there is one."""
     for r in range(start, stop):
         y[r] = extreme(x[r], smallest)
 
 
-@kernel("r3 w3 i i")
+@kernel("r3[o,n,m] w3[o,n,m] :o*((m+127)//128)")
 def cumsum(x, y, start, stop):
     """Running sums over the middle axis, in double precision; items are (outer, tile) pairs."""
     T = x.dtype.type
@@ -82,7 +82,7 @@ def cumsum(x, y, start, stop):
                 ys[i] = T(ts[i])
 
 
-@kernel("r2 w2 Q2 i i i")
+@kernel("r2[n,m] w2[n,k] Q2[n,k] i (k>0) (k<=m) :n")
 def top_rows(x, values, index, largest, start, stop):
     """The best elements of each row in their order, the first of equal ones first; NaN is larger than all."""
     k = values.shape[1]

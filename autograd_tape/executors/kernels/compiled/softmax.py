@@ -13,7 +13,7 @@ from .base import exp as exp_
 TILE = 128
 
 
-@kernel("r2 w2 i i", REORDER)
+@kernel("r2[n,m] w2[n,m] :n", REORDER)
 def softmax(x, y, start, stop):
     T = x.dtype.type
     for r in range(start, stop):
@@ -29,7 +29,7 @@ def softmax(x, y, start, stop):
             ys[i] *= scale
 
 
-@kernel("r2 r2 w2 i i", REORDER)
+@kernel("r2[n,m] r2[n,m] w2[n,m] :n", REORDER)
 def softmax_backward(grad, y, dx, start, stop):
     T = y.dtype.type
     for r in range(start, stop):
@@ -41,7 +41,7 @@ def softmax_backward(grad, y, dx, start, stop):
             ds[i] = ys[i] * (gs[i] - dot)
 
 
-@kernel("r2 w2 i i", REORDER)
+@kernel("r2[n,m] w2[n,m] :n", REORDER)
 def log_softmax(x, y, start, stop):
     T = x.dtype.type
     for r in range(start, stop):
@@ -56,7 +56,7 @@ def log_softmax(x, y, start, stop):
             ys[i] = z - log_total
 
 
-@kernel("r2 r2 w2 i i", REORDER)
+@kernel("r2[n,m] r2[n,m] w2[n,m] :n", REORDER)
 def log_softmax_backward(grad, y, dx, start, stop):
     T = y.dtype.type
     for r in range(start, stop):
@@ -68,7 +68,7 @@ def log_softmax_backward(grad, y, dx, start, stop):
             ds[i] = gs[i] - exp_(ys[i]) * total
 
 
-@kernel("r3 w3 i i i", REORDER)
+@kernel("r3[o,c,m] w3[o,c,m] i (c>0) :o*((m+127)//128)", REORDER)
 def softmax_middle(x, y, log, start, stop):
     """Items are (outer, tile) pairs of ``x`` of shape (outer, classes, inner); ``log`` selects log-softmax."""
     T = x.dtype.type
@@ -108,7 +108,7 @@ def softmax_middle(x, y, log, start, stop):
                     ys[i] *= ts[i]
 
 
-@kernel("r3 r3 w3 i i i", REORDER)
+@kernel("r3[o,c,m] r3[o,c,m] w3[o,c,m] i :o*((m+127)//128)", REORDER)
 def softmax_middle_backward(grad, y, dx, log, start, stop):
     T = y.dtype.type
     classes, inner = y.shape[1], y.shape[2]
@@ -137,7 +137,7 @@ def softmax_middle_backward(grad, y, dx, log, start, stop):
                     ds[i] = ys[i] * (gs[i] - ts[i])
 
 
-@kernel("r2 q1 r1 w1 w1 w1 i s i i", REORDER)
+@kernel("r2[n,c] x1[n] r1[c]? w1[n] w1[n] w1[n] i s :n", REORDER)
 def cross_entropy(x, target, weight, loss, top, log_total, ignore, smoothing, start, stop):
     """Losses of the rows, and the maximum and log-sum-exp (after subtracting it) that the vjp needs.
 
@@ -159,6 +159,8 @@ def cross_entropy(x, target, weight, loss, top, log_total, ignore, smoothing, st
         if t == ignore:
             loss[r] = T(0)
             continue
+        if t < 0 or t >= classes:
+            return False
         value = -((xs[t] - m) - lse)
         if weighted:
             value *= weight[t]
@@ -174,9 +176,10 @@ def cross_entropy(x, target, weight, loss, top, log_total, ignore, smoothing, st
                     spread += lse - z
             value = T(1.0 - smoothing) * value + T(smoothing / classes) * spread
         loss[r] = value
+    return True
 
 
-@kernel("r2 q1 r1 r1 r1 r1 w2 i s s i i")
+@kernel("r2[n,c] x1[n] r1[c]? r1[n] r1[n] r1[n] w2[n,c] i s s :n")
 def cross_entropy_backward(x, target, weight, grad, top, log_total, dx, ignore, smoothing, weight_sum, start, stop):
     """``dx[r] = grad[r] * (sum(q) * p - q)`` for the (smoothed, weighted) target distribution ``q``."""
     T = x.dtype.type
@@ -188,6 +191,8 @@ def cross_entropy_backward(x, target, weight, grad, top, log_total, dx, ignore, 
         if t == ignore:
             ds[:] = T(0)
             continue
+        if t < 0 or t >= classes:
+            return False
         xs, g, m, lse = x[r], grad[r], top[r], log_total[r]
         hit = T(1.0 - smoothing) * (weight[t] if weighted else T(1))
         rest = T(smoothing / classes)
@@ -203,9 +208,10 @@ def cross_entropy_backward(x, target, weight, grad, top, log_total, dx, ignore, 
                 for i in range(ds.size):
                     ds[i] -= g * rest
         ds[t] -= g * hit
+    return True
 
 
-@kernel("r3 q2 r1 w2 w2 w2 i s i i", REORDER)
+@kernel("r3[o,c,m] x2[o,m] r1[c]? w2[o,m] w2[o,m] w2[o,m] i s (c>0) :o*((m+127)//128)", REORDER)
 def cross_entropy_middle(x, target, weight, loss, top, log_total, ignore, smoothing, start, stop):
     """``cross_entropy`` for (outer, classes, inner) logits; items are (outer, tile) pairs as in ``softmax_middle``."""
     T = x.dtype.type
@@ -242,15 +248,18 @@ def cross_entropy_middle(x, target, weight, loss, top, log_total, ignore, smooth
             if t == ignore:
                 ls[i] = T(0)
                 continue
+            if t < 0 or t >= classes:
+                return False
             value = -((x[outer, t, a + i] - ms[i]) - ts[i])
             if weighted:
                 value *= weight[t]
             if smoothing > 0.0:
                 value = T(1.0 - smoothing) * value + T(smoothing / classes) * us[i]
             ls[i] = value
+    return True
 
 
-@kernel("r3 q2 r1 r2 r2 r2 w3 i s s i i", REORDER)
+@kernel("r3[o,c,m] x2[o,m] r1[c]? r2[o,m] r2[o,m] r2[o,m] w3[o,c,m] i s s :o*((m+127)//128)", REORDER)
 def cross_entropy_middle_backward(
     x, target, weight, grad, top, log_total, dx, ignore, smoothing, weight_sum, start, stop
 ):
@@ -259,13 +268,16 @@ def cross_entropy_middle_backward(
     tiles = (inner + TILE - 1) // TILE
     weighted = weight.size > 0
     rest = T(smoothing / classes)
-    scales = np.empty(TILE, x.dtype)
+    scales, classes_of = np.empty(TILE, x.dtype), np.empty(TILE, np.int64)  # targets are read once: they may change
     for item in range(start, stop):
         outer, a = item // tiles, (item % tiles) * TILE
         b = min(a + TILE, inner)
         ms, ts, gs, ss = top[outer, a:b], log_total[outer, a:b], grad[outer, a:b], scales[: b - a]
         for i in range(ss.size):
             t = target[outer, a + i]
+            if t != ignore and (t < 0 or t >= classes):
+                return False
+            classes_of[i] = t
             hit = T(0) if t == ignore else T(1.0 - smoothing) * (weight[t] if weighted else T(1))
             ss[i] = gs[i] * (hit + rest * T(weight_sum))
         for c in range(classes):
@@ -275,9 +287,10 @@ def cross_entropy_middle_backward(
                 z = xs[i] - ms[i]
                 ds[i] = exp_(z - ts[i]) * ss[i] - gs[i] * w
         for i in range(ss.size):
-            t = target[outer, a + i]
+            t = classes_of[i]
             if t == ignore:
                 for c in range(classes):
                     dx[outer, c, a + i] = T(0)
             else:
                 dx[outer, t, a + i] -= gs[i] * (T(1.0 - smoothing) * (weight[t] if weighted else T(1)))
+    return True

@@ -4,6 +4,9 @@ A caller publishes a job (a function pointer, its arguments, how many items in h
 everybody else; workers wait for jobs in ``serve``.  Whoever lowers ``REMAINING`` from above zero owns one chunk: only
 then may it read the job, which cannot change before that chunk is done.  The caller takes chunks from the front and
 the workers from the back, so that in a series of operations each core meets the data that it has in its cache.
+
+One caller at a time owns the cells; one that finds them owned does its work alone.  All of that happens in compiled code,
+where no signal's handler runs: an interrupt finds the cells free, or waits until they are.
 """
 
 from __future__ import annotations
@@ -22,8 +25,11 @@ from numba.extending import intrinsic, register_jitable
 from .base import kernel
 
 # Indices into the cells. What several threads write has cache lines of its own.
-REMAINING, BACK, PENDING, FAILED = 0, 16, 32, 48
+REMAINING, BACK, PENDING, FAILED, OWNED = 0, 16, 32, 48, 80
 JOB, ARGUMENTS, ITEMS, CHUNKS, YIELD = 64, 65, 66, 67, 68
+
+#: What becomes of a chunk.
+_DONE, _ERROR, _BAD_INDEX = range(3)
 
 #: Looks at a counter (about 20 ns each) until a worker goes to sleep, and between offers of the core to other threads:
 #: those of a BLAS want it next, and would otherwise share it with a worker that only looks.
@@ -32,7 +38,8 @@ _LOOKS = 500
 _X86 = get_process_triple().startswith("x86_64")
 
 _word = ir.IntType(64)
-_job_type = ir.FunctionType(ir.IntType(32), [_word, _word, _word])
+_code = ir.IntType(32)
+_job_type = ir.FunctionType(_code, [_word, _word, _word])
 
 
 def _cell(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -62,6 +69,16 @@ def _add(typingctx, cells, index, value):
 
     def codegen(context, builder, signature, args):
         return builder.atomic_rmw("add", _cell(context, builder, signature, args), args[2], "seq_cst")
+
+    return types.int64(cells, types.int64, types.int64), codegen
+
+
+@intrinsic
+def _swap(typingctx, cells, index, value):
+    """Sets a cell; gives what was there before."""
+
+    def codegen(context, builder, signature, args):
+        return builder.atomic_rmw("xchg", _cell(context, builder, signature, args), args[2], "seq_cst")
 
     return types.int64(cells, types.int64, types.int64), codegen
 
@@ -124,8 +141,12 @@ def binder(function: Any) -> Any:
             values = body.load(body.inttoptr(address, args[0].type.as_pointer()))
             unpacked = [body.extract_value(values, i) for i in range(len(arguments.types))]
             callee = context.declare_function(builder.module, compiled.fndesc)
-            status, _ = context.call_conv.call_function(body, callee, types.void, inner.args, [*unpacked, start, stop])
-            body.ret(body.zext(status.is_error, ir.IntType(32)))
+            result = compiled.signature.return_type
+            status, value = context.call_conv.call_function(body, callee, result, inner.args, [*unpacked, start, stop])
+            found = ir.Constant(_code, _DONE)
+            if result == types.boolean:
+                found = body.select(cgutils.is_true(body, value), found, ir.Constant(_code, _BAD_INDEX))
+            body.ret(body.select(status.is_error, ir.Constant(_code, _ERROR), found))
             pair = [builder.ptrtoint(job, _word), builder.ptrtoint(place, _word)]
             return context.make_tuple(builder, signature.return_type, pair)
 
@@ -142,17 +163,25 @@ def _take_part(cells, caller):
         k = front if caller else chunks - 1 - _add(cells, BACK, 1)
         front += 1
         start, stop = items * k // chunks, items * (k + 1) // chunks
-        if _invoke(_load(cells, JOB), _load(cells, ARGUMENTS), start, stop) != 0:
-            _store(cells, FAILED, 1)
+        code = _invoke(_load(cells, JOB), _load(cells, ARGUMENTS), start, stop)
+        if code != _DONE:
+            _store(cells, FAILED, code)
         _add(cells, PENDING, -1)
+
+
+@register_jitable
+def _judge(code):
+    if code == _ERROR:
+        raise MemoryError
+    if code == _BAD_INDEX:
+        raise IndexError("an index is out of range")
 
 
 @register_jitable
 def share(cells, items, chunks, job, arguments):
     """A job (see ``binder``) over ``range(items)``, in chunks, here and by whoever serves."""
-    if chunks == 1:
-        if _invoke(job, arguments, 0, items) != 0:
-            raise MemoryError
+    if chunks == 1 or _swap(cells, OWNED, 1) != 0:
+        _judge(_invoke(job, arguments, 0, items))
         return
     _store(cells, JOB, job)
     _store(cells, ARGUMENTS, arguments)
@@ -169,11 +198,12 @@ def share(cells, items, chunks, job, arguments):
         looks += 1
         if looks % _LOOKS == 0:
             _offer(_load(cells, YIELD))
-    if _load(cells, FAILED) != 0:
-        raise MemoryError
+    code = _load(cells, FAILED)
+    _store(cells, OWNED, 0)
+    _judge(code)
 
 
-@kernel("Q1 Q1")
+@kernel("Q1[>=128] Q1[>=1]")
 def serve(cells, call):
     """Take part in jobs until there has been none for a while, or ``call[0]`` is set."""
     patience = _PATIENCE

@@ -1,0 +1,243 @@
+"""Compiled kernels, and the check between a caller's arrays and the pointers that a kernel takes of them.
+
+A kernel is a loop in Python and a line that says what arrays it takes and how their sizes depend on one another.  From
+the line, code is generated that compares the sizes of the very arrays whose pointers the loop then follows, within one
+call without the interpreter: nobody can change them in between.  Dtype, dimensions, order, alignment and writability are
+compared by the compiler's own dispatch.  A call that does not fit raises ``ValueError``, or ``TypeError`` for another
+kind of array, before any pointer is used.
+
+Indices may change at any time, since they are somebody's data: a loop checks each one where it uses it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from ._compile import on_fork
+from ._store import Store
+
+__all__ = ["Kernel", "Spec", "compile_all"]
+
+_lock = RLock()
+
+#: Largest magnitude of a number that takes part in the arithmetic of sizes, so that products of two do not overflow.
+LIMIT = 2**31
+#: Letters of arrays with a dtype of their own: read-only in small letters, writable in capitals.
+_DTYPES = {"q": "int64", "x": "int64", "b": "boolean", "u": "uint32", "n": "uint64", "e": "float32", "d": "float64"}
+_ARRAY = re.compile(r"([rwqQxbBuUnNeEdD])(\d)(?:\[([^\]]*)\])?(\?)?$")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@on_fork
+def _after_fork() -> None:
+    """A lock that another thread held at the fork would never open in the child."""
+    global _lock
+    _lock = RLock()
+
+
+class Spec:
+    """What a kernel's arguments are, one word each, and what must hold between them.
+
+    ============  =======================================================================================================
+    ``r2[n,m]``   a read-only array of two dimensions, of the kernel's dtype, C-contiguous; ``w2[n,m]`` a writable one.
+                  A name stands for a size; where it comes again, the size is the same.  A size may be an expression of
+                  such names and of the kernel's integers (``kh*kw``), a bound (``>=n``), or anything (``_``)
+    ``r1[n]?``    the same, or an empty array
+    ``q Q b B``   arrays as ``r`` and ``w`` of int64, bool, uint32 (``u U``), uint64 (``n N``), float32 (``e E``),
+    ``d D``       float64
+    ``x1[n]``     int64 indices: the kernel returns False when it meets one that is out of range, and the call raises
+                  ``IndexError``; other kernels return nothing
+    ``i``, ``s``  an int64, a float64
+    ``(a>0)``     no argument: a condition
+    ``:n``        two arguments, the last: ``start, stop`` within ``range(n)``, for threads that share the kernel
+    ``|n``        the same for a kernel that callers slice themselves
+    ============  =======================================================================================================
+    """
+
+    def __init__(self, name: str, text: str, parameters: tuple[str, ...]) -> None:
+        self.name, self.text, self.parameters = name, text, parameters
+        self.kinds: list[tuple[str, int]] = []  # letter and dimensions
+        self.items: str | None = None
+        self.is_shared = False
+        #: Names of the arrays with their sizes, and whether they may be empty instead; and what else must hold.
+        self.arrays: list[tuple[str, list[str], bool]] = []
+        self.conditions: list[str] = []
+        left = iter(parameters)
+        for word in text.split():
+            if word[0] == "(":
+                self.conditions.append(word)
+            elif word[0] in ":|":
+                self.items, self.is_shared = word[1:], word[0] == ":"
+                self.kinds += [("i", 0), ("i", 0)]
+                if parameters[-2:] != ("start", "stop"):
+                    raise TypeError(f"kernel {name}: a range is for start and stop, the last two parameters")
+            elif word in ("i", "s"):
+                self.kinds.append((word, 0))
+                next(left)
+            else:
+                found = _ARRAY.match(word)
+                if found is None:
+                    raise TypeError(f"kernel {name}: {word!r} is no argument")
+                letter, ndim, sizes, optional = found[1], int(found[2]), found[3], found[4] is not None
+                dims = sizes.split(",") if sizes is not None else ["_"] * ndim
+                if len(dims) != ndim:
+                    raise TypeError(f"kernel {name}: {word!r} names {len(dims)} sizes of {ndim}")
+                self.kinds.append((letter, ndim))
+                self.arrays.append((next(left), dims, optional))
+        if len(self.kinds) != len(parameters):
+            raise TypeError(f"kernel {name}: {len(self.kinds)} arguments for {len(parameters)} parameters")
+        self.has_indices = any(letter == "x" for letter, _ in self.kinds)
+        #: Whether the kernel is compiled for several dtypes.
+        self.generic = any(letter in "rw" for letter, _ in self.kinds)
+        self._lines = self._checks()
+
+    def _checks(self) -> list[str]:
+        sizes: dict[str, str] = {}
+        demands: list[str] = []
+        for array, dims, optional in self.arrays:
+            for axis, dim in enumerate(dims):
+                shape = f"{array}.shape[{axis}]"
+                if dim == "_":
+                    continue
+                if _NAME.fullmatch(dim) and dim not in self.parameters and dim not in sizes and not optional:
+                    sizes[dim] = shape
+                    continue
+                demand = f"{shape} >= {dim[2:]}" if dim.startswith(">=") else f"{shape} == {dim}"
+                demands.append(f"({array}.size == 0) | ({demand})" if optional else demand)
+        demands += self.conditions
+        if self.items is not None:
+            demands += ["0 <= start", "start <= stop", f"stop <= {self.items}"]
+        names = set(_NAME.findall(" ".join(demands)))
+        for parameter, (letter, _) in zip(self.parameters, self.kinds, strict=True):
+            if letter == "i" and parameter in names:
+                demands += [f"{parameter} <= {LIMIT}", f"{parameter} >= -{LIMIT}"]
+        lines = [f"    {name} = {shape}" for name, shape in sizes.items() if name in names]
+        if demands:  # one condition without branches: it is compiled in a fraction of the time
+            lines.append(f"    if not ({' & '.join(f'({demand})' for demand in demands)}):")
+            lines.append(f"        raise ValueError({f'kernel {self.name}: the arguments do not fit {self.text!r}'!r})")
+        return lines
+
+    def types(self, char: str) -> list[Any]:
+        """The compiler's types of the arguments for a dtype character."""
+        from numba import types
+
+        own = {"f": types.float32, "d": types.float64}[char]
+
+        def numba_type(letter: str, ndim: int) -> Any:
+            if letter in "is":
+                return types.int64 if letter == "i" else types.float64
+            dtype = own if letter in "rw" else getattr(types, _DTYPES[letter.lower()])
+            return types.Array(dtype, ndim, "C", readonly=letter != "w" and letter.islower())
+
+        return [numba_type(*kind) for kind in self.kinds]
+
+    def checked(self) -> str:
+        """The source of a function that checks, and then calls ``body``."""
+        call = f"body({', '.join(self.parameters)})"
+        return "\n".join([f"def checked({', '.join(self.parameters)}):", *self._lines, *self._called(call)])
+
+    def shared(self) -> str:
+        """The source of a function that checks, and then shares ``body`` among threads."""
+        given = self.parameters[:-2]
+        lines = [f"def shared(cells, items, chunks, {', '.join(given)}):", "    start, stop = 0, items", *self._lines]
+        return "\n".join([*lines, f"    share(cells, items, chunks, *bind(({', '.join(given)},)))"])
+
+    def _called(self, call: str) -> list[str]:
+        if not self.has_indices:
+            return [f"    {call}"]
+        return [f"    if not {call}:", f"        raise IndexError({f'kernel {self.name}: an index is out of range'!r})"]
+
+
+class _Compiled(dict[str, Callable[..., Any]]):
+    """Machine code by dtype character, compiled when it is first asked for."""
+
+    def __init__(self, kernel: Kernel, variant: str) -> None:
+        super().__init__()
+        self.kernel, self.variant = kernel, variant
+
+    def __missing__(self, char: str) -> Callable[..., Any]:
+        with _lock:
+            if char not in self:
+                self[char] = getattr(self.kernel, f"_compile_{self.variant}")(char)
+        return self[char]
+
+
+class Kernel(_Compiled):
+    """A loop in Python, compiled for one dtype at a time: ``kernel["f"](...)`` for float32, ``kernel["d"]`` for float64.
+
+    ``kernel.shared["f"](cells, items, chunks, ...)`` is for threads that share its items, with the arguments but ``start,
+    stop`` (see ``compiled/team.py``).  Both check their arguments by the ``Spec``; ``kernel.body`` is the loop alone.
+    Explicit signatures spare the type inference of every call.
+    """
+
+    registry: dict[str, Kernel] = {}
+
+    def __init__(self, function: Callable[..., Any], spec: str, fastmath: frozenset[str]) -> None:
+        super().__init__(self, "checked")
+        code = function.__code__
+        self.function = function
+        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        self.spec = Spec(self.name, spec, code.co_varnames[: code.co_argcount])
+        self.fastmath = fastmath
+        self.body = _Compiled(self, "body")
+        self.shared = _Compiled(self, "shared")
+        Kernel.registry[self.name] = self
+
+    def _compile_body(self, char: str) -> Callable[..., Any]:
+        from numba import types
+
+        result = types.boolean if self.spec.has_indices else types.void
+        return self._machine_code(self.function, "body", char, result(*self.spec.types(char)), self.fastmath)
+
+    def _compile_checked(self, char: str) -> Callable[..., Any]:
+        from numba import types
+
+        function = self._generated("checked", self.spec.checked(), body=self.body[char])
+        return self._machine_code(function, "checked", char, types.void(*self.spec.types(char)))
+
+    def _compile_shared(self, char: str) -> Callable[..., Any]:
+        from numba import types
+
+        from .compiled.team import binder, share
+
+        function = self._generated("shared", self.spec.shared(), share=share, bind=binder(self.body[char]))
+        counts = [types.Array(types.int64, 1, "C"), types.int64, types.int64]
+        return self._machine_code(function, "shared", char, types.void(*counts, *self.spec.types(char)[:-2]))
+
+    def _generated(self, name: str, text: str, **names: Any) -> Callable[..., Any]:
+        namespace = {"__name__": self.function.__module__, **names}
+        exec(compile(text, f"<{name} {self.name}>", "exec"), namespace)
+        function = namespace[name]
+        function.__name__ = function.__qualname__ = f"{self.function.__name__}_{name}"
+        return function
+
+    def _machine_code(
+        self, function: Callable[..., Any], variant: str, char: str, signature: Any, fastmath: frozenset[str] = frozenset()
+    ) -> Callable[..., Any]:
+        """``function`` compiled for arguments of the given types, or loaded from where it was kept."""
+        from numba import njit
+
+        flags: Any = set(fastmath) or False
+        dispatcher: Any = njit(nogil=True, fastmath=flags, error_model="numpy")(function)
+        dispatcher._cache = Store(f"{self.name}.{variant}.{char if self.spec.generic else 'f'}")
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        return dispatcher
+
+
+def compile_all(dtypes: str = "fd") -> int:
+    """Compile every kernel for the dtype characters in ``dtypes`` (to fill the cache of an image); return how many."""
+    count = 0
+    for path in sorted((Path(__file__).parent / "compiled").glob("*.py")):
+        if path.stem != "__init__":
+            importlib.import_module(f"{__package__}.compiled.{path.stem}")
+    for kernel in Kernel.registry.values():
+        for char in dtypes if kernel.spec.generic else dtypes[:1]:
+            (kernel.shared if kernel.spec.is_shared else kernel)[char]
+            count += 1
+    return count

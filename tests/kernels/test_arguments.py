@@ -1,0 +1,285 @@
+"""Every compiled loop, run as Python over arrays that refuse what compiled code would do outside of them.
+
+For each kernel: random arguments that its line of sizes admits, of which none may lead outside; the same with one array longer
+or shorter or one number changed, which are refused or stay inside; and indices from anywhere, which are reported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import types
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograd_tape.executors.kernels import _compile, _kernel
+
+pytestmark = pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there are no compiled kernels")
+#: Admitted calls that each kernel is run with; fewer where the loops are long.
+CALLS = 30
+FEWER = {"random.normal_f32": 3, "random.blocks": 4, "conv.depthwise_dw": 12, "conv.depthwise_rows_dw": 15}
+
+
+class Outside(Exception):
+    """An element that is not there."""
+
+
+class Guarded(np.ndarray):
+    """An array that takes no index from its end, and none outside of it."""
+
+    def _check(self, key: Any) -> None:
+        for k, size in zip(key if isinstance(key, tuple) else (key,), self.shape, strict=False):
+            if not isinstance(k, slice) and not 0 <= int(k) < size:
+                raise Outside(f"element {int(k)} of {size}")
+
+    def __getitem__(self, key: Any) -> Any:
+        self._check(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check(key)
+        super().__setitem__(key, value)
+
+
+def guarded(array: np.ndarray) -> Guarded:
+    return array.view(Guarded)
+
+
+def _lanes(array: np.ndarray, at: int) -> slice:
+    if not 0 <= at <= array.size - 8:
+        raise Outside(f"vector at {at} of {array.size}")
+    return slice(int(at), int(at) + 8)
+
+
+def _store(array: np.ndarray, at: int, vector: np.ndarray) -> None:
+    array[_lanes(array, at)] = vector
+
+
+class _Math:
+    """Mathematics that answers as C does."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(math, name)
+
+        def function(x: Any) -> Any:
+            try:
+                return found(x)
+            except (ValueError, OverflowError):
+                return math.nan
+
+        return function if callable(found) and name != "copysign" else found
+
+
+#: What compiled code does with vectors and atoms, in Python.
+INTRINSICS = {
+    "load": lambda array, at: np.array(array[_lanes(array, at)]),
+    "store": _store,
+    "spread": lambda number: np.full(8, number),
+    "multiply_add": lambda a, b, c: a * b + c,
+    "every_other": lambda a, b, first: np.concatenate([a, b])[first::2],
+    "sum_of": np.sum,
+    "fma": lambda a, b, c: a * b + c,
+    "_load": lambda cells, at: cells[at],
+    "_store": lambda cells, at, value: cells.__setitem__(at, value),
+    "_add": lambda cells, at, value: cells[at],
+    "_swap": lambda cells, at, value: cells[at],
+    "_pause": lambda: None,
+    "_offer": lambda address: None,
+    "_PATIENCE": 3,
+    "math": _Math(),
+}
+
+
+class _NumPy:
+    """NumPy whose new arrays are guarded, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        return (lambda *args, **kwargs: guarded(found(*args, **kwargs))) if name in ("empty", "zeros") else found
+
+
+def interpreted(kernel: Any) -> Any:
+    """The kernel's loop as Python, with guarded scratch arrays."""
+    module = importlib.import_module(kernel.function.__module__)
+    namespace = {**vars(module), "np": _NumPy()}
+    for name, value in list(namespace.items()):
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and not name.startswith("__"):
+            namespace[name] = types.FunctionType(value.__code__, namespace, name, value.__defaults__, value.__closure__)
+    namespace.update({name: double for name, double in INTRINSICS.items() if name in namespace})
+    return types.FunctionType(kernel.function.__code__, namespace, kernel.name)
+
+
+def checked(kernel: Any) -> Any:
+    """The check before the loop, as the very source that is compiled, and then the loop."""
+    loop = interpreted(kernel)
+
+    def body(*arguments: Any) -> Any:
+        try:
+            return loop(*arguments)
+        except ZeroDivisionError:  # compiled, an infinity
+            return True
+
+    namespace: dict[str, Any] = {"body": body}
+    exec(kernel.spec.checked(), namespace)
+    return namespace["checked"]
+
+
+_LETTERS = {"q": np.int64, "x": np.int64, "b": np.bool_, "u": np.uint32, "n": np.uint64, "e": np.float32, "d": np.float64}
+#: Sizes and numbers to choose from where the usual ones would hardly ever fit together.
+_WIDE = {"v": (8, 12), "ow": (8, 11), "oh": (1, 3), "h": (1, 5), "kh": (1, 3), "kw": (1, 4), "multiplier": (1, 2), "a": (1, 4), "f": (1, 4)}
+_STRIDED = {**_WIDE, "v": (1, 8), "ow": (1, 4), "sh": (1, 2), "sw": (1, 2), "ph": (0, 2), "pw": (0, 2)}
+_DIRECT = {"groups": (1, 2), "c": (1, 4), "o": (1, 5), "size": (10, 200), "wide": (3, 20), "sh": (1, 2), "sw": (1, 2),
+           "ph": (0, 1), "pw": (0, 1), "h": (1, 5), "v": (1, 18), "oh": (1, 3), "ow": (1, 10), "n": (1, 2), "t": (1, 5), "p": (1, 2)}
+RANGES: dict[str, dict[str, tuple[int, int]]] = {
+    "arithmetic.gather": {"span": (1, 60), "size": (0, 24), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "s0": (0, 9), "s1": (0, 9),
+                          "s2": (0, 9), "s3": (0, 2)},
+    "conv.depthwise_rows": _WIDE, "conv.depthwise_rows_dw": {**_WIDE, "n": (0, 2)}, "conv.depthwise": _STRIDED,
+    "conv.depthwise_dx": _STRIDED, "conv.depthwise_dw": {**_STRIDED, "n": (0, 2)},
+    "conv.im2col_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
+    "conv.col2im_wide": {**_STRIDED, "size": (1, 300), "by_sample": (0, 40), "by_row": (0, 20), "oh": (1, 4)},
+    "direct.forward": _DIRECT, "direct.weight_grad": _DIRECT, "random.blocks": {"n": (0, 1248)}, "random.box_muller_f64": {"n": (0, 64)},
+    "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
+}  # fmt: skip
+
+
+class Caller:
+    """Makes arguments for a kernel."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel, self.spec = kernel, kernel.spec
+        self.rng = np.random.default_rng(zlib.crc32(kernel.name.encode()))
+        self.ranges = RANGES.get(kernel.name, {})
+        self.given = {name for name, _, _ in self.spec.arrays}
+
+    def number(self, name: str, low: int = 0, high: int = 6) -> int:
+        low, high = self.ranges.get(name, (low, high))
+        if name == "n" and self.kernel.name == "random.blocks":
+            return int(self.rng.integers(0, 3)) * 624
+        if name == "per_plane":
+            return int(self.rng.integers(1, 4)) * 24
+        if name == "n" and self.kernel.name == "random.box_muller_f64":
+            return int(self.rng.integers(0, 4)) * 16
+        return int(self.rng.integers(low, high + 1))
+
+    def plan(self) -> dict[str, Any] | None:
+        """Sizes and numbers that the line of sizes admits; None if those drawn do not."""
+        env: dict[str, Any] = {}
+        for name, (letter, _) in zip(self.spec.parameters, self.spec.kinds, strict=True):
+            if letter == "i" and name not in ("start", "stop"):
+                env[name] = self.number(name, -1, 5)
+            elif letter == "s":
+                env[name] = float(self.rng.choice([0.0, 0.5, 2.0]))
+        for _, dims, optional in self.spec.arrays:
+            for dim in dims:
+                if dim.isidentifier() and dim != "_" and dim not in env and not optional:
+                    env[dim] = self.number(dim)
+        env["empty"] = {name: optional and self.rng.random() < 0.3 for name, _, optional in self.spec.arrays}
+        shapes: dict[str, tuple[int, ...]] = {}
+        try:
+            for name, dims, _ in self.spec.arrays:
+                sizes = []
+                for dim in dims:
+                    low = eval(dim[2:], {}, env) if dim.startswith(">=") else 0
+                    sizes.append(int(low + self.rng.integers(0, 4)) if dim == "_" or dim.startswith(">=") else int(eval(dim, {}, env)))
+                if env["empty"][name]:
+                    sizes = [0] * len(sizes)
+                shapes[name] = tuple(sizes)
+            if any(s < 0 for shape in shapes.values() for s in shape):
+                return None
+            env["shapes"] = shapes
+            if self.spec.items is not None:
+                count = eval(self.spec.items, {}, env)
+                env["start"] = 0 if self.rng.random() < 0.7 else int(self.rng.integers(0, count + 1))
+                env["stop"] = count if self.rng.random() < 0.7 else int(self.rng.integers(env["start"], count + 1))
+            arrays = {name: np.empty(shape, np.bool_) for name, shape in shapes.items()}
+            return env if all(eval(c, {}, {**env, **arrays}) for c in self.spec.conditions) else None
+        except (ZeroDivisionError, ValueError):
+            return None
+
+    def array(self, letter: str, shape: tuple[int, ...], limit: int) -> Guarded:
+        dtype = _LETTERS.get(letter.lower(), np.float32)
+        if letter == "x":
+            values = self.rng.integers(-1, limit + 1, shape) if self.rng.random() < 0.3 else self.rng.integers(0, max(limit, 1), shape)
+        elif np.dtype(dtype).kind in "iub":
+            values = self.rng.integers(0, 2 if dtype == np.bool_ else 1 << 31, shape)
+        else:
+            values = self.rng.standard_normal(shape)
+            if values.size and self.rng.random() < 0.2:
+                values.reshape(-1)[self.rng.integers(0, values.size)] = self.rng.choice([np.nan, np.inf, -np.inf])
+            if self.kernel.name.startswith("random."):
+                values = self.rng.uniform(0.1, 0.9, shape)
+        return guarded(np.array(values).astype(dtype))
+
+    def arguments(self, env: dict[str, Any]) -> list[Any]:
+        limit = max([1, *(s for shape in env["shapes"].values() for s in shape)]) if self.rng.random() < 0.2 else 2
+        arguments = []
+        for name, (letter, _) in zip(self.spec.parameters, self.spec.kinds, strict=True):
+            arguments.append(self.array(letter, env["shapes"][name], limit) if name in self.given else env[name])
+        return arguments
+
+
+def kernels() -> list[str]:
+    if not _compile.available():
+        return []
+    for path in sorted((Path(_kernel.__file__).parent / "compiled").glob("*.py")):
+        importlib.import_module(f"{_kernel.__package__}.compiled.{path.stem}")
+    return sorted(_kernel.Kernel.registry)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", kernels())
+def test_stays_inside(name: str) -> None:
+    kernel = _kernel.Kernel.registry[name]
+    caller, call = Caller(kernel), checked(kernel)
+    found: Counter[str] = Counter()
+    plans: list[dict[str, Any]] = []
+    wanted = FEWER.get(name, CALLS)
+    for _ in range(60000):
+        env = caller.plan()
+        if env is not None:
+            plans.append(env)
+        if len(plans) == wanted:
+            break
+    assert len(plans) == wanted, f"only {len(plans)} calls that are admitted were found"
+
+    def run(arguments: list[Any]) -> str:
+        try:
+            call(*arguments)
+        except (ValueError, ZeroDivisionError) as error:
+            assert isinstance(error, ZeroDivisionError) or "do not fit" in str(error), error
+            return "refused"
+        except IndexError as error:
+            assert kernel.spec.has_indices, error
+            return "index"
+        return "ran"
+
+    for env in plans:
+        arguments = caller.arguments(env)
+        found[run(arguments)] += 1
+        at = int(caller.rng.integers(0, len(arguments)))
+        changed = list(arguments)
+        value = changed[at]
+        if isinstance(value, np.ndarray):
+            axis, longer = int(caller.rng.integers(0, value.ndim)), caller.rng.random() < 0.3
+            if longer:
+                changed[at] = guarded(np.concatenate([value, value.take([0], axis) if value.shape[axis] else value], axis))
+            else:
+                changed[at] = guarded(np.array(value.take(range(value.shape[axis] - 1), axis)))
+        elif isinstance(value, int):
+            changed[at] = value + int(caller.rng.choice([-3, -1, 1, 2]))
+        found["changed " + run(changed)] += 1
+        far = [a if isinstance(a, np.ndarray) or not isinstance(a, int) else 1 << 40 for a in arguments]
+        if {"start", "stop"} & set(caller.spec.parameters):
+            far[-1] = 1 << 40
+            assert run(far) == "refused"
+    assert not found["refused"], found
+    assert found["ran"] + found["index"] == wanted and found["ran"], found
+    if len(caller.spec.arrays) > 1:
+        assert found["changed refused"], found
+    if kernel.spec.has_indices:
+        assert found["index"], found

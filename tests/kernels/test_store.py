@@ -1,0 +1,183 @@
+"""Machine code on disk: whatever befalls the files, programs run; what is kept is found again, and nothing else is written."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograd_tape.executors.kernels import _compile, _store
+
+pytestmark = pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is no machine code")
+
+ROOT = Path(_store.__file__).parents[3]
+PROGRAM = """
+import numpy as np
+from numba.core import event
+with event.install_recorder("numba:compile") as compiled:
+    from autograd_tape.executors.kernels import elementwise
+    from autograd_tape.random import Generator
+    assert elementwise.exp(np.zeros(100000, np.float32)).sum() == 100000
+    assert abs(Generator(0).uniform((1 << 18,)).mean() - 0.5) < 0.01
+print("compiled", len(compiled.buffer))
+"""
+
+
+class Code:
+    """What the compiler gives away, as far as the store looks at it."""
+
+    def _reduce(self) -> tuple[Any, ...]:
+        return ("machine code" * 100,)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _store.Store:
+    monkeypatch.setenv("AUTOGRAD_TAPE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(_store, "_said", set())
+    store = _store.Store("some.kernel.body.f")
+    store.save_overload(None, Code())
+    assert store._read() is not None
+    return store
+
+
+def cut(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def other_name(path: Path) -> None:
+    other = _store.Store("another.kernel.body.f")
+    other.save_overload(None, Code())
+    os.replace(other.path, path)
+
+
+def folder_instead(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES = {
+    "garbage": lambda path: path.write_bytes(b"\x80garbage" * 1000),
+    "empty": lambda path: path.write_bytes(b""),
+    "header only": lambda path: cut(path, len(_store._MAGIC)),
+    "digest cut": lambda path: cut(path, len(_store._MAGIC) + 5),
+    "end cut": lambda path: cut(path, path.stat().st_size - 1),
+    "more at the end": lambda path: path.write_bytes(path.read_bytes() + b"x"),
+    "a bit of the header": lambda path: flip(path, 3),
+    "a bit of the digest": lambda path: flip(path, len(_store._MAGIC) + 1),
+    "a bit of the code": lambda path: flip(path, path.stat().st_size // 2),
+    "another version": lambda path: path.write_bytes(path.read_bytes().replace(b"code 1\n", b"code 0\n", 1)),
+    "another kernel's": other_name,
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "a folder": folder_instead,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_costs_a_compilation(damage: str, store: _store.Store, capsys: pytest.CaptureFixture[str]) -> None:
+    DAMAGES[damage](Path(store.path))
+    assert store._read() is None
+    assert capsys.readouterr().err.count("\n") == 1
+    store.save_overload(None, Code())  # a folder cannot be replaced, everything else is
+    assert (store._read() is None) == (damage == "a folder")
+    assert len(list(Path(store.path).parent.iterdir())) == 1  # nothing half-written stays
+
+
+def test_full_disk(store: _store.Store, capsys: pytest.CaptureFixture[str]) -> None:
+    os.remove(store.path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        store.save_overload(None, Code())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "machine code is not cached" in capsys.readouterr().err
+    assert not list(Path(store.path).parent.iterdir())
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "no"), OSError(30, "read-only"), OSError(5, "input/output")])
+def test_folder_that_lets_nobody_in(
+    error: OSError, store: _store.Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("builtins.open", refuse)
+    assert store._read() is None
+    store.save_overload(None, Code())
+    monkeypatch.undo()
+    assert capsys.readouterr().err.count("autograd_tape:") == 2
+
+
+def test_interrupted_writing_leaves_nothing(store: _store.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    os.remove(store.path)
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        store.save_overload(None, Code())
+    assert not list(Path(store.path).parent.iterdir())
+
+
+def test_old_folders_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOGRAD_TAPE_CACHE_DIR", str(tmp_path))
+    for i in range(10):
+        (tmp_path / f"kernels-{i:012}").mkdir()
+        os.utime(tmp_path / f"kernels-{i:012}", (i, i))
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kernels-file").write_text("kept")
+    _store.Store("some.kernel").save_overload(None, Code())
+    left = sorted(p.name for p in tmp_path.iterdir() if p.is_dir())
+    assert len(left) == _store.KEPT + 1
+    assert {"kept", "kernels-000000000009", os.path.basename(_store.cache_dir())} <= set(left)
+    assert (tmp_path / "kernels-file").exists()
+
+
+def start(folder: Path, cwd: Path) -> subprocess.Popen[str]:
+    env = {**os.environ, "AUTOGRAD_TAPE_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT), "AUTOGRAD_TAPE_KERNELS": "auto"}
+    return subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=cwd)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """How many functions a process compiled, and what it said."""
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return int(out.split()[1]), err
+
+
+def files(*folders: Path) -> dict[str, int]:
+    found = [p for folder in folders for p in [folder, *folder.rglob("*")]]
+    return {str(p): p.stat().st_mtime_ns for p in found}
+
+
+def test_second_process_compiles_and_writes_nothing(tmp_path: Path) -> None:
+    cache, cwd = tmp_path / "cache", tmp_path / "cwd"
+    cwd.mkdir()
+    both = [start(cache, cwd) for _ in range(2)]  # at once, into the same folder
+    for process in both:
+        compiled, said = finish(process)
+        assert said.count("autograd_tape:") == 1 and compiled > 0, said
+    package = ROOT / "autograd_tape"
+    before = files(cache, cwd, package)
+    assert not [name for name in before if name.startswith(str(package)) and name.endswith((".nbi", ".nbc"))]
+    assert finish(start(cache, cwd)) == (0, "")
+    assert files(cache, cwd, package) == before
+    kept = [p for p in cache.rglob("*") if p.is_file()]
+    for path in kept[::2]:
+        path.write_bytes(path.read_bytes()[:100])
+    compiled, said = finish(start(cache, cwd))
+    assert compiled > 0 and said.count("autograd_tape:") <= 2, said
+    assert finish(start(cache, cwd)) == (0, "")
+    shutil.rmtree(cache)
