@@ -21,7 +21,7 @@ from .errors import ArgumentError, AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .held import hold, recordings
 from .ops import ALIASES, RECORDS, compile_function, get_record
-from .ops._compile import QUIET_SETS, RESULT_KINDS, base_namespace
+from .ops._compile import QUIET_SETS, REALS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
 from .tape import GradMode, OutputEdge, TapeEntry, grad_mode, register_quiet_sets
 from .tensor import TensorRef, leaf_node
@@ -82,6 +82,7 @@ class Frontend:
         import inspect
 
         from .ops._compile import execute
+        from .ops._general import QUICK_FIT, check_fit, fits
 
         make = rec.field("make") if inner is None else None
         if make is not None:
@@ -124,9 +125,25 @@ class Frontend:
                 refuse = (f"        if hasattr({first}, '_k') and {first}._k.dtype.is_complex:\n"
                           f"            _e = _refusal(_NAMES[{first}._k.dtype.name], dict({', '.join(f'{n}={n}' for n in names)}))\n"
                           "            if _e is not None: raise _F.error(_e)\n")
+            parameters = {p.name: p for p in rec.params}
+            own = [n for n, q in inspect.signature(inner).parameters.items() if n in parameters and q.kind not in (q.VAR_POSITIONAL,
+                                                                                                                  q.VAR_KEYWORD)]
+            optional = frozenset([n for n in own if inspect.signature(inner).parameters[n].default is None])
+            values = f"dict({', '.join(f'{n}={n}' for n in own)})"
+            tests = []
+            for n in own:
+                test = QUICK_FIT.get(parameters[n].type.removesuffix("?"))
+                if test is not None and not fits(parameters[n], ...):  # what takes anything has no type
+                    tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))
+            cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit, "_rec": rec}
+            quick = f"            if not ({' and '.join(tests)}): _check_fit(_rec, {values}, _optional)\n" if tests else ""
             text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n{refuse}"
-                    f"        try: {call_inner}\n"
-                    f"        except _Error as _e: return _F.recover(_e, {rec.name}, ({''.join(given)}), {{{', '.join(named)}}})\n"
+                    f"        try:\n{quick}            {call_inner}\n"
+                    f"        except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:\n"
+                    f"            try: _check_fit(_rec, {values}, _optional)\n"
+                    f"            except _Error as _misfit: raise _F.error(_misfit) from None\n"
+                    f"            if not isinstance(_e, _Error): raise\n"
+                    f"            return _F.recover(_e, {rec.name}, ({''.join(given)}), {{{', '.join(named)}}})\n"
                     f"    return {rec.name}\n")
             function = execute(text, "make", f"<{rec.name}: {self.name}>", {})(**cells)
         function.__doc__ = rec.doc

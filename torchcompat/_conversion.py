@@ -16,7 +16,7 @@ from autograd_tape.executors.meta import meta_array
 
 from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
 from .size import Size
-from .storage import UntypedStorage
+from .storage import TypedStorage, UntypedStorage
 
 
 def resize(t: Tensor, size: tuple[int, ...]) -> None:
@@ -96,25 +96,44 @@ def rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], d
     return t
 
 
-def legacy_tensor(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, and what subclasses pass."""
+def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Any:
+    """`torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, and what subclasses pass: an uninitialized tensor of a size, or one of given data.
+
+    Args:
+        cls: the class of the result.
+        args: sizes, a `Size` (also as `size=`), a sequence of numbers, a tensor, or a storage.
+        dtype: of the result; None for the default dtype.
+
+    Raises:
+        TypeError: it is none of these; or a tensor of another dtype.
+    """
     kwargs.pop("device", None)
+    want = default_np() if dtype is None else dtype.np
+    if "size" in kwargs:
+        args = (Size(kwargs.pop("size")),)
     if len(args) == 1 and isinstance(args[0], Tensor):
         source = args[0]
+        if dtype is not None and source._k.dtype is not dtype:
+            raise TypeError(f"expected TensorOptions(dtype={dtype}, device=cpu) (got TensorOptions(dtype={source._k.dtype}, "
+                            f"device={source._k.device}))")
         t: Any = object.__new__(cls)
         t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
         return t
-    if len(args) == 1 and isinstance(args[0], UntypedStorage):
-        return _blank(cls, np.empty(0, default_np())).set_(args[0])
-    if args and all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
-        return _blank(cls, np.empty(args, default_np()))
+    if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
+        return _blank(cls, np.empty(0, want)).set_(args[0])
+    if not args:
+        return _blank(cls, np.empty(0, want))
+    if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
+        return _blank(cls, np.empty(args, want))
     if len(args) == 1 and isinstance(args[0], Size):
-        return _blank(cls, np.empty(args[0], default_np()))
+        return _blank(cls, np.empty(args[0], want))
     if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
         from .creation import to_array
 
-        return _blank(cls, to_array(args[0], None).astype(default_np()))
-    raise TypeError(f"new(): invalid data type '{type(args[0]).__name__ if args else 'nothing'}'")
+        return _blank(cls, to_array(args[0], dtype).astype(want, copy=False))
+    what = type(args[0]).__name__
+    raise TypeError(f"new(): invalid data type '{what}'" if isinstance(args[0], (str, bytes)) else
+                    f"new(): data must be a sequence (got {what})")
 
 
 def _make_conversions() -> None:

@@ -68,16 +68,7 @@ class _TypedMeta(type):
         return isinstance(instance, Tensor) and instance._k.dtype is cls.dtype and instance._k.device.type == "cpu"
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        if not args:
-            from .creation import tensor
-
-            return tensor([], dtype=cls.dtype)
-        if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
-            from .creation import tensor
-
-            return tensor(args[0], dtype=cls.dtype)
-        made = legacy_tensor(Tensor, *args, **kwargs)
-        return made.to(cls.dtype)
+        return legacy_tensor(Tensor, *args, dtype=cls.dtype, **kwargs)
 
 
 def _typed(name: str, dtype: DType) -> type:

@@ -28,6 +28,7 @@ from ._strided import laid_out
 UNNEEDED = (None, (0,), 0, None)
 """What is saved in the place of an output that no gradient that is wanted needs."""
 NUMBERS = frozenset([int, float, bool, complex])
+REALS = frozenset([int, float, bool])
 _NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c) in dtypes.CPU_KINDS]
 QUIET_SETS = {
     "Q_ALL": frozenset(_NATIVE),
@@ -60,7 +61,7 @@ def base_namespace() -> dict[str, Any]:
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode,
         "ENABLED": GradMode.ENABLED,
         "laid_out": laid_out, "ascontiguousarray": np.ascontiguousarray, "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id,
-        "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS,
+        "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS, "REALS": REALS, "int": int,
         "STUMBLES": STUMBLES, "UNNEEDED": UNNEEDED,
     }
 
@@ -209,8 +210,12 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
     tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.
-    tests += [f"({p.name} is None or {p.name}.__class__ in NUMBERS)" if p.default == "None" else f"{p.name}.__class__ in NUMBERS"
+    tests += [f"({p.name} is None or {p.name}.__class__ in REALS)" if p.default == "None" else f"{p.name}.__class__ in REALS"
               for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
+    # NumPy takes several axes, floats or bools where an operation has one dimension. Views index with it, and stumble over them.
+    tests += [f"{p.name}.__class__ is bool" for p in rec.params if p.type == "bool" and p.name != "inplace"]
+    tests += [f"{p.name}.__class__ is int" if p.type == "int" else f"({p.name} is None or {p.name}.__class__ is int)"
+              for p in rec.params if p.type in ("int", "int?") and rec.family not in ("view", "view?")]
     tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
     tests += _defaults_test([p for p in rec.params if p.passed and not p.is_tensor]) if _is_ufunc(rec) else []
     return f"_k = {first}._k", " and ".join(tests)

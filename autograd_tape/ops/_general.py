@@ -98,8 +98,6 @@ def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
                 return tuple([operator.index(v.item() if isinstance(v, TensorRef) else v) for v in value])
         if base == "bool" and isinstance(value, (bool, np.bool_)):
             return bool(value)
-        if base == "bool" and isinstance(value, int):
-            return bool(value)
         if base == "str" and isinstance(value, str):
             return value
         if base == "dtype":
@@ -110,13 +108,60 @@ def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
             return as_dtype(value)
         if base in ("Any", "Generator", "device", "memory_format") or base.endswith("[]"):
             return value
+    raise refusal(rec, p, position, value)
+
+
+def refusal(rec: Record, p: Param, position: int, value: Any) -> ArgumentError:
+    """torch's error for an argument of another type."""
+    want = p.type
     wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number"}.get(
         want.removesuffix("?"), want.removesuffix("?"))
     if wanted.startswith("int["):
         wanted = "tuple of ints"
     where = f" (position {position})" if not p.keyword_only else ""
-    raise ArgumentError(f"{rec.name}(): argument '{p.name}'{where} must be {wanted}, not {_type_name(value)}",
+    return ArgumentError(f"{rec.name}(): argument '{p.name}'{where} must be {wanted}, not {_type_name(value)}",
                         expected=wanted, found=_type_name(value), remedy=f"pass {p.name} as {wanted}")
+
+
+_UNTYPED = frozenset(["size_average", "reduce", "return_indices", "_stacklevel", "get_infos", "include_last_offset", "norm_type"])
+"""What torch's functions written in Python take as it comes."""
+
+
+def fits(p: Param, value: Any) -> bool:
+    """Whether parameter `p` of an irregular operation takes values of this type; whatever it does not say for certain, it does.
+
+    >>> fits(Param("keepdim", "bool", "False"), None), fits(Param("dim", "int?"), None), fits(Param("dim", "int"), (0, 1))
+    (False, True, False)
+    """
+    base = p.type.removesuffix("?")
+    if p.name in _UNTYPED:
+        return True
+    if value is None:
+        return p.type.endswith("?") or p.default == "None" or base not in ("bool", "int", "float", "Scalar", "Tensor", "str")
+    if base == "Tensor":
+        return isinstance(value, TensorRef) or hasattr(value, "__torch_function__")
+    if base == "bool":
+        return isinstance(value, (bool, np.bool_))
+    if base == "int":
+        return _is_int(value)
+    if base.startswith("int["):
+        return _is_int(value) or isinstance(value, (tuple, list))
+    if base in ("float", "Scalar"):
+        return isinstance(value, (int, float, np.generic, TensorRef)) or base == "Scalar" and isinstance(value, complex)
+    return base != "str" or isinstance(value, str)
+
+
+def check_fit(rec: Record, values: dict[str, Any], optional: frozenset[str]) -> None:
+    """Raises torch's error for the first argument of an irregular operation whose type does not fit the schema. Those that are `optional`
+    may be None."""
+    for i, p in enumerate(rec.params):
+        if p.name in values and not (values[p.name] is None and p.name in optional) and not fits(p, values[p.name]):
+            raise refusal(rec, p, i + 1, values[p.name])
+
+
+QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "float": "{0}.__class__ in _REALS",
+             "Scalar": "{0}.__class__ in _REALS", "int[]": "{0}.__class__ is not bool and {0}.__class__ is not float"}
+"""Source of the tests for the usual types of arguments, of those that Python would take for another without a word."""
 
 
 class General:
@@ -174,8 +219,9 @@ class General:
         if rec.refuses_complex:
             for p in rec.differentiable_params or rec.tensor_params:
                 for x in values[p.name] if p.type == "Tensor[]" else (values[p.name],):
-                    if isinstance(x, TensorRef) and x._k.dtype.is_complex:
-                        refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[x._k.dtype.name], values)
+                    if isinstance(x, TensorRef) and x._k.dtype.is_complex or isinstance(x, complex):
+                        dtype = x._k.dtype if isinstance(x, TensorRef) else result_dtype([(t._k.dtype, t.ndim) for t in tensors], [x])
+                        refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[dtype.name], values)
                         if refusal is not None:
                             raise refusal
         check = rec.field("check")

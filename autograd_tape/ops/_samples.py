@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, scalar_dtype
+from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, result_dtype, scalar_dtype
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tape import GradMode, grad_mode
 from ..tensor import TensorRef
@@ -116,8 +116,11 @@ def takes(categories: str, kernel: str) -> Callable[..., None]:
     allowed = {_CATEGORY_NAMES[c] for c in categories.split()}
 
     def check(**values: Any) -> None:
-        dtypes = [v._k.dtype for v in values.values() if isinstance(v, TensorRef)]
-        dtype = max(dtypes, key=lambda d: d.category, default=None)
+        tensors = [v for v in values.values() if isinstance(v, TensorRef)]
+        dtype = max([t._k.dtype for t in tensors], key=lambda d: d.category, default=None)
+        number = next((v for v in values.values() if isinstance(v, complex)), None)
+        if number is not None:
+            dtype = result_dtype([(t._k.dtype, t.ndim) for t in tensors], [number])
         if dtype is not None and dtype.category not in allowed:
             raise UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'",
                                         expected=f"a dtype that is {' or '.join(categories.split())}", found=dtype.name,

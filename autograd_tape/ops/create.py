@@ -23,7 +23,7 @@ from ._record import op
 from ._samples import check_number
 from ._strided import empty_in_order, empty_strided
 
-_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool pin_memory=False, bool requires_grad=False"
+_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
 
 
 # -- what all share -------------------------------------------------------------------------------------------------------
@@ -409,7 +409,7 @@ def _number(x: Any) -> Any:
     return x.item() if isinstance(x, (TensorRef, np.generic)) else x
 
 
-@op("arange(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None, Any layout=None, Any device=None, bool pin_memory=False, "
+@op("arange(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, "
     "bool requires_grad=False) -> Tensor", method=False)
 class arange:
     """The numbers from `start` (0 where left out) to before `end`, `step` apart: int64 where all are integers, else the default dtype.

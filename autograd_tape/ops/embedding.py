@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
+from ..errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import embedding as fused
 from ..executors.kernels._compile import state
+from ..tape import GradMode, grad_mode
 from ._host import need_values, on_host
 from ._losses import constant
 from ._record import Sample, op
@@ -86,7 +87,9 @@ class embedding:
             raise AutogradError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
                                 "torch."
                                 f"{SCALAR_TYPE_NAMES[indices.dtype.name]}Tensor instead (while checking arguments for embedding)")
-    def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
+    def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse):
+        if sparse:
+            raise MissingKernelError(_SPARSE)
         return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
     def samples(rng):
@@ -97,6 +100,15 @@ class embedding:
         yield (np.ones((3, 2)), np.array([5])), IndexError, "index out of range in self"
         yield (np.ones((3, 2)), np.array([-1])), IndexError, "index out of range in self"
         yield (np.ones(3), np.array([1])), RuntimeError, "'weight' must be 2-D"
+
+
+_SPARSE = "embedding with sparse=True: sparse gradients are not supported; use sparse=False, whose gradient is dense"
+
+
+def _refuse_sparse(sparse: bool, weight: Any) -> None:
+    """Raises where a gradient would have to be sparse."""
+    if sparse and weight._node is not None and grad_mode() is GradMode.ENABLED:
+        raise MissingKernelError(_SPARSE)
 
 
 def _renormalize(F: Any, weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
@@ -130,6 +142,7 @@ class nn_functional_embedding:
     """
 
     def function(F, input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+        _refuse_sparse(sparse, weight)
         padding_idx = -1 if padding_idx is None else _padding(padding_idx, weight.shape[0])
         if max_norm is not None:
             _renormalize(F, weight, input, max_norm, norm_type)
@@ -151,6 +164,7 @@ class embedding_bag:
 
     def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
+        _refuse_sparse(sparse, weight)
         if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
             raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
                              "same "

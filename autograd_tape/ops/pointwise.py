@@ -487,7 +487,7 @@ def _quotient_samples(rng: Any) -> Any:
 
 
 @op("div_floor(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    method=False, namespace="_internal", node="DivBackward2", dtypes="float int half")
+    method=False, namespace="_internal", node="DivBackward2", dtypes="float int half", complex="div_floor_cpu")
 class div_floor:
     """The quotient rounded down: `div(..., rounding_mode="floor")`."""
 
@@ -502,7 +502,7 @@ class div_floor:
 
 
 @op("div_trunc(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
-    method=False, namespace="_internal", node="DivBackward2", dtypes="float int half")
+    method=False, namespace="_internal", node="DivBackward2", dtypes="float int half", complex="div_trunc_cpu")
 class div_trunc:
     """The quotient rounded to zero: `div(..., rounding_mode="trunc")`."""
 

@@ -7,6 +7,7 @@ import pickle
 import re
 import warnings
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 
@@ -424,3 +425,14 @@ def test_lazy_modules():
     assert lazy(torch.ones(2, 5)).shape == (2, 3) and type(lazy) is nn.Linear and lazy.in_features == 5
     assert conv(torch.ones(1, 2, 5, 5)).shape == (1, 4, 3, 3) and type(conv) is nn.Conv2d
     assert norm(torch.randn(4, 6)).shape == (4, 6) and norm.running_mean.shape == (6,)
+
+
+@pytest.mark.parametrize("make", [lambda: nn.Embedding(5, 3, sparse=True), lambda: nn.EmbeddingBag(5, 3, sparse=True, mode="sum")])
+def test_a_sparse_gradient_is_refused_and_not_made_dense(make: Any) -> None:
+    module, index = make(), torch.tensor([[0, 2]])
+    with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
+        module(index)
+    with torch.no_grad():
+        assert module(index).shape[-1] == 3
+    with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
+        torch.embedding(module.weight, index, sparse=True).sum().backward()

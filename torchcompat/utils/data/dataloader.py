@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+import weakref
 from functools import partial
 from typing import Any, Generic, TypeVar
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ import torchcompat as torch
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from .worker import Failure, Finished, Pool
 
 __all__ = ["DataLoader", "default_collate", "default_convert"]
 
@@ -76,7 +78,7 @@ class DataLoader(Generic[T]):
         multiprocessing_context: a context of `multiprocessing`, or the name of a start method.
         generator: where shuffling and the workers' seeds come from.
         prefetch_factor: batches that each worker fetches ahead; 2 where None.
-        persistent_workers: accepted; workers are started anew for each pass.
+        persistent_workers: keep the workers, and the state of their random generators, from one pass to the next.
         in_order: False yields batches as they become ready.
 
     >>> data = torch.utils.data.TensorDataset(torch.arange(5))
@@ -85,6 +87,7 @@ class DataLoader(Generic[T]):
     """
 
     _initialized = False
+    _iterator: "_Iterator | None" = None  # where workers are persistent
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Iterable[Any] | None = None,
                  batch_sampler: Iterable[Any] | None = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
@@ -173,20 +176,47 @@ class DataLoader(Generic[T]):
         return partial(_fetch_iterable, self.dataset, self._auto_collation, self.collate_fn, self.drop_last)
 
     def __iter__(self) -> Iterator[Any]:
-        return _Iterator(self)
+        if not self.persistent_workers:
+            return _Iterator(self)
+        if self._iterator is None:
+            self._iterator = _Iterator(self)
+        else:
+            self._iterator.restart()
+        return self._iterator
 
 
 class _Iterator:
-    """One pass over the data."""
+    """One pass over the data; with persistent workers one after the other."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self.loader, self.yielded = loader, 0
         iterable = loader._dataset_kind == _DatasetKind.Iterable
         self.expected = len(loader) if iterable and hasattr(loader.dataset, "__len__") else None
-        self.indices = iter(loader._index_sampler)
+        indices = iter(loader._index_sampler)
         # Drawn whether or not there are workers, as torch does, so that the numbers that follow are the same.
         base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
-        self.batches = _fetched_by_workers(loader, self.indices, base_seed) if loader.num_workers else _fetched_here(loader, self.indices)
+        self.pool: Pool | None = None
+        if not loader.num_workers:
+            self.batches = _fetched_here(loader, indices)
+            return
+        pool = Pool(loader.multiprocessing_context, loader._make_fetch(), loader.dataset, loader.num_workers, base_seed,
+                    loader.worker_init_fn, loader.timeout)
+        if loader.persistent_workers:
+            self.pool = pool
+            weakref.finalize(self, pool.close)
+        self._start(pool, indices)
+
+    def _start(self, pool: Pool, indices: Iterator[Any]) -> None:
+        self.batches = _fetched_by_workers(self.loader, indices, pool, self.pool is None)
+        next(self.batches)  # the first batches are asked for at once, so that what the sampler draws is drawn now
+
+    def restart(self) -> None:
+        """Begins another pass with the same workers."""
+        assert self.pool is not None
+        self.yielded = 0
+        indices = iter(self.loader._index_sampler)
+        self.pool.resume()
+        self._start(self.pool, indices)
 
     def __iter__(self) -> "_Iterator":
         return self
@@ -214,30 +244,27 @@ def _fetched_here(loader: DataLoader[Any], batches: Iterator[Any]) -> Iterator[A
 
 
 # No method: the generator must die with the last reference to the iterator, and end the workers, so it may not refer back to it.
-def _fetched_by_workers(loader: DataLoader[Any], batches: Iterator[Any], base_seed: int) -> Iterator[Any]:
-    from .worker import Failure, Finished, Pool
-
-    pool = Pool(loader.multiprocessing_context, loader._make_fetch(), loader.dataset, loader.num_workers, base_seed,
-                loader.worker_init_fn, loader.timeout)
+def _fetched_by_workers(loader: DataLoader[Any], batches: Iterator[Any], pool: Pool, close: bool) -> Iterator[Any]:
+    """The batches, after a None that comes when the first ones have been asked for."""
     try:
         running = set(range(loader.num_workers))
         turns = itertools.cycle(range(loader.num_workers))
-        numbered = enumerate(batches)
         waiting: set[int] = set()
         ready: dict[int, Any] = {}
 
         def send() -> None:
-            task = next(numbered, None) if running else None
-            if task is not None:
-                pool.send(next(worker for worker in turns if worker in running), *task)
-                waiting.add(task[0])
+            for indices in itertools.islice(batches, 1) if running else ():
+                waiting.add(pool.send(next(worker for worker in turns if worker in running), indices))
 
         for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
             send()
+        yield None
         while waiting or ready:
             wanted = min([*waiting, *ready]) if loader.in_order else next(iter(ready), None)
             while wanted not in ready:
                 number, worker, batch = pool.receive()
+                if number not in waiting:  # of a pass before that was given up
+                    continue
                 waiting.remove(number)
                 ready[number] = batch
                 if isinstance(batch, Finished):
@@ -250,4 +277,5 @@ def _fetched_by_workers(loader: DataLoader[Any], batches: Iterator[Any], base_se
             if not isinstance(batch, Finished):
                 yield batch
     finally:
-        pool.close()
+        if close:
+            pool.close()

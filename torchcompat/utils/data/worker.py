@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import random
 import traceback
@@ -54,6 +55,10 @@ class Failure:
         raise error
 
 
+class Resume:
+    """What persistent workers are sent before each pass but the first: their part of an iterable dataset begins anew."""
+
+
 class Finished:
     """What a worker sends when its part of an iterable dataset is over."""
 
@@ -69,7 +74,8 @@ def seed_everything(seed: int) -> None:
 
 def work(make_fetch: Callable[[], Callable[[Any], Any]], dataset: Any, tasks: Any, results: Any, id: int, count: int, base_seed: int,
          init: Callable[[int], Any] | None) -> None:
-    """What a worker process does: takes (number, indices) from `tasks` until None comes, and puts (number, id, batch) into `results`."""
+    """What a worker process does: takes (number, indices) or Resume from `tasks` until None comes, and puts (number, id, batch) into
+    `results`."""
     global _info
     where = f"in DataLoader worker process {id}"
     torch.set_num_threads(1)
@@ -83,6 +89,13 @@ def work(make_fetch: Callable[[], Callable[[Any], Any]], dataset: Any, tasks: An
     except Exception as error:
         failure = Failure(error, where)
     while (task := tasks.get()) is not None:
+        if task is Resume:
+            if failure is None:
+                try:
+                    fetch = make_fetch()
+                except Exception as error:
+                    failure, fetch = Failure(error, where), None
+            continue
         number, indices = task
         batch: Any = failure
         if fetch is not None:
@@ -96,7 +109,7 @@ def work(make_fetch: Callable[[], Callable[[Any], Any]], dataset: Any, tasks: An
 
 
 class Pool:
-    """The workers of one pass over the data.
+    """The workers of one pass over the data, or of all passes where they are persistent.
 
     Args:
         context: of `multiprocessing`, or the name of a start method, or None for the platform's own.
@@ -111,15 +124,23 @@ class Pool:
         context = multiprocessing.get_context(context) if context is None or isinstance(context, str) else context
         self.results, self.timeout = context.Queue(), timeout
         self.tasks = [context.Queue() for _ in range(count)]
-        self.processes = []
+        self.owner, self.processes = os.getpid(), []
+        self.sent = 0  # batches given out so far, which numbers them
         for id, tasks in enumerate(self.tasks):
             process = context.Process(target=work, args=(make_fetch, dataset, tasks, self.results, id, count, base_seed, init), daemon=True)
             process.start()
             self.processes.append(process)
 
-    def send(self, worker: int, number: int, indices: Any) -> None:
-        """Gives a worker a batch to fetch."""
+    def send(self, worker: int, indices: Any) -> int:
+        """Gives a worker a batch to fetch; returns the batch's number."""
+        number, self.sent = self.sent, self.sent + 1
         self.tasks[worker].put((number, indices))
+        return number
+
+    def resume(self) -> None:
+        """Tells the workers that another pass begins."""
+        for tasks in self.tasks:
+            tasks.put(Resume)
 
     def receive(self) -> tuple[int, int, Any]:
         """(number, worker, batch) of the batch that is ready first; RuntimeError where none comes."""
@@ -136,7 +157,9 @@ class Pool:
                 raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds")
 
     def close(self) -> None:
-        """Ends the workers."""
+        """Ends the workers, once; does nothing in a process that was forked while they ran, and does not own them."""
+        if os.getpid() != self.owner or not self.processes:
+            return
         for tasks in self.tasks:
             tasks.put(None)
         for process in self.processes:
