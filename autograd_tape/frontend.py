@@ -133,10 +133,17 @@ class Frontend:
             tests = []
             for n in own:
                 test = QUICK_FIT.get(parameters[n].type.removesuffix("?"))
-                if test is not None and not fits(parameters[n], ...):  # what takes anything has no type
+                # What takes anything has no type.
+                if test is not None and not fits(parameters[n], ...) and n not in (rec.field("several_types") or ()):
                     tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))
             cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit, "_rec": rec}
             quick = f"            if not ({' and '.join(tests)}): _check_fit(_rec, {values}, _optional)\n" if tests else ""
+            casting = self.casting(rec)
+            if casting is not None:
+                cells |= {"_active": casting[0], "_cast": casting[1]}
+                everything = ", ".join(f"{n}={n}" for n in list(inspect.signature(inner).parameters)[1:])
+                refuse = (f"        if _active and (_c := _cast('{rec.name}', {rec.name}, dict({everything}))) is not NotImplemented: "
+                          f"return _c\n{refuse}")
             text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n{refuse}"
                     f"        try:\n{quick}            {call_inner}\n"
                     f"        except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:\n"
@@ -190,6 +197,10 @@ class Frontend:
 
     def __dir__(self) -> list[str]:
         return sorted({*RECORDS, *ALIASES})
+
+    def casting(self, rec: Record) -> tuple[Sequence[Any], Callable[..., Any]] | None:
+        """(what is empty while nobody casts arguments, the function that does) for an irregular operation; None where nobody ever does."""
+        return None
 
     # -- what compiled functions need -----------------------------------------------------------------------------
 

@@ -56,7 +56,9 @@ newaxis = None
 
 _LAZY = {
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
-    "save": "serialization", "load": "serialization", "autocast": "amp", "is_autocast_enabled": "amp", "vmap": "func",
+    "save": "serialization", "load": "serialization", **dict.fromkeys(
+        ["autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
+         "clear_autocast_cache"], "amp"), "vmap": "func",
     "_unique": "_VF", "_unique2": "_VF", "lobpcg": "_lobpcg",
 }
 

@@ -55,6 +55,16 @@ class TorchFrontend(Frontend):
         override = self.executor_override() if self.executor_override is not None else None
         return device, override or executor
 
+    def casting(self, rec: Record) -> Any:
+        """Autocast's, for the operations it concerns."""
+        from ._autocast import POLICIES
+
+        if rec.name not in POLICIES:
+            return None
+        from .amp import ACTIVE, call_cast
+
+        return ACTIVE, call_cast
+
     def conjugate(self, x: Any) -> Any:
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""
         quiet = self.namespace["Q_ALL"]

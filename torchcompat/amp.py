@@ -1,28 +1,31 @@
-"""Automatic mixed precision: `autocast` runs matrix products and convolutions in a lower precision, sensitive operations in float32."""
+"""Automatic mixed precision: `autocast` runs matrix products and convolutions in a lower precision, sensitive operations in float32.
+
+`_autocast.POLICIES` says what is done to which operation. A regular operation is met as an interceptor of the general path, an irregular
+one where its function begins (see `Frontend.casting`); what it is made of is then left as it is.
+"""
 
 from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from typing import Any
 from collections.abc import Callable
 
-from autograd_tape.dtypes import DType, bfloat16, float16, float32
+from autograd_tape.dtypes import DType, Device, bfloat16, float16, float32, float64
 from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 
+from ._autocast import POLICIES
 from ._tensor import Tensor, frontend
 
-LOWER = frozenset(("matmul mm bmm mv addmm addbmm baddbmm linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
-                   "conv_transpose3d scaled_dot_product_attention").split())
-FLOAT32 = frozenset(("avg_pool3d binary_cross_entropy grid_sample polar prod quantile nanquantile stft cdist trace cholesky inverse inv "
-                     "det slogdet solve svd eigh qr matrix_norm mse_loss l1_loss smooth_l1_loss huber_loss nll_loss cosine_embedding_loss "
-                     "poisson_nll_loss ctc_loss kl_div multilabel_margin_loss").split())
-WIDEST = frozenset("cat stack index_copy".split())
+ACTIVE: list["autocast"] = []
+"""The contexts that are entered, on any thread: irregular operations ask nothing while there are none."""
 
 
 class _State(threading.local):
     contexts: tuple["autocast", ...] = ()
     busy = False
+    cache_enabled = True
 
 
 _state = _State()
@@ -30,6 +33,16 @@ _state = _State()
 
 class autocast:
     """Mixed precision for a block or a function.
+
+    Args:
+        device_type: whose operations are cast: "cpu"; those of devices that are not there are never met.
+        dtype: the lower precision, bfloat16 or float16; by default bfloat16 on the CPU.
+        enabled: False switches it off, inside a block where it is on, too.
+        cache_enabled: accepted; casts of weights are not kept.
+
+    Raises:
+        ValueError: `device_type` is no string.
+        RuntimeError: there is no such device type.
 
     >>> import torchcompat as torch
     >>> with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -40,53 +53,165 @@ class autocast:
     def __init__(self, device_type: str, dtype: DType | None = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        self.device, self.fast_dtype, self.enabled = device_type, dtype or (bfloat16 if device_type == "cpu" else float16), enabled
+        Device(device_type)
+        lower = bfloat16 if device_type == "cpu" else float16
+        if enabled and device_type == "cuda":
+            warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", UserWarning, stacklevel=2)
+            enabled = False
+        if enabled and device_type == "cpu" and dtype not in (None, bfloat16, float16):
+            warnings.warn("In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtype "
+                          "of torch.bfloat16, torch.float16 currently.", UserWarning, stacklevel=2)
+            enabled = False
+        self.device, self.fast_dtype, self.enabled = device_type, dtype or lower, enabled
+        self.cache_enabled = cache_enabled
 
     def __enter__(self) -> "autocast":
         leave_quiet_path()
+        ACTIVE.append(self)
         _state.contexts += (self,)
         return self
 
     def __exit__(self, *exc: object) -> None:
         _state.contexts = _state.contexts[:-1]
+        ACTIVE.remove(self)
         enter_quiet_path()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with autocast(self.device, self.fast_dtype, self.enabled):
+            with self:
                 return function(*args, **kwargs)
 
         return wrapper
 
 
+def _context(device_type: str) -> autocast | None:
+    """The innermost context of this thread for a device type."""
+    return next((c for c in reversed(_state.contexts) if c.device == device_type), None)
+
+
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether the innermost autocast of this device type is on."""
-    return next((c.enabled for c in reversed(_state.contexts) if c.device == device_type), False)
+    context = _context(device_type)
+    return context is not None and context.enabled
+
+
+def get_autocast_dtype(device_type: str) -> DType:
+    """The lower precision of the innermost autocast of this device type; its default outside."""
+    context = _context(device_type)
+    return context.fast_dtype if context is not None else bfloat16 if device_type == "cpu" else float16
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether operations of this device type could be cast, were it there."""
+    return Device(device_type).type != "meta"
+
+
+def is_autocast_cache_enabled() -> bool:
+    """What `set_autocast_cache_enabled` said; there is no cache."""
+    return _state.cache_enabled
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Accepted; there is no cache."""
+    _state.cache_enabled = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Does nothing; there is no cache."""
+
+
+def _cast_inputs(value: Any, device_type: str, dtype: DType) -> Any:
+    if isinstance(value, Tensor):
+        k = value._k
+        return value.to(dtype) if k.dtype.is_floating_point and k.device.type == device_type and k.dtype is not float64 else value
+    if isinstance(value, dict):
+        return {_cast_inputs(k, device_type, dtype): _cast_inputs(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_cast_inputs(v, device_type, dtype) for v in value)
+    return value
+
+
+def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None) -> Callable[..., Any]:
+    """For the `forward` of a custom Function: under autocast, its inputs are cast to `cast_inputs` and it runs without autocast; where that
+    is None, it runs as it is called. See `custom_bwd`."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+    forward = fwd
+
+    @functools.wraps(forward)
+    def decorate(*args: Any, **kwargs: Any) -> Any:
+        args[0]._dtype = get_autocast_dtype(device_type)
+        on = is_autocast_enabled(device_type)
+        args[0]._fwd_used_autocast = on and cast_inputs is None
+        if cast_inputs is None or not on:
+            return forward(*args, **kwargs)
+        with autocast(device_type, enabled=False):
+            return forward(*_cast_inputs(args, device_type, cast_inputs), **_cast_inputs(kwargs, device_type, cast_inputs))
+
+    return decorate
+
+
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
+    """For the `backward` of a custom Function whose `forward` has `custom_fwd`: it runs under the autocast that forward ran under."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+    backward = bwd
+
+    @functools.wraps(backward)
+    def decorate(*args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
+            return backward(*args, **kwargs)
+
+    return decorate
+
+
+# -- casting ----------------------------------------------------------------------------------------------------------
+
+
+def _target(name: str, args: Any) -> DType | str | None:
+    """What the tensors among an operation's arguments are cast to, "whole" where they stay as they are but its parts must not be looked
+    at; None where autocast does not concern it."""
+    policy = POLICIES.get(name)
+    if policy is None or not _state.contexts or _state.busy:
+        return None
+    tensors = _tensors(args)
+    context = next((c for c in reversed(_state.contexts) if any(t._k.device.type == c.device for t in tensors)), None)
+    if context is None or not context.enabled:
+        return None
+    if policy == "lower":
+        return context.fast_dtype
+    if policy == "widest":
+        return float32 if any(t._k.dtype is float32 for t in tensors) else "whole"
+    return float32 if policy == "float32" else policy
 
 
 def cast_arguments(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """Casts the arguments of operations on the lists above, then carries them out."""
-    contexts = _state.contexts
-    if not contexts or _state.busy or out is not None or inplace:
+    """Casts the arguments of a regular operation, then carries it out."""
+    if out is not None or inplace:
         return NotImplemented
-    name = general.rec.name
-    context = next((c for c in reversed(contexts) if _on(args, c.device)), None)
-    if context is None or not context.enabled:
-        return NotImplemented
-    if name in LOWER:
-        target = context.fast_dtype
-    elif name in FLOAT32:
-        target = float32
-    elif name in WIDEST:
-        target = float32 if any(t._k.dtype is float32 for t in _tensors(args)) else None  # type: ignore[assignment]
-    else:
-        return NotImplemented
+    target = _target(general.rec.name, args)
     if target is None:
         return NotImplemented
     _state.busy = True
     try:
-        return general(tuple(_cast(a, target) for a in args), out, inplace)
+        return general(args if target == "whole" else tuple([_cast(a, target) for a in args]), out, inplace)
+    finally:
+        _state.busy = False
+
+
+def call_cast(name: str, function: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """The result of an irregular operation with cast arguments; NotImplemented where autocast does not concern it."""
+    target = _target(name, tuple(values.values()))
+    if target is None:
+        return NotImplemented
+    _state.busy = True
+    try:
+        return function(**values if target == "whole" else {k: _cast(v, target) for k, v in values.items()})
     finally:
         _state.busy = False
 
@@ -95,13 +220,9 @@ def _tensors(args: Any) -> list[Tensor]:
     return [x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, Tensor)]
 
 
-def _on(args: Any, device_type: str) -> bool:
-    return any(t._k.device.type == device_type for t in _tensors(args))
-
-
-def _cast(value: Any, dtype: DType) -> Any:
+def _cast(value: Any, dtype: Any) -> Any:
     if isinstance(value, Tensor):
-        return value.to(dtype) if value._k.dtype.is_floating_point and value._k.dtype in (float32, bfloat16, float16) else value
+        return value.to(dtype) if value._k.dtype in (float32, bfloat16, float16) else value
     if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_cast(v, dtype) for v in value)
     return value

@@ -154,8 +154,11 @@ def fits(p: Param, value: Any) -> bool:
 def check_fit(rec: Record, values: dict[str, Any], optional: frozenset[str]) -> None:
     """Raises torch's error for the first argument of an irregular operation whose type does not fit the schema. Those that are `optional`
     may be None."""
+    free = rec.field("several_types") or ()
     for i, p in enumerate(rec.params):
-        if p.name in values and not (values[p.name] is None and p.name in optional) and not fits(p, values[p.name]):
+        if p.name not in values or p.name in free or values[p.name] is None and p.name in optional:
+            continue
+        if not fits(p, values[p.name]):
             raise refusal(rec, p, i + 1, values[p.name])
 
 

@@ -96,6 +96,7 @@ class Record:
     `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
+    `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only

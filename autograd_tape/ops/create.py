@@ -529,6 +529,7 @@ class linspace:
     tensor([0.0000, 0.5000, 1.0000])
     """
 
+    several_types = ("steps",)
     def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
         return finish(F, _line(start, end, steps, wanted.np), device, requires_grad, out, layout)
@@ -548,6 +549,7 @@ class logspace:
     tensor([  1.,  10., 100.])
     """
 
+    several_types = ("steps",)
     def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
         if wanted.category < FLOATING:  # the bounds are numbers of the dtype

@@ -306,6 +306,7 @@ class max_:
     tensor([1, 0])
     """
 
+    several_types = ("input", "dim")
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
             return F.max_all(input) if out is None else F.max_all(input, out=out)
@@ -332,6 +333,7 @@ class min_:
     tensor([1., 2.])
     """
 
+    several_types = ("input", "dim")
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
             return F.min_all(input) if out is None else F.min_all(input, out=out)

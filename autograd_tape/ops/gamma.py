@@ -128,7 +128,7 @@ def _samples(rng: Any) -> Any:
 
 
 @op("igamma(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
-    alias="special.gammainc", dtypes="float", inplace=True, complex="igamma_cpu")
+    alias="special.gammainc", dtypes="float", complex="igamma_cpu")
 class igamma:
     """The regularized lower incomplete gamma function P(input, other): the integral of t**(input - 1) * exp(-t) / gamma(input) from 0 to
     other (Abramowitz and Stegun, 6.5).
@@ -148,7 +148,7 @@ class igamma:
 
 
 @op("igammac(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
-    alias="special.gammaincc", dtypes="float", inplace=True, complex="igammac_cpu")
+    alias="special.gammaincc", dtypes="float", complex="igammac_cpu")
 class igammac:
     """The regularized upper incomplete gamma function, 1 - igamma(input, other).
 

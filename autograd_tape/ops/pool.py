@@ -480,7 +480,7 @@ def _check_not_empty(input: Any, n: int, function: str) -> None:
     if n == 3:
         name = "max_pool3d_with_indices_out_cpu_template" if function.startswith("max") else function
         raise ShapeMismatchError(f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
-                                 f"{shape} and non-batch dimension {inner.index(0)} has length zero!")
+                                 f"{shape} and non-batch dimension {0 if function.startswith('max') else inner.index(0)} has length zero!")
     if function == "max_pool1d":
         raise ShapeMismatchError(f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
                                  f"{shape}")

@@ -503,6 +503,7 @@ class var:
     (tensor(1.), tensor(1.))
     """
 
+    several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:
             correction = 1
@@ -526,6 +527,7 @@ class std:
     tensor(1.)
     """
 
+    several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:
             correction = 1
@@ -550,6 +552,7 @@ class var_mean:
     (tensor(1.), tensor(2.))
     """
 
+    several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
         return tuple(F.var_mean_of(input, dim, correction, keepdim))
@@ -567,6 +570,7 @@ class std_mean:
     (tensor(1.), tensor(2.))
     """
 
+    several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
         return tuple(F.std_mean_of(input, dim, correction, keepdim))

@@ -32,6 +32,7 @@ ODD = {
     "solve(": "strides",
 }
 """Why we give something else where torch gives a result."""
+NOT_IN_PLACE = {"igamma", "igammac"}  # as specs/deviations.md says
 CRASHES = {"pdist"}  # torch itself, going backward
 
 
@@ -80,7 +81,7 @@ def calls(torch: Any, rec: Record) -> Iterator[str]:
         method = first[1:2] == "("
         if method and hasattr(torch.Tensor, rec.name):
             yield f"{first}.{rec.name}({rest})"
-        if method and hasattr(torch.Tensor, rec.name + "_"):
+        if method and rec.name not in NOT_IN_PLACE and hasattr(torch.Tensor, rec.name + "_"):
             yield f"{first}.{rec.name}_({rest})"
         if succeeded and "f(" in given and rec.name not in CRASHES and (rec.has_vjp or rec.field("function")):
             yield f"backward(torch.{name}, {given})"

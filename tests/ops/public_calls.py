@@ -49,8 +49,34 @@ def tensors(torch: Any) -> dict[str, Any]:
         torch.autograd.backward([x for x in outputs if x.requires_grad], [torch.ones_like(x) for x in outputs if x.requires_grad])
         return outputs, [p.grad for p in (*module.parameters(), inputs[0])]
 
+    def cast(dtype: str, function: Any, *args: Any, **kwargs: Any) -> str:
+        """The dtypes of results and gradients under autocast."""
+        def name(x: Any) -> Any:
+            if isinstance(x, (list, tuple)):
+                return [name(y) for y in x]
+            return str(x.dtype).rpartition(".")[2] if isinstance(x, torch.Tensor) else None
+
+        leaves = [x for a in (*args, *kwargs.values()) for x in (a if isinstance(a, (list, tuple)) else [a])
+                  if isinstance(x, torch.Tensor) and x.is_floating_point()]
+        with torch.autocast("cpu", dtype=getattr(torch, dtype)):
+            plain = name(function(*args, **kwargs))
+            for x in leaves:
+                x.requires_grad_()
+            try:
+                result = function(*args, **kwargs)
+            except (RuntimeError, NotImplementedError):  # not to be recorded for all of them
+                return f"{plain}"
+        outputs = [x for x in (result if isinstance(result, (list, tuple)) else [result]) if isinstance(x, torch.Tensor)
+                   and x.requires_grad]
+        try:
+            torch.autograd.backward(outputs, [torch.ones_like(x) for x in outputs])
+        except (RuntimeError, NotImplementedError):
+            return f"{name(result)}"
+        return f"{name(result)} {name([x.grad for x in leaves])}"
+
     return {
-        "torch": torch, "backward": backward, "trained": trained, "F": torch.nn.functional, "nn": torch.nn, "inf": math.inf,
+        "cast": cast, "torch": torch, "backward": backward, "trained": trained,
+        "F": torch.nn.functional, "nn": torch.nn, "inf": math.inf,
         "nan": math.nan, "f": f,
         "g": lambda *shape: f(*shape).requires_grad_(),
         "i": lambda *shape: torch.zeros(shape, dtype=torch.int64),
