@@ -224,7 +224,7 @@ class TensorRef:
             GradientDTypeError: the tensor holds integers or booleans.
         """
         node, base = self._node, self._base
-        return node is not None and not node.blank or (
+        return node is LEAF or node is not None and not node.blank or (
             base is not None and base._node is not None and not self._k.inference and self._k.dtype.category >= FLOATING)
 
     @requires_grad.setter

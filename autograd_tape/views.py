@@ -21,7 +21,7 @@ from .ops import get_record
 from .ops._compile import node_class
 from .ops._strided import address as address_of
 from .ops._strided import storage_offset
-from .tape import GradMode, NoGradView, TapeEntry, edge_of, grad_mode, keep_on_tapes, next_id
+from .tape import GradMode, NoGradView, TapeEntry, active_tapes, edge_of, grad_mode, keep_on_tapes, next_id
 from .tensor import LEAF, TensorRef, leaf_node
 
 
@@ -300,7 +300,8 @@ def check_inplace(target: TensorRef, others: Sequence[TensorRef] = ()) -> None:
         if t._node.__class__ is Poisoned:
             raise AutogradError(t._node.forbids)
     whole = target._data if base is None else base._data
-    if whole is not None and any([s % whole.itemsize for s in whole.strides]) and (base is not None or target._v is not None):
+    if whole is not None and not whole.flags.c_contiguous and any([s % whole.itemsize for s in whole.strides]) and (
+            base is not None or target._v is not None):
         raise AutogradError("The history of views of memory whose steps are no multiples of its elements' size cannot be kept",
                             expected=f"steps that are multiples of {whole.itemsize} bytes", found=str(whole.strides),
                             remedy="copy the array first")
@@ -458,11 +459,12 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
     entry.geometry = (whole.shape, whole.strides, data.shape, data.strides, _offset(target, base), data.dtype)
     if target._k.special is not None:
         entry.bits = frontend.bits_of(target)
-    before = base.id
+    before = base.id if active_tapes() else 0
     entry.id = next_id()
     move_retained_grad(base, entry)
     origin, base._node = base._node, entry
-    keep_on_tapes(entry, (base, target), (base,), {}, (before, node.id))
+    if before:
+        keep_on_tapes(entry, (base, target), (base,), {}, (before, node.id))
     refresh_views(frontend, base, origin)
 
 
@@ -472,7 +474,8 @@ def _as_strided_entry(base: Any, view: Any) -> TapeEntry:
     node = node_class(rec)()
     node.id, node.edges, node.meta = next_id(), (edge_of(base),), None
     node.saved = (*_geometry(view), _geometry(base))
-    keep_on_tapes(node, (base,), (view,), dict(zip([p.name for p in rec.params[1:]], node.saved)), None, (node.id,))
+    if active_tapes():
+        keep_on_tapes(node, (base,), (view,), dict(zip([p.name for p in rec.params[1:]], node.saved)), None, (node.id,))
     return node
 
 

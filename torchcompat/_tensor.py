@@ -14,7 +14,7 @@ import numpy as np
 
 from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, FLOATING, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
+    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
@@ -143,14 +143,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     # -- gradient -------------------------------------------------------------------------------------------------
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether operations on this tensor are recorded."""
-        node, base = self._node, self._base
-        return node is not None and not node.blank or (
-            base is not None and base._node is not None and not self._k.inference and self._k.dtype.category >= FLOATING)
-
-    @requires_grad.setter
+    @TensorRef.requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         try:
             _set_requires_grad(self, value)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU, CPU_KINDS, DType, Device, default_dtype, dtype_of, float32, inference_kind
+from autograd_tape.dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, default_dtype, dtype_of, float32, inference_kind
 from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.tensor import LEAF
 
 from ._conversion import convert
 from ._tensor import Tensor, frontend
@@ -164,7 +165,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     if device is not None and device != CPU:
         t = convert(t, None, device, False, None)
     if requires_grad:
-        t._node = frontend.leaf_node(t, True)
+        t._node = LEAF if t._k.dtype.category >= FLOATING else frontend.leaf_node(t, True)
     return t
 
 
