@@ -346,8 +346,8 @@ def _gelu(input: Any, approximate: str) -> Any:
         return fused.gelu(input, approximate)
     y = fused.erf_for_gelu(np.multiply(input, NUMBERS[c, _SQRT1_2]))
     np.add(y, ONE[c], y)
-    np.multiply(y, input, y)
-    return np.multiply(y, NUMBERS[c, 0.5], y)
+    np.multiply(y, NUMBERS[c, 0.5], y)  # first, so that the largest numbers do not overflow
+    return np.multiply(y, input, y)
 
 
 @op("gelu(Tensor input, *, str approximate='none') -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
@@ -363,7 +363,7 @@ class gelu:
     check = _check_gelu
 
     def compose(F, input, approximate):
-        return input * (_gelu_parts(F, input)[0] + 1) / 2 if approximate == "tanh" else input * (F.erf(input * math.sqrt(0.5)) + 1) / 2
+        return input * ((_gelu_parts(F, input)[0] + 1) / 2 if approximate == "tanh" else (F.erf(input * math.sqrt(0.5)) + 1) / 2)
 
     def vjp(F, grad, input, approximate): return F.gelu_backward(grad, input, approximate=approximate)
 

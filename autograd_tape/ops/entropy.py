@@ -152,16 +152,24 @@ class nll_loss_grad:
     """The gradient of `nll_loss`, which does not depend on its input."""
 
     def numpy(grad, target, weight, size, ignore_index, denominator):
+        axis = 0 if len(size) == 1 else 1
+        result = np.zeros(size, grad.dtype)
+        if len(size) == 1:
+            target = target.reshape(())
+        kept = target != ignore_index
+        safe = np.where(kept, target, 0)
         with np.errstate(all="ignore"):
-            g = np.asarray(grad / denominator)
-        q = _coefficients(size, g.dtype, target, weight, ignore_index, 0.0)
-        q *= -(g.reshape(()) if g.ndim == 0 or len(size) == 1 else g.reshape(size[0], 1, *size[2:]))
-        return q
+            g = -np.asarray(grad / denominator, grad.dtype)
+            g = g.reshape(target.shape) if g.size == target.size else g
+            # Only targets that count get a gradient: where none does, the denominator is 0, and 0 / 0 must not spread.
+            value = np.where(kept, g if weight is None else g * weight[safe], g.dtype.type(0))
+        np.put_along_axis(result, np.expand_dims(safe, axis), np.expand_dims(value, axis), axis)
+        return result
 
     def shape(grad, target, weight, size, *rest): return tuple(size)
     def compose(F, grad, target, weight, size, ignore_index, denominator):
         q = _coefficients(tuple(size), buffer(grad).dtype, buffer(target), buffer(weight), ignore_index, 0.0)
-        return constant(F, grad, -q) * _spread_over_classes(F, grad / denominator, tuple(size))
+        return F.where(constant(F, grad, q != 0), constant(F, grad, -q) * _spread_over_classes(F, grad / denominator, tuple(size)), 0)
     function = compose
     def samples(rng): yield np.array(1.5), np.array([1, 0, -100]), None, (3, 4), -100, np.array(2.0)
 
@@ -260,7 +268,9 @@ class cross_entropy_backward:
         q = _coefficients(shape, buffer(input).dtype, buffer(target), buffer(weight), ignore_index, label_smoothing)
         g = grad / (denominator if denominator is not None else shape[0])
         p = F.softmax(input, axis) * constant(F, grad, q.sum(axis, keepdims=True)) - constant(F, grad, q)
-        return p * _spread_over_classes(F, g, shape)
+        kept = (buffer(target) != ignore_index).reshape([1 if i == axis else n for i, n in enumerate(shape)])
+        # Where nothing counts the denominator is 0, and 0 / 0 must not spread.
+        return F.where(constant(F, grad, np.broadcast_to(kept, shape)), p * _spread_over_classes(F, g, shape), 0)
     function = compose
     def samples(rng):
         x, target = rng.standard_normal((3, 4)), np.array([1, 0, -100])

@@ -23,27 +23,31 @@ from .reduce import LARGE, finish, reduced_shape
 
 def _tie_weights(input: np.ndarray, result: np.ndarray, dim: Any) -> np.ndarray:
     equal = input == result
-    if input.dtype.kind == "f":
+    if dim is None and input.dtype.kind == "f":
         equal |= (input != input) & (result != result)
     return (equal / np.add.reduce(equal, normalize_dims(dim, input.ndim), None, None, True)).astype(input.dtype)
 
 
 @op("tie_weights(Tensor input, Tensor result, int[]? dim) -> Tensor", method=False, namespace="_internal", out=False)
 class tie_weights:
-    """Where `input` equals `result`, one over the number of such places along `dim`; else zero. Extremes share gradients so."""
+    """Where `input` equals `result`, one over the number of such places along `dim`; else zero. Extremes share gradients so. NaN equals
+    NaN where there is no `dim`; along one, a NaN as the extreme makes them all NaN, as in torch."""
 
     numpy = _tie_weights
     def shape(input, result, dim): return input
     def samples(rng): yield np.array([[1.0, 2.0, 2.0]]), np.array([[2.0, 2.0, 2.0]]), 1
     def compose(F, input, result, dim):
-        equal = F.logical_or(F.eq(input, result), F.logical_and(F.ne(input, input), F.ne(result, result)))
+        equal = F.eq(input, result)
+        if dim is None:
+            equal = F.logical_or(equal, F.logical_and(F.ne(input, input), F.ne(result, result)))
         weights = F.where(equal, F.ones_for(input, tuple(input.shape)), 0)
         return (weights / F.sum(weights, dim, True)).astype(input.dtype)
 
 
 def _shared(F: Any, grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     shape = tuple(input.shape)
-    return expand_reduced(F, grad, shape, dim, keepdim) * F.tie_weights(input, expand_reduced(F, result, shape, dim, keepdim), dim)
+    over = tuple(range(len(shape))) if dim is None else dim
+    return expand_reduced(F, grad, shape, dim, keepdim) * F.tie_weights(input, expand_reduced(F, result, shape, dim, keepdim), over)
 
 
 def _at_indices(grad: np.ndarray, indices: np.ndarray, shape: Sequence[int], dim: int, keepdim: bool) -> np.ndarray:
@@ -192,7 +196,7 @@ class max_all:
     mindspore = kernels.extreme("ReduceMax")
     compose = on_host(_max)
     def shape(input): return ()
-    def vjp(F, grad, input, result): return _shared(F, grad, input, result, None, False)
+    def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -205,7 +209,7 @@ class min_all:
     mindspore = kernels.extreme("ReduceMin")
     compose = on_host(_min)
     def shape(input): return ()
-    def vjp(F, grad, input, result): return _shared(F, grad, input, result, None, False)
+    def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 

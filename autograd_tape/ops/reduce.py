@@ -326,6 +326,9 @@ class count_nonzero:
 # -- moments -----------------------------------------------------------------------------------------------------------
 
 
+_OVERFLOWS = 1e36  # variances near which squares of float32 overflow
+
+
 def _small_var(input: np.ndarray, dim: Any, correction: float) -> Any:
     """The variance of all of a few elements, or of rows of them, by dot products. Around the first element: large means cost no digits,
     and that of equal elements is 0."""
@@ -360,24 +363,27 @@ def _moments(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> 
     return found[0].reshape(kept), found[1].reshape(kept)
 
 
-def _var_mean(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+def _spread_mean(input: np.ndarray, dim: Any, correction: float, keepdim: bool, root: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(variance, or its root; mean), rounded to the dtype once: the root is finite where the variance is too large for it."""
     axes = normalize_dims(dim, input.ndim)
     n = count(input.shape, axes)
     mean, variance = _moments(input, axes, keepdim)
     # Never divides by less than nothing: too few elements for the correction make NaN.
-    variance = variance * n / np.float64(max(n - correction, 0))
-    return finish(variance.astype(input.real.dtype), input), finish(mean.astype(input.dtype), input)
+    spread = variance * n / np.float64(max(n - correction, 0))
+    return finish((_sqrt(spread) if root else spread).astype(input.real.dtype), input), finish(mean.astype(input.dtype), input)
 
 
-def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
+def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool, root: bool = False) -> Any:
     if input.size <= SMALL and not keepdim and input.ndim and input.dtype.char in "fd" and input.flags.c_contiguous and (
             dim is None and input.size > correction or (dim == -1 or dim == input.ndim - 1) and NARROW >= input.shape[-1] > correction):
-        return _small_var(input, dim, correction)
-    return _var_mean(input, dim, correction, keepdim)[0]
+        found = _small_var(input, dim, correction)
+        if float(found.sum()) < _OVERFLOWS:  # false for NaN
+            return _sqrt(found) if root else found
+    return _spread_mean(input, dim, correction, keepdim, root)[0]
 
 
 def _std(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
-    return _sqrt(_var(input, dim, correction, keepdim))
+    return _var(input, dim, correction, keepdim, True)
 
 
 def _check_moment(input: Any, **rest: Any) -> None:
@@ -444,7 +450,7 @@ def _both(first: Any, second: Any) -> Any:
 class var_mean_of:
     """The variance, with the count less `correction` as divisor, and the mean."""
 
-    numpy = _var_mean
+    def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, False)
     def compose(F, input, dim, correction, keepdim): return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
     def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     check = _check_moment
@@ -466,9 +472,7 @@ class std_mean_of:
 
     saved_as = {"std": "result0"}
 
-    def numpy(input, dim, correction, keepdim):
-        variance, mean = _var_mean(input, dim, correction, keepdim)
-        return _sqrt(variance), mean
+    def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, True)
     def compose(F, input, dim, correction, keepdim): return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
     def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     check = _check_moment

@@ -682,7 +682,12 @@ class histc:
         if low > high:
             raise AutogradError("torch.histc: max must be larger than min")
         values = data[(data >= low) & (data <= high)]
-        at = ((values - data.dtype.type(low)) * data.dtype.type(bins) / data.dtype.type(high - low)).astype(np.int64)
+        if not (high - low) * bins < float(np.finfo(np.float32).max):  # more than float32 holds
+            values = values.astype(np.float64)
+        exact = values.dtype.type
+        with np.errstate(all="ignore"):
+            place = (values - exact(low)) * exact(bins) / exact(high - low)
+        at = np.where(np.isnan(place), bins // 2, place).astype(np.int64)  # NaN: numbers so large that adding 1 is nothing
         counts = np.bincount(np.minimum(at, bins - 1), minlength=bins).astype(data.dtype)
         result = F.wrap(counts, input._k)
         return result

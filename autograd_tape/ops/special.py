@@ -211,7 +211,7 @@ def _lgamma(input: Any) -> Any:
             result = np.where(np.abs(t) < 0.2, _lgamma_near(t, centre), result)
         sine = np.abs(np.sin(np.pi * (x - np.rint(x))))
         result = np.where(flip, math.log(math.pi) - np.log(sine) - result, result)
-        result = np.where(np.isinf(x), np.inf, result)
+        result = np.where(np.isinf(x) | (flip & (x == np.rint(x))), np.inf, result)  # the poles, and all large negative numbers
     return result.astype(input.dtype)
 
 
@@ -619,8 +619,7 @@ class heaviside:
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-    def numpy(input, values):
-        return np.heaviside(input, values) if input.dtype.kind == "f" else np.where(input == 0, values, (input > 0).astype(input.dtype))
+    def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
 
     mindspore = kernels.without_nan("Heaviside")
     compose = on_host(numpy)
