@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-
-from .errors import AutogradError
 
 
 def parse_input(text: str, rng: np.random.Generator) -> np.ndarray:
@@ -30,6 +29,14 @@ def parse_input(text: str, rng: np.random.Generator) -> np.ndarray:
         low, high = (float(x) for x in limits.split("..")) if limits else (0.0, 10.0)
         if any(n < 0 for n in shape):
             raise ValueError("negative size")
+        if math.prod(shape) * dtype.itemsize > 1 << 32:
+            raise ValueError("more than 4 GiB")
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError("the range is empty or not finite")
+        if dtype.kind in "iu":
+            limits_of = np.iinfo(dtype)
+            if low != int(low) or high != int(high) or low < limits_of.min or high - 1 > limits_of.max:
+                raise ValueError(f"{dtype} does not hold the range")
     except (ValueError, TypeError) as error:
         raise argparse.ArgumentTypeError(f"cannot read the input {text!r} ({error}); write sizes[:dtype[:low..high]], such as "
                                          "2,3:float64:0.1..2")
@@ -57,11 +64,16 @@ def find_function(text: str) -> Callable[..., Any]:
         found: Any = importlib.import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
-    except (ImportError, AttributeError) as error:
-        raise argparse.ArgumentTypeError(f"cannot find {text!r}: {error}")
+    except Exception as error:  # importing a module runs it, and so may raise anything
+        raise argparse.ArgumentTypeError(f"cannot find {text!r}: {type(error).__name__}: {_line(error)}")
     if not callable(found):
         raise argparse.ArgumentTypeError(f"{text!r} is no function but {type(found).__name__}")
     return found
+
+
+def _line(error: Exception) -> str:
+    """An error's text on one line."""
+    return " ".join(str(error).split())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,6 +89,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     check.add_argument("--atol", type=float, default=1e-4)
     check.add_argument("--rtol", type=float, default=1e-3)
     options = parser.parse_args(argv)
+
+    def fail(text: str) -> NoReturn:
+        parser.exit(2, f"{parser.prog}: error: {text}\n")
+
+    if options.seed < 0:
+        fail(f"argument --seed: {options.seed} is negative")
     from .check import check_grad
 
     try:
@@ -84,12 +102,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         rng = np.random.default_rng(options.seed)
         inputs = [parse_input(text, rng) for text in options.inputs]
     except argparse.ArgumentTypeError as error:
-        parser.error(str(error))
+        fail(str(error))
     try:
         report = check_grad(function, inputs, eps=options.eps, atol=options.atol, rtol=options.rtol, order=options.order, seed=options.seed)
-    except AutogradError as error:
-        print(f"check_grad of {options.function} could not run: {error}", file=sys.stderr)
-        return 1
+    except Exception as error:  # the function is the caller's, and may raise anything for these inputs
+        fail(f"check_grad of {options.function} could not run: {type(error).__name__}: {_line(error)}")
     print(report.table())
     return 0 if report.ok else 1
 

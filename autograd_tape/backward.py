@@ -546,9 +546,14 @@ def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, .
 # -- the specification's interface ------------------------------------------------------------------------------------
 
 
+def _several(given: Any) -> Any:
+    """One tensor, or array, as a list of it; a list, or None, as it is."""
+    return [given] if isinstance(given, (TensorRef, np.ndarray)) else given
+
+
 @attrs.define
 class BackwardOptions:
-    """How a backward pass is run.
+    """How a backward pass is run. A single tensor does for a list of one.
 
     Attributes:
         retain_graph: keep the graph for another pass.
@@ -559,8 +564,8 @@ class BackwardOptions:
 
     retain_graph: bool = False
     create_graph: bool = False
-    inputs: Sequence[TensorRef] | None = None
-    grad_outputs: Sequence[Any] | None = None
+    inputs: Sequence[TensorRef] | None = attrs.field(default=None, converter=_several)
+    grad_outputs: Sequence[Any] | None = attrs.field(default=None, converter=_several)
 
 
 @attrs.define(eq=False)
@@ -788,13 +793,14 @@ def deliver(context: BackwardContext, *also: Any) -> None:
             manager.accumulate(ref, context.grad_tensors[id])
 
 
-def topological_order(tape: Tape | None, outputs: Sequence[TensorRef]) -> list[TapeId]:
-    """The ids of the entries behind `outputs` in the order in which backward visits them under `tape`: descending, but where
-    something was recorded by hand after it was used.
+def topological_order(tape: Tape | None, outputs: TensorRef | Sequence[TensorRef]) -> list[TapeId]:
+    """The ids of the entries behind `outputs`, a tensor or several, in the order in which backward visits them under `tape`: descending,
+    but where something was recorded by hand after it was used.
 
     Raises:
         NoGradError: as for `backward`.
     """
+    outputs = _several(outputs)
     if tape is not None and not isinstance(tape, DefaultTape):
         from .walk import Walk
 

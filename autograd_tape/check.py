@@ -20,6 +20,7 @@ from .errors import ArgumentError, GradCheckFailedError, ShapeMismatchError
 from .executors import executor_for
 from .tape import WEAK_TAPE, GradMode, _ModeContext, edge_of
 from .tensor import TensorRef
+from .tree import leaves, rebuild
 
 OK = "ok"
 
@@ -61,8 +62,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every gradient is right."""
-        return all(row.verdict == OK for row in self.rows)
+        """Whether every gradient is right; nothing compared is not right."""
+        return bool(self.rows) and all(row.verdict == OK for row in self.rows)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -94,14 +95,15 @@ def _place(worst: tuple[tuple[int, ...], tuple[int, ...]] | None) -> str:
     return "-" if worst is None else f"d out{list(worst[0])} / d in{list(worst[1])}"
 
 
-def check_grad(fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3, order: int = 1,
+def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3, order: int = 1,
                raise_exception: bool = False, seed: int = 0) -> Report:
     """Holds the gradients of `fn(*inputs)` against numerical ones.
 
     Args:
-        fn: takes and returns tensors (a tensor, or a tuple or list of them); arguments that are no floating-point arrays or tensors are
+        fn: takes and returns tensors, or tuples, lists and dicts of them; arguments that are no floating-point arrays or tensors are
             passed as they are. It must be smooth within `eps` of the inputs.
-        inputs: arrays or TensorRefs. Floating-point ones are differentiated, in float64 whatever their dtype.
+        inputs: its arguments: arrays or TensorRefs, or tuples, lists and dicts of them; a single array; or a dict of keyword arguments.
+            Floating-point ones are differentiated, in float64 whatever their dtype.
         eps: the step of the central difference.
         atol, rtol: |analytical - numerical| may be atol + rtol * |numerical|.
         order: 2 checks gradients of gradients too.
@@ -119,14 +121,39 @@ def check_grad(fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5,
     if order not in (1, 2):
         raise ArgumentError("check_grad() checks derivatives of order 1 or 2", expected="1 or 2", found=repr(order),
                             remedy="nest grad for higher ones")
-    values, where = _prepare(inputs)
-    names = [f"in{i}" for i in where]
+    for name, value, least in (("eps", eps, "above 0"), ("atol", atol, "of 0 or more"), ("rtol", rtol, "of 0 or more")):
+        if not isinstance(value, (int, float)) or not np.isfinite(value) or value < 0 or name == "eps" and value == 0:
+            raise ArgumentError(f"check_grad() cannot use this {name}", expected=f"a finite number {least}", found=repr(value),
+                                remedy="leave it out for the default")
+    if not callable(fn):
+        raise ArgumentError("check_grad() takes a function", expected="a callable", found=type(fn).__name__,
+                            remedy="pass the function itself")
+    given = [inputs] if isinstance(inputs, (TensorRef, np.ndarray, float, np.floating)) else inputs
+
+    def on_leaves(*flat: Any) -> Any:
+        tree = rebuild(given, iter(flat))
+        return fn(**tree) if isinstance(tree, dict) else fn(*tree)
+
+    values, where = _prepare(leaves(given))
+    every = [f"in{name}" if not isinstance(given, dict) else name for name in _names(given)]
+    names = [every[i] for i in where]
     with _ModeContext(GradMode.ENABLED):
-        rows = _check(fn, values, where, names, 1, eps, atol, rtol)
+        rows = _check(on_leaves, values, where, names, 1, eps, atol, rtol)
         if order == 2 and all(row.verdict == OK for row in rows):
-            rows += _second(fn, values, where, names, eps, atol, rtol, seed)
+            rows += _second(on_leaves, values, where, names, eps, atol, rtol, seed)
     report = Report(getattr(fn, "__qualname__", None) or repr(fn), tuple(rows), eps, atol, rtol)
     return report.raise_if_failed() if raise_exception else report
+
+
+def _names(tree: Any, path: str = "") -> list[str]:
+    """What the leaves of a tree are called: `0`, `1['w']`, `1[0]`; by keyword `w`, `w[0]`."""
+    if isinstance(tree, dict):
+        items: Any = tree.items()
+    elif isinstance(tree, (tuple, list)):
+        items = enumerate(tree)
+    else:
+        return [path] if leaves(tree) else []
+    return [name for key, x in items for name in _names(x, f"{path}[{key!r}]" if path else str(key))]
 
 
 def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
@@ -156,13 +183,22 @@ def _call(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int],
     for i in where:
         args[i] = TensorRef.of(values[i].copy(), requires_grad=requires_grad)
         refs.append(args[i])
-    result = fn(*args)
-    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    return refs, _outputs(fn(*args))
+
+
+def _outputs(result: Any) -> list[TensorRef]:
+    """The floating-point tensors of a result; ArgumentError where there is none."""
+    outputs = leaves(result)
     for output in outputs:
         if not isinstance(output, TensorRef):
             raise ArgumentError("check_grad() takes a function of tensors", expected="a TensorRef, or a tuple of them",
                                 found=type(output).__name__, remedy="compute with the operations of autograd_tape.F, not with NumPy")
-    return refs, [o for o in outputs if o._k.dtype.category >= FLOATING]
+    found = [o for o in outputs if o._k.dtype.category >= FLOATING]
+    if not found:
+        raise ArgumentError("check_grad() found nothing to compare", expected="a floating-point output",
+                            found=", ".join(o.dtype.name for o in outputs) or "no outputs",
+                            remedy="return what depends smoothly on the inputs")
+    return found
 
 
 def _evaluate(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int]) -> list[np.ndarray]:
@@ -227,8 +263,12 @@ def _rows_of(output: TensorRef, refs: Sequence[TensorRef]) -> tuple[list[np.ndar
             cotangent = np.zeros(size, output._k.np)
             cotangent[i] = 1.0
             cotangent = cotangent.reshape(tuple(output.shape))
-            found = _analytical(output, refs, cotangent.copy())
-            twice = _analytical(output, refs, cotangent) if i == 0 else found
+            try:
+                found = _analytical(output, refs, cotangent.copy())
+                twice = _analytical(output, refs, cotangent) if i == 0 else found
+            except (ShapeMismatchError, ValueError) as error:  # of the engine; of NumPy, which the next formula gave it to
+                return jacobians, [f"wrong shape: {error.message if isinstance(error, ShapeMismatchError) else error}"
+                                   f"{_expected(error)}"] * len(refs)
             for j, (x, g, h) in enumerate(zip(refs, found, twice)):
                 if g is None:
                     continue
@@ -240,6 +280,10 @@ def _rows_of(output: TensorRef, refs: Sequence[TensorRef]) -> tuple[list[np.ndar
                     if h is None or not np.array_equal(g, h, equal_nan=True):
                         verdicts[j] = "not deterministic: two backward passes differ"
     return jacobians, [v or ("" if a else "missing") for v, a in zip(verdicts, arrived)]
+
+
+def _expected(error: Exception) -> str:
+    return f": expected {error.expected}, found {error.found}" if isinstance(error, ShapeMismatchError) else ""
 
 
 def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray, expected: np.ndarray, out_shape: tuple[int, ...],
@@ -278,8 +322,7 @@ def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], nam
         for i in where:
             if not given[i].requires_grad:
                 given[i] = TensorRef.of(given[i]._data, requires_grad=True)
-        result = fn(*given)
-        outputs = [o for o in (result if isinstance(result, (tuple, list)) else [result]) if o._k.dtype.category >= FLOATING]
+        outputs = _outputs(fn(*given))
         roots = [(o, v) for o, v in zip(outputs, args[n:]) if o.requires_grad]
         inputs = [given[i] for i in where]
         context = run_backward([o for o, _ in roots], WEAK_TAPE, None, BackwardOptions(
@@ -292,4 +335,11 @@ def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], nam
         return [TensorRef.of(np.zeros(tuple(x.shape))) if g is None else g for x, g in zip(inputs, found)]
 
     everywhere = [*where, *range(n, n + len(cotangents))]
-    return _check(gradient, [*values, *cotangents], everywhere, [*names, *[f"v{i}" for i in range(len(cotangents))]], 2, eps, atol, rtol)
+    every = [*names, *[f"v{i}" for i in range(len(cotangents))]]
+    nan = float("nan")
+    try:
+        return _check(gradient, [*values, *cotangents], everywhere, every, 2, eps, atol, rtol)
+    except ShapeMismatchError as error:  # on arrays the shape was right
+        return [Row(2, "-", "-", nan, nan, None, nan, nan, f"wrong shape: {error.message}{_expected(error)}")]
+    except (TypeError, AttributeError) as error:  # a tensor is no array
+        return [Row(2, "-", "-", nan, nan, None, nan, nan, f"cannot be recorded: a gradient function takes arrays only ({error!r})")]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from .errors import ArgumentError, NoGradError, ShapeMismatchError
+from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor
 from .tape import GradFn, GradMode, Tape, _ModeContext, grad_mode, set_grad_mode
 from .tensor import TensorRef, info_of, leaf_node
@@ -261,10 +261,10 @@ class GradManager:
         with self._lock:
             self._gradients.clear()
 
-    def zero_grad(self, refs: Sequence[TensorRef]) -> None:
-        """Sets the gradients of tensors to zero; one that has none stays without."""
+    def zero_grad(self, refs: TensorRef | Sequence[TensorRef]) -> None:
+        """Sets the gradients of a tensor, or of several, to zero; one that has none stays without."""
         with self._lock:
-            for ref in refs:
+            for ref in _distinct(refs):
                 held = self.get_grad(ref)
                 if held is not None:
                     self._gradients[ref.id] = np.zeros(tuple(ref.shape), ref._k.np)
@@ -277,17 +277,21 @@ class GradManager:
 
     # -- clipping -------------------------------------------------------------------------------------------------
 
-    def clip_grad_norm(self, refs: Sequence[TensorRef], max_norm: float, norm_type: float = 2.0) -> float:
+    def clip_grad_norm(self, refs: TensorRef | Sequence[TensorRef], max_norm: float, norm_type: float = 2.0,
+                       error_if_nonfinite: bool = False) -> float:
         """Scales gradients down so that their norm, all taken as one vector, is at most `max_norm`; the norm from before.
 
         The factor is min(1, max_norm / (norm + 1e-6)), as in torch.nn.utils.clip_grad_norm_. Tensors without a gradient are left
-        out.
+        out. The norm is computed in double precision and scaled where that would not hold it, so that it is right for all finite gradients
+        of any dtype.
 
         Args:
             norm_type: p of the p-norm, `inf` for the largest absolute value.
+            error_if_nonfinite: raise where the norm is infinite or NaN; else it spoils the gradients visibly.
 
         Raises:
             ArgumentError: `max_norm` is negative or `norm_type` not positive.
+            AutogradError: the norm is not finite, and `error_if_nonfinite`; the gradients are left alone.
         """
         if not max_norm >= 0:
             raise ArgumentError("max_norm must not be negative", expected="a number >= 0", found=max_norm,
@@ -299,25 +303,33 @@ class GradManager:
             held = [(ref.id, self._gradients[ref.id]) for ref in _distinct(refs) if self.get_grad(ref) is not None]
             if not held:
                 return 0.0
-            norms = [_norm(_array(g), norm_type) for _, g in held]
-            total = max(norms) if math.isinf(norm_type) else _norm(np.array(norms), norm_type)
+            total = _norm([_array(g) for _, g in held], norm_type)
+            if error_if_nonfinite and not math.isfinite(total):
+                raise AutogradError(f"The total norm of order {norm_type} is not finite, so the gradients cannot be clipped",
+                                    expected="finite gradients", found=total, remedy="pass error_if_nonfinite=False to scale them anyway")
             factor = max_norm / (total + 1e-6)
             # Written so that a norm that is no number spoils the gradients visibly, as in torch.
             if not factor >= 1.0:
                 for id, g in held:
-                    self._gradients[id] = g * (factor if isinstance(g, TensorRef) else g.dtype.type(factor))
+                    self._gradients[id] = g * factor if isinstance(g, TensorRef) else _scaled(g, factor)
         return total
 
-    def clip_grad_value(self, refs: Sequence[TensorRef], clip_value: float) -> None:
+    def clip_grad_value(self, refs: TensorRef | Sequence[TensorRef], clip_value: float) -> None:
         """Limits every element of the gradients to [-clip_value, clip_value].
 
         Raises:
             ArgumentError: `clip_value` is negative.
+            DTypeError: a gradient is complex, and so has no order; none is changed.
         """
         if not clip_value >= 0:
             raise ArgumentError("clip_value must not be negative", expected="a number >= 0", found=clip_value,
                                 remedy="pass the largest absolute value allowed")
         with self._lock:
+            for ref in _distinct(refs):
+                held = self.get_grad(ref)
+                if held is not None and _array(held).dtype.kind == "c":
+                    raise DTypeError("clip_grad_value() is not defined for complex gradients", expected="a real gradient",
+                                     found=str(_array(held).dtype), remedy="limit their absolute values with clip_grad_norm")
             for ref in _distinct(refs):
                 held = self.get_grad(ref)
                 if held is not None:
@@ -348,14 +360,28 @@ def _array(grad: Any) -> np.ndarray:
     return grad._data if isinstance(grad, TensorRef) else grad
 
 
-def _norm(g: np.ndarray, p: float) -> float:
-    if not g.size:
+def _scaled(g: np.ndarray, factor: float) -> np.ndarray:
+    """`g * factor` in double precision, rounded once: the factor may be less than the dtype can hold."""
+    return np.asarray((g.astype(_wide(g)) * factor).astype(g.dtype))
+
+
+def _wide(g: np.ndarray) -> type:
+    return np.complex128 if g.dtype.kind == "c" else np.float64
+
+
+def _norm(arrays: Sequence[np.ndarray], p: float) -> float:
+    """The p-norm of all elements."""
+    absolute = [np.abs(a.astype(_wide(a))) for a in arrays if a.size]
+    if not absolute:
         return 0.0
-    a = np.abs(g)
     if math.isinf(p):
-        return float(a.max())
-    # Half precision is summed in float32.
-    wide = a.astype(np.float32) if a.dtype.itemsize < 4 else a
-    if p == 2.0:
-        return float(np.sqrt(np.add.reduce(wide * wide, None)))
-    return float(np.add.reduce(wide ** p, None) ** (1.0 / p))
+        return float(np.max([a.max() for a in absolute]))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        total = float(np.sum([np.sum(a ** p) for a in absolute]))
+        if 1e-280 < total < 1e280 or math.isnan(total):
+            return float(total ** (1.0 / p))
+        # Powers that a double cannot hold: of the elements as parts of the largest.
+        largest = float(np.max([a.max() for a in absolute]))
+        if largest == 0.0 or not math.isfinite(largest):
+            return largest
+        return float(largest * np.sum([np.sum((a / largest) ** p) for a in absolute]) ** (1.0 / p))

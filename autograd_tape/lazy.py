@@ -162,7 +162,8 @@ class OpSpec:
     arguments: dict[str, Any]
     outputs: tuple[TensorRef, ...]
 
-    def __init__(self, op: str, inputs: Sequence[TensorRef], **arguments: Any) -> None:
+    def __init__(self, op: str, inputs: TensorRef | Sequence[TensorRef], **arguments: Any) -> None:
+        inputs = [inputs] if isinstance(inputs, TensorRef) else inputs
         for i, x in enumerate(inputs):
             if not isinstance(x, TensorRef):
                 raise ArgumentError(f"OpSpec takes tensors, input {i} of '{op}' is none", expected="TensorRef", found=type(x).__name__,

@@ -592,6 +592,8 @@ class Tape:
         if inputs is None or output is None:
             raise ArgumentError(f"record() needs the inputs and the output of '{op}'", expected="inputs and output",
                                 found="no " + ("inputs" if inputs is None else "output"), remedy="pass both, or an OpSpec")
+        inputs = [inputs] if isinstance(inputs, TensorRef) else inputs
+        saved_tensors = [saved_tensors] if isinstance(saved_tensors, TensorRef) else saved_tensors
         saved = tuple(inputs if saved_tensors is None else saved_tensors)
         for position, ref in enumerate((*inputs, output, *saved)):
             if not isinstance(ref, TensorRef):

@@ -284,6 +284,10 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     >>> jvp(lambda x: x * x * x, (np.array(2.0),), (np.array(10.0),))
     (array(8.), array(120.))
     """
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise ArgumentError(f"jvp() takes its {name} as a tuple, one for each argument", expected="a tuple or list",
+                                found=type(given).__name__, remedy=f"pass ({name[:-1]},)")
     primals, tangents = tuple(primals), tuple(tangents)
     check_structure(primals, tangents, "Primals and tangents")
     made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux)

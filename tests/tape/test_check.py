@@ -14,6 +14,7 @@ import pytest
 
 from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, check_grad
 from autograd_tape.__main__ import main
+from autograd_tape.check import Report
 from autograd_tape.errors import ArgumentError
 
 ROOT = Path(__file__).parents[2]
@@ -133,6 +134,67 @@ class TestWhatItFinds:
             check_grad(lambda x: x, [np.array([1j])])
 
 
+class TestNothingIsLeftOut:
+    @pytest.mark.parametrize("order", [1, 2])
+    def test_a_rule_of_wrong_shape_gives_its_row(self, order: int) -> None:
+        for rule in (lambda g, saved: [np.ones(7)], lambda g, saved: [np.ones((2, 3))], lambda g, saved: [np.ones(())]):
+            report = check_grad(by_hand(lambda a: 2 * a, rule), [np.array([1.0, 2.0])], order=order)
+            assert not report and report.rows[0].verdict.startswith(("wrong shape", "wrong gradient")), report
+
+    def test_a_wrong_shape_in_the_middle(self) -> None:
+        inner = by_hand(lambda a: 2 * a, lambda g, saved: [np.ones(5)])
+        (row,) = check_grad(lambda x: F.sum(inner(F.exp(x)) * 3.0), [np.array([1.0, 2.0])]).rows
+        assert row.verdict == ("wrong shape: The gradient of 'by_hand' with respect to input 0 has the wrong shape: "
+                               "expected (2,), found (5,)")
+
+    @pytest.mark.parametrize("f, found", [(F.argmax, "int64"), (lambda x: x > 0, "bool"), (lambda x: (F.argmax(x), x > 0), "int64, bool"),
+                                          (lambda x: (), "no outputs")])
+    def test_nothing_compared_is_not_a_pass(self, f: Any, found: str) -> None:
+        for order in (1, 2):
+            with pytest.raises(ArgumentError, match=f"found nothing to compare.*found {found}"):
+                check_grad(f, [np.array([1.0, 2.0])], order=order)
+        assert len(check_grad(lambda x: (F.argmax(x), x * 2.0), [np.array([1.0, 2.0])]).rows) == 1
+        assert not Report("f", (), 1e-5, 1e-4, 1e-3).ok
+
+    @pytest.mark.parametrize("rule", [lambda g, s: [np.cos(s[0]) * g], lambda g, s: [np.multiply(g, np.cos(np.asarray(s[0])))],
+                                      lambda g, s: [np.array([a * b for a, b in zip(np.cos(s[0]), np.asarray(g))])]])
+    def test_numpy_rules_are_right_in_order_1_and_give_rows_in_order_2(self, rule: Any) -> None:
+        f = by_hand(np.sin, rule)
+        assert check_grad(f, [np.array([0.5, 1.0])]).ok
+        report = check_grad(f, [np.array([0.5, 1.0])], order=2)
+        assert not report.ok and {r.verdict for r in report.rows if r.order == 2} & {
+            "missing gradient: none arrived, but the output depends on this input", "wrong gradient"}, report
+
+    def test_a_rule_for_arrays_alone(self) -> None:
+        report = check_grad(by_hand(np.sin, lambda g, s: [g.astype(float) * np.cos(s[0])]), [np.array([0.5, 1.0])], order=2)
+        assert not report and report.rows[-1].verdict.startswith("cannot be recorded: a gradient function takes arrays only")
+
+    def test_trees_of_inputs_and_outputs(self) -> None:
+        p = {"w": np.array([1.0, 2.0]), "layers": [np.array([[3.0]]), {"b": 4.0}], "name": "text", "nothing": None}
+        f = lambda p, n: {"a": p["w"] * p["layers"][1]["b"] * n, "b": (F.sum(p["layers"][0]),)}
+        report = check_grad(f, [p, 3], order=2)
+        assert report.ok
+        assert [r.input for r in report.rows[:3]] == ["in0['w']", "in0['layers'][0]", "in0['layers'][1]['b']"]
+        assert check_grad(lambda *, x, y: x * y[0], {"x": np.array([1.0]), "y": [np.array([2.0])]}).rows[1].input == "y[0]"
+        assert check_grad(lambda x: x * x, np.array([1.0, 2.0])).ok and check_grad(lambda x: x * x, TensorRef.of(2.0)).ok
+        wrong = check_grad(lambda p: by_hand(np.sin, lambda g, s: [g])(p["x"]), [{"x": np.array([1.0])}])
+        assert not wrong and wrong.rows[0].input == "in0['x']"
+
+    @pytest.mark.parametrize("bad", [{"eps": 0.0}, {"eps": -1.0}, {"eps": float("nan")}, {"eps": "x"}, {"atol": -1.0},
+                                     {"rtol": float("inf")}])
+    def test_bad_tolerances(self, bad: dict[str, Any]) -> None:
+        with pytest.raises(ArgumentError, match="cannot use this"):
+            check_grad(F.neg, [np.ones(2)], **bad)
+
+
+def raises(x: TensorRef) -> TensorRef:
+    raise ZeroDivisionError("not\nnow")
+
+
+def nothing(x: TensorRef) -> int:
+    return 3
+
+
 class TestReport:
     def test_table_and_error(self) -> None:
         report = check_grad(wrong, [X])
@@ -161,18 +223,39 @@ class TestCommandLine:
     def test_in_process(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["check", "F:mul", "--inputs", "2,3", "scalar"]) == 0
         assert "check_grad of mul: every gradient agrees" in capsys.readouterr().out
-        assert main(["check", "F:eq", "--inputs", "2:int64"]) == 1
-        assert "could not run" in capsys.readouterr().err
 
     @pytest.mark.parametrize("args, text", [
         (["nomodule:f"], "cannot find 'nomodule:f'"), (["F"], "write module:function"), (["F:nothing"], "cannot find"),
         (["tests.tape.test_check:X"], "is no function"), (["F:mul", "--inputs", "two"], "cannot read the input 'two'"),
         (["F:mul", "--inputs", "2:complex128"], "cannot be drawn"), (["F:mul", "--inputs", "-2"], "negative size"),
+        (["F:eq", "--inputs", "2:int64"], "found nothing to differentiate"),
+        (["F:eq", "--inputs", "2:int64", "2:int64"], "could not run: ArgumentE"),
+        (["F:argmax"], "found nothing to compare"), (["F:mul", "--inputs", "2", "3"], "could not run: ShapeMismatchError"),
+        (["F:mul", "--inputs", "2"], "could not run: TypeError"),
+        (["tests.tape.test_check:raises"], "could not run: ZeroDivisionError: not now"),
+        (["tests.tape.test_check:nothing"], "could not run: ArgumentError"), (["tests.tape:nowhere"], "cannot find"),
+        ([":"], "cannot read"),
+        (["a b:c"], "cannot find"), (["..:c"], "cannot find"), (["os:path"], "is no function"), (["F:"], "cannot read"),
+        (["F:neg", "--inputs", "2:float99"], "cannot read"), (["F:neg", "--inputs", "2:float64:1"], "cannot read"),
+        (["F:neg", "--inputs", "2:float64:2..1"], "range is empty"), (["F:neg", "--inputs", "2:float64:1..1"], "range is empty"),
+        (["F:neg", "--inputs", "2:float64:0..nan"], "range is empty or not finite"),
+        (["F:neg", "--inputs", "2:float64:0..inf"], "not finite"),
+        (["F:neg", "--inputs", "2:float64:0..1..2"], "cannot read"), (["F:neg", "--inputs", "2:int8:0..1000"], "does not hold the range"),
+        (["F:neg", "--inputs", "2:uint8:-3..3"], "does not hold"), (["F:neg", "--inputs", "2:int64:0.5..3"], "does not hold"),
+        (["F:neg", "--inputs", "999999,999999"], "more than 4 GiB"), (["F:neg", "--inputs", "2:object"], "cannot be drawn"),
+        (["F:neg", "--inputs", "2:U3"], "cannot be drawn"), (["F:neg", "--seed", "-1"], "is negative"),
+        (["F:neg", "--seed", "x"], "invalid int"),
+        (["F:neg", "--order", "3"], "invalid choice"), (["F:neg", "--eps", "0"], "cannot use this eps"),
+        (["F:neg", "--eps", "nan"], "this eps"),
+        (["F:neg", "--atol", "-1"], "cannot use this atol"), (["F:neg", "--rtol", "inf"], "cannot use this rtol"),
+        ([], "required: function"),
+        (["F:neg", "--unknown"], "unrecognized arguments"),
     ])
-    def test_bad_arguments_exit_with_2(self, args: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_bad_arguments_exit_with_2_and_one_line(self, args: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as error:
             main(["check", *args])
-        assert error.value.code == 2 and text in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert error.value.code == 2 and text in told.splitlines()[-1] and "Traceback" not in told
 
 
 def test_the_fixture(tmp_path: Path) -> None:
