@@ -42,7 +42,7 @@ def _volatile(self: Tensor) -> bool:
 Tensor.new = new  # type: ignore[attr-defined]  # attributes set at run time
 Tensor.volatile = property(_volatile)  # type: ignore[attr-defined]  # attributes set at run time
 Tensor.data = Tensor.data.deleter(_refuse_deletion("Deleting tensor data is not allowed. Delete tensor instead!"))  # type: ignore[attr-defined,method-assign]
-Tensor.requires_grad = Tensor.requires_grad.deleter(_refuse_deletion("requires_grad must be a bool"))  # type: ignore[attr-defined,method-assign]
+Tensor.requires_grad = Tensor.requires_grad.deleter(_refuse_deletion("requires_grad must be a bool"))  # type: ignore[method-assign]
 Tensor._grad_fn = property(lambda self: self.grad_fn, None,  # type: ignore[attr-defined]  # attributes set at run time
                            _refuse_deletion("Deletion of _grad_fn not allowed. Detach tensor instead!"))
 

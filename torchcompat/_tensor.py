@@ -143,7 +143,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     # -- gradient -------------------------------------------------------------------------------------------------
 
-    @TensorRef.requires_grad.setter
+    @TensorRef.requires_grad.setter  # type: ignore[attr-defined]  # of a property
     def requires_grad(self, value: bool) -> None:
         try:
             _set_requires_grad(self, value)
