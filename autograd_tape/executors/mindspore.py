@@ -30,6 +30,7 @@ _pid = 0
 _TARGETS = {"cpu": "CPU", "npu": "Ascend", "cuda": "GPU"}
 REMEDY = "pip install 'autograd-tape[mindspore]'"
 STRIDED = ("view", "view?", "store")  # families whose work is on our own storage, whatever the executor
+COMPLEX = frozenset(["add", "sub", "mul", "neg", "sum", "mm", "bmm", "matmul"])  # whose kernels are right for complex numbers
 HALF_PRODUCTS = frozenset(["mm", "mm_nt", "mm_tn", "bmm", "matmul"])  # where the float16 kernel is the quicker one
 
 
@@ -132,13 +133,19 @@ class MindSporeExecutor(Executor):
         """The kernel of an operation on NumPy arrays."""
         if rec.family in STRIDED:
             return rec.field("numpy")
-        field = rec.field("mindspore")
-        if field is None:
+        field, host = rec.field("mindspore"), rec.field("numpy")
+        if field is None and (host is None or rec.field("compose") is None or getattr(rec.field("compose"), "host", False)):
             return None
         found = self._kernels.get(rec.name)
         if found is None:
-            found = self._kernels[rec.name] = self._make(rec, self._named(rec, field) if isinstance(field, str) else field)
+            native = self._composed(rec) if field is None else self._make(rec, self._named(rec, field) if isinstance(field, str) else field)
+            kinds = "ciubV" if field is None else "c"  # V: bfloat16, in which MindSpore has next to nothing
+            found = self._kernels[rec.name] = native if host is None or rec.name in COMPLEX else _on_host(kinds, native, host)
         return found
+
+    def _composed(self, rec: Record) -> Callable[..., Any]:
+        compose = rec.field("compose")
+        return lambda *values: compose(self.F, *values)
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel or composition; half precision is computed in float32 and rounded, except where it pays."""
@@ -222,6 +229,17 @@ class MindSporeExecutor(Executor):
         result = value.asnumpy()
         # A primitive with nothing to do may return its operand, whose memory a result must not share.
         return result.copy() if any([np.may_share_memory(result, a) for a in arrays]) else result
+
+
+def _on_host(kinds: str, native: Callable[..., Any], host: Callable[..., Any]) -> Callable[..., Any]:
+    """`native`, but NumPy's kernel where the first operand is of one of these kinds. Of complex numbers MindSpore's kernels make complex
+    results where they are real (`abs`), and zeros where there is no such operation; compositions are written for floating point."""
+    def kernel(*values: Any) -> Any:
+        first = next(_arrays(values), None)
+        return host(*values) if first is not None and first.dtype.kind in kinds or any([a.dtype.kind == "c" for a in _arrays(values)]) \
+            else native(*values)
+
+    return kernel
 
 
 def _arrays(values: Any) -> Any:

@@ -207,6 +207,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
             tests.append(f"({p.name} is None or {p.name}._k is _k)")
         elif p is not main:
             tests.append(f"{p.name}._k is _k")
+    if rec.field("refuses_bool"):
+        tests.append("_k.np.kind != 'b'")
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
     tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.

@@ -99,6 +99,7 @@ class Record:
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn
+    `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input

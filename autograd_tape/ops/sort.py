@@ -193,6 +193,8 @@ class topk:
     compose = on_host(_topk)
     def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
 
+    refuses_bool = True
+
     def check(input, **rest):
         if input.dtype.category == BOOL:
             raise AutogradError("topk does not support bool dtypes on CPU")
@@ -235,6 +237,8 @@ class kthvalue:
     numpy = _kthvalue
     compose = on_host(_kthvalue)
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+
+    refuses_bool = True
 
     def check(input, **rest):
         if input.dtype.category == BOOL:
@@ -294,7 +298,7 @@ def _evenly(F: Any, grad: Any, input: Any, result: Any) -> Any:
 def _no_bool(name: str) -> Any:
     def check(input: Any, **rest: Any) -> None:
         if input.dtype.category == BOOL or input.dtype.is_complex:
-            raise _not_implemented(f"{name}_cpu", input)
+            raise _not_implemented(name, input)
 
     return check
 
@@ -306,7 +310,7 @@ class median_all:
 
     numpy = _median_all
     compose = on_host(_median_all)
-    check = _no_bool("median")
+    check, refuses_bool = _no_bool("median_cpu"), True
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
@@ -318,7 +322,7 @@ class nanmedian_all:
 
     numpy = _nanmedian_all
     compose = on_host(_nanmedian_all)
-    check = _no_bool("median")
+    check, refuses_bool = _no_bool("median_cpu"), True
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
@@ -330,7 +334,7 @@ class median_along:
 
     numpy = _median_dim
     compose = on_host(_median_dim)
-    check = _no_bool("median")
+    check, refuses_bool = _no_bool("median_out"), True
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
     def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
 
@@ -342,7 +346,7 @@ class nanmedian_along:
 
     numpy = _nanmedian_dim
     compose = on_host(_nanmedian_dim)
-    check = _no_bool("median")
+    check, refuses_bool = _no_bool("median_out"), True
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
     def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
