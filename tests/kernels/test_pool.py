@@ -245,3 +245,49 @@ def test_environment_is_checked():
     )
     assert result.returncode != 0
     assert "AUTOGRAD_TAPE_KERNELS: expected one of" in result.stderr
+
+
+INTERRUPTED = """
+import signal, numpy as np
+from autograd_tape.executors.kernels import elementwise, pool
+pool.set_num_threads(3)
+x, interrupts = np.ones(300_000, np.float32), 0
+elementwise.exp(x)
+for i in range(400):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-5 * (1 + i % 60))
+        while True:
+            pool.parallel_for(64, 1, lambda start, stop: x[:start].sum())
+            elementwise.exp(x[:70_000])
+    except KeyboardInterrupt:
+        interrupts += 1
+    assert not pool._pool.busy and not pool._pool.hiring.locked() and not pool._pool.cells[80]
+hits = np.zeros(64, int)
+pool.parallel_for(64, 1, lambda start, stop: hits[start:stop].__iadd__(1))
+assert (hits == 1).all() and np.allclose(elementwise.exp(x), np.e)
+print("interrupts", interrupts)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no timer signals")
+def test_interrupts_leave_the_pool_free():
+    program = "import signal; signal.signal(signal.SIGALRM, signal.default_int_handler)\n" + INTERRUPTED
+    assert _python(program, AUTOGRAD_TAPE_KERNELS="auto").strip().endswith("interrupts 400")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_child_of_a_fork_draws_though_the_generator_was_in_use():
+    from autograd_tape.random import Generator
+
+    generator = Generator(0)
+    with generator._lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if generator.uniform((3,)).shape == (3,) else 1)
+    deadline = time.monotonic() + 20
+    while (found := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if found[0] == 0:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert found[0] == child and os.waitstatus_to_exitcode(found[1]) == 0
