@@ -19,6 +19,23 @@ from .size import Size
 from .storage import TypedStorage, UntypedStorage
 
 
+_PYTHON = {int: int64, float: float64, bool: bool_, complex: complex128}
+
+
+def checked_dtype(dtype: Any, function: str) -> DType | None:
+    """`dtype` as a DType or None: Python's number types stand for the widest of their kind; TypeError for what is no dtype.
+
+    >>> checked_dtype(int, "to"), checked_dtype(None, "to")
+    (torch.int64, None)
+    """
+    if dtype is None or isinstance(dtype, DType):
+        return dtype
+    found = _PYTHON.get(dtype) if isinstance(dtype, type) else None
+    if found is None:
+        raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return found
+
+
 def resize(t: Tensor, size: tuple[int, ...]) -> None:
     """Gives `t` another size, in its memory where that suffices."""
     n = math.prod(size)
@@ -48,11 +65,11 @@ def parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bo
         other = rest.pop(0)
     if other is not None:
         dtype, device = other._k.dtype, other._k.device
-    elif rest and isinstance(rest[0], DType):
+    elif rest and (isinstance(rest[0], DType) or rest[0] in (int, float, bool, complex)):
         dtype = rest.pop(0)
     elif rest and (isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool) or rest[0] is None):
         device = rest.pop(0)
-        if rest and (isinstance(rest[0], DType) or rest[0] is None):
+        if rest and (isinstance(rest[0], DType) or rest[0] is None or rest[0] in (int, float, bool, complex)):
             dtype = rest.pop(0) or dtype
     elif rest and not isinstance(rest[0], bool):
         raise TypeError(f"to() received an invalid combination of arguments - got ({type(rest[0]).__name__}), but expected one of:\n"
@@ -64,13 +81,12 @@ def parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bo
         rest.pop(0)  # non_blocking
     if rest:
         copy = rest.pop(0)
-    return dtype, None if device is None else Device(device), copy, memory_format
+    return checked_dtype(dtype, "to"), None if device is None else Device(device), copy, memory_format
 
 
 def convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, memory_format: Any) -> Tensor:
     """`t.to(...)`."""
-    if dtype is not None and not isinstance(dtype, DType):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    dtype = checked_dtype(dtype, "to")
     k = t._k
     if device is not None and device != k.device:
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex) and t._node is not None:

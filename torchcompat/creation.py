@@ -10,7 +10,7 @@ from autograd_tape.dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, defaul
 from autograd_tape.tape import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
-from ._conversion import convert
+from ._conversion import checked_dtype, convert
 from ._tensor import Tensor, frontend
 from .bits import values
 
@@ -141,6 +141,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
             [3, 4]])
     """
     t = _new(Tensor)
+    if dtype is not None and dtype.__class__ is not DType:
+        dtype = checked_dtype(dtype, "tensor")
     if data.__class__ is float and dtype is None:
         array = np.array(data, default_dtype().np)
     elif data.__class__ is list and dtype is None and data and data[0].__class__ is float:

@@ -91,10 +91,18 @@ def register_op(name: str, key: DispatchKey) -> Callable[[Callable[..., Any]], H
     recording around it is done. A handler of another key takes the tensors as they are, and calls the operation again to pass it on.
 
     Raises:
-        AttributeError: there is no such operation.
+        LookupError: there is no such operation.
+        NotImplementedError: the handler would never be called: the operation is one that others make up, which keys do not see, or the
+            key is Autograd, whose handler would be called by itself.
         ValueError: the key has a handler for it already.
     """
     rec = get_record(name)
+    if rec.field("function") is not None or rec.field("make") is not None:
+        raise NotImplementedError(f"a handler of '{rec.name}' would be ignored: it is made of other operations, for which handlers can be "
+                                  "registered")
+    if key is DispatchKey.Autograd:
+        raise NotImplementedError(f"a handler of '{rec.name}' for Autograd would call itself; register one for a backend, or a custom "
+                                  "Function's backward")
 
     def decorate(function: Callable[..., Any]) -> Handler:
         with _lock:

@@ -169,16 +169,28 @@ def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
     return draw(shape, source)
 
 
+def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The sizes, which may also be given as `size=`."""
+    if not named:
+        return size
+    if size or list(named) != ["size"]:
+        got = ", ".join([*[type(n).__name__ for n in size], *named])
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
+    return tuple(named["size"])
+
+
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-         requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+         requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
+    size = _named_size("rand", size, named)
     dtype = dtype or default_dtype()
     return _draw(_size("rand", size), lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-          requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1."""
+    size = _named_size("randn", size, named)
     if generator is None and dtype is None and out is None and device is None and mapped is None and frontend.default_device is None \
             and default_dtype() is float32:
         try:

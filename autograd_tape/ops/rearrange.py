@@ -134,7 +134,7 @@ def _rolled(input: np.ndarray, shift: int, d: int) -> np.ndarray:
 
 def _roll(input: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    dims = (dims,) if isinstance(dims, int) else tuple(dims or ())
     if not shifts:
         raise AutogradError("`shifts` required")
     if len(dims) != len(shifts) and not (not dims and len(shifts) == 1):
@@ -148,7 +148,7 @@ def _roll(input: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
     return finish(input, input)
 
 
-@op("roll(Tensor input, int[] shifts, int[] dims=()) -> Tensor", quiet="all", out=False)
+@op("roll(Tensor input, int[] shifts, int[]? dims=()) -> Tensor", quiet="all", out=False)
 class roll:
     """Elements shifted along dimensions, what leaves at the end coming in at the start; the flattened tensor without dimensions.
 

@@ -169,3 +169,37 @@ def test_autocast() -> None:
             assert (a @ b).dtype is torch.float32
     product.float().sum().backward()
     assert a.grad.dtype is torch.float32
+
+
+def test_a_handler_is_called_or_refused() -> None:
+    """Of every operation: registering a handler that nobody would call is an error."""
+    from op_cases import bind, is_array, samples, tree_map
+
+    from autograd_tape.ops import RECORDS
+
+    called = refused = 0
+    for name, rec in RECORDS.items():
+        seen: list[str] = []
+
+        def handler(*args: Any, name: str = name, seen: list[str] = seen) -> Any:
+            seen.append(name)
+            raise KeyError(name)
+
+        try:
+            handle = register_op(name, DispatchKey.CompositeExplicit)(handler)
+        except NotImplementedError as error:
+            assert (rec.field("function") or rec.field("make")) and "would be ignored" in str(error)
+            refused += 1
+            continue
+        try:
+            if rec.field("samples") is None:
+                continue
+            args, kwargs = tree_map(lambda x: torch.tensor(x) if is_array(x) else x, bind(rec, samples(rec)[0]))
+            with pytest.raises((KeyError, RuntimeError, TypeError, NotImplementedError)):
+                torch._tensor.frontend.function(name)(*args, **kwargs)
+            called += bool(seen)
+        finally:
+            handle.unregister()
+    assert refused > 200 and called > 200
+    with pytest.raises(NotImplementedError, match="would call itself"):
+        register_op("mul", DispatchKey.Autograd)

@@ -70,3 +70,20 @@ def test_old_constructors() -> None:
         torch.FloatTensor(torch.LongTensor([1]))
     with pytest.raises(TypeError, match=r"new\(\): data must be a sequence \(got float\)"):
         torch.FloatTensor(2.5)
+
+
+@pytest.mark.parametrize(("python", "dtype"), [(int, "int64"), (float, "float64"), (bool, "bool"), (complex, "complex128")])
+def test_numbers_types_are_dtypes(python: Any, dtype: str) -> None:
+    x = torch.ones(2)
+    made = [torch.tensor([1, 0], dtype=python), x.to(python), x.to(dtype=python), x.to("cpu", python), torch.as_tensor([1], dtype=python),
+            torch.zeros(2, dtype=python), torch.zeros_like(x, dtype=python)]
+    assert {str(t.dtype) for t in made} == {f"torch.{dtype}"}
+    with pytest.raises(TypeError, match="argument 'dtype' must be torch.dtype, not type"):
+        torch.tensor([1], dtype=str)
+
+
+def test_sizes_and_dimensions_by_name() -> None:
+    assert torch.rand(size=(2, 3)).shape == torch.randn(size=(2, 3)).shape == (2, 3)
+    assert torch.roll(torch.arange(3), 1, None).tolist() == torch.arange(3).roll(1).tolist() == [2, 0, 1]
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        torch.rand(3, size=(2,))
