@@ -364,7 +364,7 @@ class TensorRef:
             creator = self.creator
             raise NoGradError(f"Only leaves support {what}: of a computed tensor the history would be lost", expected="a leaf",
                               found="the output of " + (f"'{creator.op_name}'" if creator is not None else "an OpSpec"),
-                              remedy="copy its data: TensorRef.of(x.numpy().copy())")
+                              remedy="copy its data: TensorRef.of(x.numpy())")
 
     def __copy__(self) -> Any:
         """Another leaf over the same memory, which shares its version.

@@ -158,7 +158,7 @@ class TestByHand:
         np.testing.assert_array_equal(backward(F.sum(half * half))[x.id], [6.0, 8.0])
 
     def test_memory_that_runs_backwards(self) -> None:
-        x, b = leaf(3.0, 4.0), TensorRef.of(np.arange(8.0)[::-2])
+        x, b = leaf(3.0, 4.0), TensorRef.over(np.arange(8.0)[::-2])
         v = b[1:3]
         v.copy_(x)
         np.testing.assert_array_equal(b.numpy(), [7.0, 3.0, 4.0, 1.0])
@@ -167,7 +167,7 @@ class TestByHand:
 
     def test_memory_between_other_fields_is_refused_before_anything_changes(self) -> None:
         records = np.zeros(3, np.dtype([("flag", "i1"), ("value", "f8")]))
-        b, x = TensorRef.of(records["value"]), leaf(3.0)
+        b, x = TensorRef.over(records["value"]), leaf(3.0)
         with pytest.raises(AutogradError, match="steps are no multiple.*copy"):
             b[0:1].copy_(x)
         assert not records["value"].any() and not b.requires_grad
