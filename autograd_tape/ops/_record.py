@@ -401,3 +401,10 @@ class Sample:
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = attrs.field(factory=dict)
     note: str = ""
+    through: str = ""
+    """Where the operation is defined on part of all tensors alone, what leads there, before derivatives are taken: "symmetric" for
+    symmetric matrices, "tril" for triangular ones, "log_softmax" for logarithms of probabilities along the last dimension."""
+    of: str = ""
+    """What derivatives are taken of, where the results are arbitrary in part: "abs" where the phase is."""
+    no_gradient: str = ""
+    """Why floating-point results have no history though they depend on floating-point arguments: what torch does, and the tests ask for."""

@@ -119,11 +119,13 @@ class ctc_loss:
         return reduced(F, loss if batched or reduction == "sum" else F.squeeze(loss, 0), reduction)
 
     def samples(rng):
-        x = rng.standard_normal((5, 2, 4)).astype("f4")  # the gradient is torch's, for sums of one, not that of central differences
+        x = rng.standard_normal((5, 2, 4))
         x -= np.log(np.exp(x).sum(2, keepdims=True))
-        yield x, np.array([[1, 2], [3, 3]]), (5, 5), (2, 2)
-        yield Sample((x, np.array([1, 2, 3]), (5, 4), (2, 1)), {"reduction": "none", "blank": 0})
-        yield Sample((x, np.array([[1, 2, 1], [3, 3, 3]]), (5, 3), (3, 3)), {"reduction": "sum", "zero_infinity": True})
+        # The gradient is torch's, which is right for probabilities alone.
+        yield Sample((x, np.array([[1, 2], [3, 3]]), (5, 5), (2, 2)), through="log_softmax")
+        yield Sample((x, np.array([1, 2, 3]), (5, 4), (2, 1)), {"reduction": "none", "blank": 0}, through="log_softmax")
+        yield Sample((x, np.array([[1, 2, 1], [3, 3, 3]]), (5, 3), (3, 3)), {"reduction": "sum", "zero_infinity": True},
+                     through="log_softmax")
 
     def errors(rng):
         yield (np.zeros((2, 1, 2)), np.array([[1]]), (3,), (1,)), RuntimeError, (

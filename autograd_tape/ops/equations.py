@@ -401,7 +401,7 @@ class linalg_eig:
         result = F.solve_matrices(_mH(F, V), F.matmul(inner, _mH(F, V)))
         return result if is_complex(A) else F.real_part(result)
 
-    def samples(rng): yield (np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),)
+    def samples(rng): yield Sample((np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),), of="abs")
     def errors(rng):
         yield (np.ones((2, 3)),), RuntimeError, "linalg.eig: A must be batches of square matrices, but they are 2 by 3 matrices"
         yield (np.array([[np.nan]]),), RuntimeError, "torch.linalg.eig: input tensor should not contain infs or NaNs."
@@ -709,7 +709,7 @@ class cholesky_solve:
 
     def samples(rng):
         L = np.tril(_square(rng, 3, 3))
-        yield rng.standard_normal((3, 2)).astype("f4"), L.astype("f4")
+        yield Sample((rng.standard_normal((3, 2)), L), through="tril")
 
 
 def _cholesky_inverse(L: np.ndarray, upper: bool = False) -> np.ndarray:
@@ -738,7 +738,7 @@ class cholesky_inverse:
         term = F.matmul(result, F.matmul(grad + _mH(F, grad), result))
         return -(F.matmul(L, term) if upper else F.matmul(term, L))
 
-    def samples(rng): yield (np.tril(_square(rng, 3, 3)).astype("f4"),)
+    def samples(rng): yield Sample((np.tril(_square(rng, 3, 3)),), through="tril")
 
 
 @op("qr(Tensor input, bool some=True) -> (Tensor Q, Tensor R)", out=False)

@@ -17,6 +17,8 @@ from ._overloads import EXTREME, no_match
 from ._record import op
 from .reduce import LARGE, finish, reduced_shape
 
+SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
+
 
 # -- what gradients need ----------------------------------------------------------------------------------------------------
 
@@ -119,7 +121,7 @@ def _extreme(ufunc: np.ufunc, name: str) -> Any:
     position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
 
     def kernel(input: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
-        if dim is None and not keepdim and 0 < input.size < 4096 and input.dtype.char in "fdlq" and input.flags.c_contiguous:
+        if dim is None and not keepdim and 0 < input.size < SHORT and input.dtype.char in "fdlq" and input.flags.c_contiguous:
             flat = input.ravel()
             return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
         if input.dtype.kind == "c":

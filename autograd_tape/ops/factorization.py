@@ -67,7 +67,7 @@ def _square(rng: np.random.Generator, *shape: int) -> np.ndarray:
 def _definite(rng: np.random.Generator, n: int) -> np.ndarray:
     """A positive definite matrix, single precision: its gradient assumes symmetry, which central differences of single elements break."""
     a = rng.standard_normal((n, n))
-    return (a @ a.T + n * np.eye(n)).astype("f4")
+    return a @ a.T + n * np.eye(n)
 
 
 def _element(ok: Sequence[bool], shape: Sequence[int]) -> str:
@@ -377,8 +377,8 @@ class linalg_cholesky:
         inverse = F.inverse(L)
         return _product(F, _mH(F, inverse), phi + _mH(F, phi), inverse) * 0.5
     def samples(rng):
-        yield (_definite(rng, 3),)
-        yield Sample((_definite(rng, 3),), {"upper": True})
+        yield Sample((_definite(rng, 3),), through="symmetric")
+        yield Sample((_definite(rng, 3),), {"upper": True}, through="symmetric")
     def errors(rng):
         yield (-np.eye(2),), RuntimeError, ("linalg.cholesky: The factorization could not be completed because the input is not "
                                             "positive-definite (the leading minor of order 1 is not positive-definite).")
@@ -402,7 +402,7 @@ class cholesky:
             error.args = (str(error.args[0]).replace("linalg.cholesky", "cholesky"),)
             raise
 
-    def samples(rng): yield (_definite(rng, 3),)
+    def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
 
 def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
@@ -591,7 +591,7 @@ class linalg_eigh:
             turned = _off_diagonal(F, J / _differences(F, eigenvalues))
             inner = turned if inner is None else inner + turned
         return _product(F, V, inner, _mH(F, V))
-    def samples(rng): yield (_definite(rng, 3),)
+    def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
 
 @op("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", namespace="_internal", alias="linalg.eigvalsh", method=False)
@@ -603,7 +603,7 @@ class linalg_eigvalsh:
     """
 
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
-    def samples(rng): yield (_definite(rng, 3),)
+    def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
 
 @op("linalg_svdvals(Tensor A) -> Tensor", namespace="_internal", alias="linalg.svdvals", method=False)

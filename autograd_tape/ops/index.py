@@ -24,6 +24,7 @@ from ._record import RECORDS, op
 from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
 _ndarray = np.ndarray
+NUMBERED = 1 << 22  # elements up to which numbering the places costs less than NumPy's sum over several dimensions
 _ALL = slice(None)
 _INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 
@@ -288,7 +289,7 @@ def put(target: np.ndarray, key: tuple[Any, ...], values: Any, accumulate: bool)
                 raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")
             shape = (*target.shape[:d], only.size, *target.shape[d + 1:])
             index_add(target, d, np.where(only < 0, only + n, only), np.broadcast_to(values, shape))
-        elif target.size < 1 << 22 and target.flags.c_contiguous:
+        elif target.size < NUMBERED and target.flags.c_contiguous:
             # NumPy adds at repeated positions of one dimension much faster than of several.
             at = np.arange(target.size).reshape(target.shape)[key]
             add_at(target.reshape(-1), at.reshape(-1), np.broadcast_to(values, at.shape).reshape(-1))

@@ -15,6 +15,8 @@ from ._losses import constant
 from ._record import RECORDS, Sample, op
 from ._strided import strided, suggests_channels_last, view_strides
 
+SHORT = 1024  # elements of a tensor up to which NumPy stacks quicker than it concatenates
+
 
 class _EmptyListError(AutogradError, ValueError):
     """An operation on a list got an empty one."""
@@ -103,7 +105,7 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         joined, size = _cat(tensors, d), (*shape[:d], len(tensors), *shape[d:])
         return strided(joined, size, view_strides(joined.shape, joined.strides, size) or joined.strides)
     if dim == 0:
-        return np.array(tensors) if tensors[0].size < 1024 else np.concatenate([a[None] for a in tensors])
+        return np.array(tensors) if tensors[0].size < SHORT else np.concatenate([a[None] for a in tensors])
     d = wrap_dim(dim, len(shape) + 1)
     at = (slice(None),) * d + (None,)
     result = np.concatenate([a[at] for a in tensors], d)

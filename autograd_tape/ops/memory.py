@@ -142,7 +142,7 @@ class fill_diagonal_:
         return input
 
     def samples(rng):
-        yield rng.integers(0, 9, (3, 3)), 2
+        yield rng.standard_normal((3, 3)), 2.0
         yield rng.integers(0, 9, (7, 2)), -1, True
 
     def errors(rng):

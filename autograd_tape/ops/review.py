@@ -46,7 +46,7 @@ class t_:
     """
 
     function = _become("t")
-    def samples(rng): yield (rng.integers(0, 9, (2, 3)),)
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
 @op("transpose_(Tensor input, int dim0, int dim1) -> Tensor", namespace="Tensor", alias=("swapaxes_", "swapdims_"), out=False)
@@ -58,7 +58,7 @@ class transpose_:
     """
 
     function = _become("transpose")
-    def samples(rng): yield rng.integers(0, 9, (2, 3)), 0, 1
+    def samples(rng): yield rng.standard_normal((2, 3)), 0, 1
 
 
 @op("squeeze_(Tensor input, int[]? dim=None) -> Tensor", namespace="Tensor", out=False)
@@ -70,7 +70,7 @@ class squeeze_:
     """
 
     function = _become("squeeze", lambda dim=None: 3 if dim is None else 4 if isinstance(dim, int) else 5)
-    def samples(rng): yield rng.integers(0, 9, (2, 1)), 1
+    def samples(rng): yield rng.standard_normal((2, 1)), 1
 
 
 @op("unsqueeze_(Tensor input, int dim) -> Tensor", namespace="Tensor", out=False)
@@ -82,7 +82,7 @@ class unsqueeze_:
     """
 
     function = _become("unsqueeze")
-    def samples(rng): yield rng.integers(0, 9, 3), 0
+    def samples(rng): yield rng.standard_normal(3), 0
 
 
 @op("as_strided_(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", namespace="Tensor", out=False)
@@ -95,4 +95,4 @@ class as_strided_:
     """
 
     function = _become("as_strided")
-    def samples(rng): yield np.arange(6), (2, 2), (1, 2)
+    def samples(rng): yield np.arange(6.0), (2, 2), (1, 2)

@@ -20,6 +20,8 @@ from ._losses import constant
 from ._record import op
 from ._samples import check_number
 
+NUMBERED = 1 << 31  # elements up to which places have numbers
+
 
 class _RangeError(AutogradError, IndexError):
     """An index out of range, which torch reports as a RuntimeError here."""
@@ -252,7 +254,7 @@ def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray
         return np.array(input, order="C")
     result, at, part = _scatter_arguments(input, dim, index, src)
     target = result if result.ndim else result.reshape(1)
-    if target.flags.c_contiguous and target.size < 1 << 31:
+    if target.flags.c_contiguous and target.size < NUMBERED:
         # NumPy adds at repeated positions of one dimension much faster than of several.
         step, flat = 1, np.zeros((), np.int64)
         for i in range(target.ndim - 1, -1, -1):

@@ -260,7 +260,9 @@ class view_dtype:
     """The same bytes read as another dtype."""
 
     numpy = _view_dtype
-    def samples(rng): yield rng.integers(0, 9, (2, 3)), np.dtype(np.float64)
+    def samples(rng):
+        yield rng.integers(0, 9, (2, 3)), np.dtype(np.float64)
+        yield rng.standard_normal((2, 4)), np.dtype(np.complex128)
     def vjp(F, grad, input, dtype): return F.view_dtype(grad, input._k.dtype if hasattr(input, "_k") else input.dtype)
 
 
@@ -749,7 +751,9 @@ class cast:
 
     def numpy(input, dtype): return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
     shape = shapes.like_first
-    def samples(rng): yield rng.integers(0, 9, 3), DType.by_name["float64"]
+    def samples(rng):
+        yield rng.integers(0, 9, 3), DType.by_name["float64"]
+        yield rng.standard_normal(3), DType.by_name["complex128"]
     compose = on_host(numpy)
 
     def vjp(F, grad, input_dtype):

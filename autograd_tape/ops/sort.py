@@ -19,7 +19,7 @@ from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import need_values, on_host, values_of
 from ._losses import constant
-from ._record import op
+from ._record import Sample, op
 from .extremes import along, need_elements
 from .reduce import finish
 
@@ -591,6 +591,7 @@ class unique:
 
     def samples(rng):
         yield rng.integers(0, 3, (2, 4)), True, True, True
+        yield Sample((rng.integers(0, 3, (2, 4)) / 2, True), no_gradient="torch differentiates no sets")
         yield rng.integers(0, 2, (4, 2)), True, True, True, 0
 
     def errors(rng):
@@ -624,6 +625,7 @@ class unique_consecutive:
 
     def samples(rng):
         yield rng.integers(0, 2, (2, 4)), True, True
+        yield Sample((rng.integers(0, 2, (2, 4)) / 2, True), no_gradient="torch differentiates no sets")
         yield rng.integers(0, 2, (4, 1)), True, True, 0
 
 
@@ -656,7 +658,7 @@ class bincount:
 
     def samples(rng):
         yield (rng.integers(0, 4, 6),)
-        yield rng.integers(0, 4, 6), rng.random(6).astype(np.float32), 7
+        yield Sample((rng.integers(0, 4, 6), rng.random(6), 7), no_gradient="torch differentiates no weights")
 
     def errors(rng):
         yield (np.array([-1]),), RuntimeError, "bincount only supports 1-d non-negative integral inputs."

@@ -10,11 +10,18 @@ import numpy as np
 
 import autograd_tape as at
 from autograd_tape import F, TensorRef
+from autograd_tape.errors import AutogradError
 from autograd_tape.ops import RECORDS, Record, Sample
 from autograd_tape.ops._record import DIFFERENTIABLE
 
 NAMES = sorted(RECORDS)
 DIFFERENTIABLE_NAMES = [n for n in NAMES if RECORDS[n].has_gradient or (RECORDS[n].field("function") and RECORDS[n].field("samples"))]
+UNINITIALISED = frozenset(["empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"])
+"""Operations whose values are left to chance."""
+THROUGH: dict[str, Callable[[Any], Any]] = {"symmetric": lambda x: (x + F.transpose(x, -2, -1)) / 2,
+                                            "tril": lambda x: F.tril(x) if x.shape[-1] == x.shape[-2] else x,
+                                            "log_softmax": lambda x: F.log_softmax(x, -1)}
+"""What leads to where a sample's operation is defined, see `Sample.through`."""
 
 
 def rng_of(name: str) -> np.random.Generator:
@@ -90,28 +97,39 @@ def run(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 def float_outputs(result: Any) -> list[TensorRef]:
     """The outputs gradients flow from."""
-    return [t for t in tensors(result) if t.dtype.is_floating_point]
+    return [t for t in tensors(result) if t.dtype.is_floating_point or t.dtype.is_complex]
+
+
+def weighted(t: TensorRef, w: np.ndarray) -> TensorRef:
+    """A scalar of an output: the sum of its elements, of their real and imaginary parts, weighted."""
+    if not t.dtype.is_complex:
+        return F.sum(t * TensorRef.of(w))
+    return F.sum(F.real(t) * TensorRef.of(w.real)) + F.sum(F.imag(t) * TensorRef.of(w.imag))
+
+
+IN_PLACE = {name for name in NAMES if name.endswith("_")} | {"setitem"}
 
 
 class Problem:
-    """A scalar function of the floating-point arrays of one sample: the outputs weighted by fixed cotangents and summed."""
+    """A scalar function of the floating-point and complex arrays of one sample: the outputs weighted by fixed cotangents and summed."""
 
     def __init__(self, rec: Record, sample: Sample) -> None:
-        self.rec = rec
+        self.rec, self.through, self.of, self.no_gradient = rec, THROUGH.get(sample.through), sample.of, sample.no_gradient
         self.args, self.kwargs = tree_map(np.asarray, bind(rec, sample))
         self.inputs: list[np.ndarray] = []
         self._collect((self.args, self.kwargs))
         rng = rng_of(rec.name + "/cotangents")
         with at.no_grad():
             outputs = float_outputs(self.call(self.inputs)[1])
-        self.weights = [rng.uniform(0.5, 1.5, t.shape) for t in outputs]
+        self.weights = [rng.uniform(0.5, 1.5, t.shape) + (1j * rng.uniform(0.5, 1.5, t.shape) if t.dtype.is_complex else 0)
+                        for t in outputs]
 
     def _collect(self, value: Any) -> None:
         allowed = {p.name for p in self.rec.params if p.type in DIFFERENTIABLE} if self.rec.params else set()
-        names = {p.name for p in self.rec.differentiable_params}
+        names = {p.name for p in self.rec.differentiable_params} if self.rec.has_gradient else allowed
 
         def note(x: Any) -> Any:
-            if is_array(x) and np.asarray(x).dtype == np.float64:
+            if is_array(x) and np.asarray(x).dtype in (np.float64, np.complex128):
                 self.inputs.append(np.asarray(x))
             return x
 
@@ -135,17 +153,22 @@ class Problem:
             if id(x) in known:
                 t = TensorRef.of(next(chosen), requires_grad=requires_grad)
                 made.append(t)
-                return t
+                if self.rec.name in IN_PLACE:  # no leaf may be changed
+                    t = t * 1
+                return t if self.through is None else self.through(t)
             return TensorRef.of(np.copy(x))
 
         args, kwargs = tree_map(tensor, self.args), tree_map(tensor, self.kwargs)
-        return made, run(self.rec, args, kwargs)
+        result = run(self.rec, args, kwargs)
+        if result is None:  # what was written to
+            result = args[0]
+        return made, tree_map(getattr(F, self.of), result) if self.of else result
 
     def value(self, values: list[np.ndarray]) -> float:
         """The scalar."""
         with at.no_grad():
             outputs = float_outputs(self.call(values)[1])
-        return float(sum(np.sum(w * t.numpy()) for w, t in zip(self.weights, outputs)))
+        return float(sum(np.sum(w.real * t.numpy().real) + np.sum(w.imag * t.numpy().imag) for w, t in zip(self.weights, outputs)))
 
     def gradients(self, values: list[np.ndarray], *, create_graph: bool = False) -> tuple[list[TensorRef], list[Any]]:
         """(input tensors, gradient of the scalar with respect to each, None where it does not depend on it)."""
@@ -153,7 +176,7 @@ class Problem:
         loss = None
         for w, t in zip(self.weights, float_outputs(result)):
             if t.requires_grad:
-                term = F.sum(t * TensorRef.of(w))
+                term = weighted(t, w)
                 loss = term if loss is None else loss + term
         if loss is None:
             return inputs, [None] * len(inputs)
@@ -161,28 +184,66 @@ class Problem:
 
 
 def central_differences(function: Callable[[list[np.ndarray]], float], values: list[np.ndarray], step: float = 1e-5) -> list[np.ndarray]:
-    """The gradient of a scalar function of several float64 arrays.
+    """The gradient of a scalar function of several float64 arrays, and of complex ones with respect to x as d/d(re x) + i d/d(im x).
 
     >>> central_differences(lambda v: float(np.sum(v[0] ** 2)), [np.array([1.0, 2.0])])[0].round(6)
     array([2., 4.])
     """
     found = []
     for k, value in enumerate(values):
-        rate = np.zeros(value.shape)
+        rate = np.zeros(value.shape, value.dtype)
         for index in np.ndindex(value.shape):
-            ends = []
-            for sign in (1, -1):
-                moved = np.array(value)
-                moved[index] += sign * step
-                ends.append(function([*values[:k], moved, *values[k + 1:]]))
-            rate[index] = (ends[0] - ends[1]) / (2 * step)
+            for direction in (1, 1j) if value.dtype.kind == "c" else (1,):
+                ends = []
+                for sign in (1, -1):
+                    moved = np.array(value)
+                    moved[index] += sign * step * direction
+                    ends.append(function([*values[:k], moved, *values[k + 1:]]))
+                rate[index] += direction * (ends[0] - ends[1]) / (2 * step)
         found.append(rate)
     return found
 
 
 def problems(name: str) -> Iterator[Problem]:
-    """One problem per sample that has a floating-point input."""
+    """One problem per sample that has a floating-point or complex input."""
     for sample in samples(RECORDS[name]):
         problem = Problem(RECORDS[name], sample)
         if problem.inputs and problem.weights:
             yield problem
+
+
+def no_derivative(rec: Record) -> str:
+    """Why an operation has no derivative that could be compared, after a look at whether that is so; nothing where none is found.
+
+    It takes no tensors, or nothing but integers: floating-point numbers in their place make it fail or give none; or its values are left
+    to chance; or it says itself that it has no derivative.
+    """
+    if rec.name in UNINITIALISED:
+        return "uninitialised"
+    found = [bind(rec, sample) for sample in samples(rec)]
+    if not any(_arrays(args) for args in found):
+        return "no tensors"
+    if rec.node_name == "NotImplemented" and rec.differentiable:
+        return "undefined"
+    if rec.params and not any(p.differentiable for p in rec.params):
+        return "integers"
+    for args, kwargs in found:
+        dtypes = {x.dtype for x in _arrays((args, kwargs))}
+        floating = {d for d in dtypes if d.kind in "fc"}
+        assert not floating or floating & {np.dtype("f8"), np.dtype("c16")}, (
+            f"a sample of {rec.name} has {floating}, for which central differences are too coarse")
+        given = tree_map(lambda x: TensorRef.of(np.asarray(x).astype("f8") if not floating and np.asarray(x).dtype.kind in "iu"
+                                                else np.array(x)), (args, kwargs))
+        try:
+            result = run(rec, *given)
+        except (AutogradError, TypeError, ValueError, IndexError, RuntimeError):
+            continue
+        if result is None or float_outputs(result):
+            return ""
+    return "integers"
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    tree_map(lambda x: found.append(np.asarray(x)), value)
+    return found

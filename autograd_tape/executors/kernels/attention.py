@@ -21,6 +21,8 @@ __all__ = ["scaled_dot_product_attention", "scaled_dot_product_attention_backwar
 _compiled = LazyModule("attention")
 #: Scores of one block of heads: about half of a second-level cache.
 _BLOCK = 1 << 17
+#: Fewest scores worth sharing.
+_SHARED = 1 << 16
 
 
 def _softmax_rows(scores: np.ndarray, lse: np.ndarray, causal: bool, compiled: bool) -> None:
@@ -119,7 +121,7 @@ class _Blocks:
             for i in range(start, stop):
                 block(i * self.step, min((i + 1) * self.step, self.heads))
 
-        if blocks >= pool.get_num_threads() > 1 and self.size >= 1 << 16:
+        if blocks >= pool.get_num_threads() > 1 and self.size >= _SHARED:
             with blas.one_blas_thread() as controlled:
                 if controlled:
                     pool.parallel_for(blocks, 1, some)

@@ -36,6 +36,8 @@ _scratch = local()
 _CACHED = 1 << 17
 #: Multiply-adds up to which OpenBLAS does not pack matrices.
 _UNPACKED = 1_000_000
+#: Bytes of the largest scratch array that a thread keeps.
+_KEPT = 1 << 24
 
 Ints = tuple[int, ...]
 Needs = tuple[bool, bool, bool]
@@ -246,7 +248,7 @@ def _buffer(shape: Ints, dtype: np.dtype, name: str = "columns") -> np.ndarray:
     kept = _scratch.__dict__.get(name)
     if kept is None or kept.size < size * dtype.itemsize:
         kept = np.empty(size * dtype.itemsize, np.uint8)
-        if kept.size <= 1 << 24:  # do not hold on to giants
+        if kept.size <= _KEPT:  # do not hold on to giants
             _scratch.__dict__[name] = kept
     return kept[: size * dtype.itemsize].view(dtype).reshape(shape)
 
