@@ -335,6 +335,10 @@ class Frontend:
         """A view made anew of a changed base, with the bits it had."""
         return fresh
 
+    def become(self, t: TensorRef, view: TensorRef) -> None:
+        """Puts a view of a tensor in the tensor's own place, but for its history."""
+        t._data = view._data
+
     def bare(self, t: TensorRef) -> TensorRef:
         """Another handle on the tensor, without its history, for the entry that made it to save."""
         result = self.wrap(t._data, t._k)

@@ -47,6 +47,15 @@ def excused() -> Callable[[str], None]:
     return Count.excuses.append
 
 
+@pytest.fixture
+def compared() -> Callable[[int], None]:
+    """Called with the number of numbers that a test compares in a way of its own."""
+    def add(numbers: int) -> None:
+        Count.numbers += numbers
+
+    return add
+
+
 def over_records(item: pytest.Function) -> bool:
     """Whether a test runs once for each record, or for many."""
     callspec = getattr(item, "callspec", None)

@@ -91,6 +91,13 @@ class TorchFrontend(Frontend):
         t._v = t._base = None
         return t
 
+    def become(self, t: Any, view: Any) -> None:
+        """With the view's tangents in forward mode, which have its shape."""
+        super().become(t, view)
+        info = getattr(view, "_info", None)
+        if info and "tangents" in info:
+            t._info["tangents"] = info["tangents"]
+
     def bare(self, t: Any) -> Any:
         """Another instance of the tensor's class over the same things, without history."""
         from .utils._python_dispatch import alias

@@ -74,6 +74,7 @@ class masked_scale:
     """`input` times `scale` where `mask`, else zero."""
 
     numpy = _scaled
+    layout = "input"
     shape = shapes.like_first
     def compose(F, input, mask, scale): return input * (mask * input.dtype.type(scale))
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)

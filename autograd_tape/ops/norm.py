@@ -165,6 +165,7 @@ class layer_norm:
 
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "eps": None}
     numpy = _layer_norm
+    layout = "rows"
     def shape(input, normalized_shape, *rest):
         rows = tuple(input)[:len(input) - len(normalized_shape)]
         return input, rows, rows

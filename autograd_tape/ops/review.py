@@ -30,7 +30,7 @@ def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Callable[
             made: Any = type(node)
             node.__class__ = _entry_class(made, f"{type(node).__name__[:-1]}{nodes(*args, *kwargs.values())}")
             input._node = node
-        input._data = view._data
+        F.become(input, view)
         F.bump(input)
         return input
 

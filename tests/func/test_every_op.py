@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,24 +25,31 @@ LAYOUT_DECIDES = set("as_strided as_strided_view contiguous new_empty new_empty_
 """Operations whose result depends on the memory an example lies in, or on nothing."""
 
 
-def calls(name: str) -> list[tuple[Any, list[np.ndarray], list[bool]]]:
-    """Per sample: a function of tensors in the place of its float64 arrays, these arrays, and which of them have a derivative. Of
+REFUSED = {"igamma", "igammac"}
+"""Operations that torch has no forward mode for."""
+THROUGH: dict[str, Any] = {"symmetric": lambda x: (x + x.mT) / 2, "tril": lambda x: x.tril() if x.shape[-1] == x.shape[-2] else x,
+                           "log_softmax": lambda x: x.log_softmax(-1)}
+
+
+def calls(name: str, derivatives: bool = False) -> list[tuple[Any, list[np.ndarray], list[bool]]]:
+    """Per sample: a function of tensors in the place of its float64 and complex128 arrays, these arrays, and which of them have a derivative. Of
     operations that are no record of their own all have but labels."""
     rec = RECORDS[name]
     found = []
     for sample in op_cases.samples(rec):
         args, kwargs = op_cases.bind(rec, sample)
         leaves, spec = tree_flatten((args, kwargs))
-        places = [i for i, x in enumerate(leaves) if op_cases.is_array(x) and np.asarray(x).dtype == np.float64]
+        places = [i for i, x in enumerate(leaves) if op_cases.is_array(x) and np.asarray(x).dtype in (np.float64, np.complex128)]
 
-        def function(*tensors: Any, leaves: Any = leaves, spec: Any = spec, places: Any = places) -> Any:
+        def function(*tensors: Any, leaves: Any = leaves, spec: Any = spec, places: Any = places, sample: Any = sample) -> Any:
             given = [torch.from_numpy(np.array(x)) if op_cases.is_array(x) else x for x in leaves]
             for i, t in zip(places, tensors):
-                given[i] = t
+                given[i] = THROUGH[sample.through](t) if sample.through else t
             a, k = tree_unflatten(given, spec)
             result = frontend.function(name)(*a, **k)
+            result = a[0] if result is None else result  # what was written to
             flat = [t for t in tree_flatten(result)[0] if isinstance(t, torch.Tensor)]
-            return tuple(flat)
+            return tuple([getattr(torch, sample.of)(t) for t in flat] if sample.of else flat)
 
         arrays = [np.array(leaves[i]) for i in places]
         varied = [not (a.size > 1 and np.array_equal(a, np.sign(a))) for a in arrays]
@@ -49,41 +57,47 @@ def calls(name: str) -> list[tuple[Any, list[np.ndarray], list[bool]]]:
             named = [p.name for p in rec.params if not p.keyword_only]
             owners = [n for n, a in [*zip(named, args), *kwargs.items()] for _ in tree_flatten(a)[0]]
             varied = [owners[i] in {p.name for p in rec.differentiable_params} for i in places]
-        found.append((function, arrays, varied))
+        if not sample.no_gradient or not derivatives:
+            found.append((function, arrays, varied))
     return found
 
 
-def floats(outputs: Any) -> list[Any]:
-    return [o for o in outputs if o.dtype.is_floating_point]
-
-
-def differentiable(name: str) -> bool:
-    rec = RECORDS[name]
-    return name not in RANDOM_NAMES | {"new_empty", "new_empty_strided",
-                                       "empty_like"} and (rec.differentiable or rec.field("function") is not None)
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if differentiable(n)])
-def test_forward_mode_matches_central_differences(name: str) -> None:
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in RANDOM_NAMES | REFUSED])
+def test_forward_mode_matches_central_differences(name: str, excused: Callable[[str], None]) -> None:
+    reason = op_cases.no_derivative(RECORDS[name])
+    if reason:
+        excused(reason)
+        return
     rng = op_cases.rng_of(name + "/tangent")
-    for function, arrays, varied in calls(name):
-        if not arrays:
+    for sample in op_cases.samples(RECORDS[name]):
+        if sample.no_gradient:
+            excused(sample.no_gradient)
+    found = calls(name, derivatives=True)
+    for function, arrays, varied in found:
+        outputs = function(*[torch.from_numpy(a.copy()) for a in arrays])
+        if not arrays or not any(o.dtype.is_floating_point or o.dtype.is_complex for o in outputs):
             continue
-        directions = [np.asarray(rng.uniform(-1, 1, a.shape) * v) for a, v in zip(arrays, varied)]
+        directions = [np.asarray((rng.uniform(-1, 1, a.shape) + (1j * rng.uniform(-1, 1, a.shape) if a.dtype.kind == "c" else 0)) * v)
+                      for a, v in zip(arrays, varied)]
         primals = tuple(torch.from_numpy(a.copy()) for a in arrays)
-        try:
-            values, tangents = jvp(function, primals, tuple(torch.from_numpy(d) for d in directions))
-        except RuntimeError as error:
-            assert "implemented" in str(error) or not floats(function(*primals)), error
-            continue
+        values, tangents = jvp(function, primals, tuple(torch.from_numpy(d) for d in directions))
         step = 1e-6
         with torch.no_grad():
             up = function(*[torch.from_numpy(np.asarray(a + step * d)) for a, d in zip(arrays, directions)])
             down = function(*[torch.from_numpy(np.asarray(a - step * d)) for a, d in zip(arrays, directions)])
         for v, t, u, d in zip(values, tangents, up, down):
-            if v.dtype.is_floating_point:
+            if v.dtype.is_floating_point or v.dtype.is_complex:
                 expected = (u.detach().numpy() - d.detach().numpy()) / (2 * step)
                 np.testing.assert_allclose(t.detach().numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "heaviside", *sorted(REFUSED)])
+@pytest.mark.no_numbers("there is no derivative to compare")
+def test_forward_mode_refuses_what_has_no_derivative(name: str) -> None:
+    function, arrays, _ = calls(name)[0]
+    primals = tuple(torch.from_numpy(a.copy()) for a in arrays)
+    with pytest.raises(RuntimeError, match=rf"derivative for .*{name}.* is not implemented|forward AD with {name} that does not support it"):
+        jvp(function, primals, tuple(torch.ones_like(p) for p in primals))
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in VALUES_DECIDE | LAYOUT_DECIDES | RANDOM_NAMES])

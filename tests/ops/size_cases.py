@@ -495,12 +495,18 @@ class Grown:
         return n
 
 
+MATRICES = ("equations", "factorization")
+"""Modules of operations that take the cube of a matrix' size, or its square in memory, so that only their batches grow."""
+
+
 def grown(rec: Record, full: bool = False) -> list[Grown]:
     """Cases of a record with a growth that it takes: for each sample the first that fits, or all."""
     found = []
     for case in cases(rec):
         error = run(case, PLAIN).error
         for growth in growths(case.leaves):
+            if rec.module.endswith(MATRICES) and any(axis >= 0 for _, axis in growth.axes):
+                continue
             seven, fifteen = [run(attrs.evolve(case, leaves=growth(case.leaves, n)), PLAIN) for n in (7, 15)]
             if seven.error == fifteen.error == error:
                 power = math.log(max(fifteen.size, 1) / max(seven.size, 1), 15 / 7)

@@ -1,0 +1,58 @@
+"""Every operation around every size from which another way is taken, in every layout and dtype, against the plain composition.
+
+`AUTOGRAD_TAPE_ALL_SIZES=1` runs every sample, growth, layout and dtype at every threshold instead of some of each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import size_cases
+from size_cases import CONSTANTS, LAYOUTS, LOW, PLAIN, SIZES, Case, plan
+
+import torchcompat as torch
+from autograd_tape.executors.kernels import _compile, pool
+from autograd_tape.ops import RECORDS
+
+FULL = os.environ.get("AUTOGRAD_TAPE_ALL_SIZES") == "1"
+NAMES = sorted(RECORDS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_layouts_and_dtypes_agree_with_the_plain_composition(name: str, compared: Callable[[int], None]) -> None:
+    count, told = size_cases.check(RECORDS[name], FULL)
+    compared(count)
+    assert not told, f"{len(told)} of {name} differ\n" + "\n".join(told[:20])
+
+
+def test_the_plan_has_each_pair_of_layout_and_dtype_and_each_threshold() -> None:
+    """Of element-wise operations, at least: others may have no sample of two dimensions, or no size that reaches so far."""
+    for name in ("add", "relu", "softmax", "where", "div"):
+        seen = list(plan(RECORDS[name]))
+        dtypes = size_cases.dtypes_of(RECORDS[name], full=False)
+        assert {"f4", "f8"} <= set(dtypes)
+        assert {(c.layout, c.dtype) for c, front in seen if front is LOW} >= {(layout, d) for layout in LAYOUTS for d in dtypes}, name
+        largest = [max(np.size(x) for x in c.leaves) for c, front in seen if front is not LOW]
+        for size in SIZES:
+            if 64 < size <= 1 << 18:
+                assert any(0.9 * size < n < 1.1 * size + 64 for n in largest), (name, size)
+
+
+def test_thresholds_are_found_in_the_sources() -> None:
+    found = {f"{module.rpartition('.')[2]}.{name}": value for (module, name), value in CONSTANTS.items()}
+    assert found["pool.BIG"] == found["_compile.BIG"] == pool.BIG and found["_constants.SMALL"] and found["reduce.LARGE"]
+    assert {_compile.SIZE_CHEAP, _compile.SIZE_FUSED, pool.BIG} <= {*SIZES}
+    assert size_cases.literals() == [], "give the size a name in capitals, by which the tests find it"
+
+
+def test_a_difference_is_noticed() -> None:
+    """The comparison itself: a kernel that is wrong for big arrays alone."""
+    case = Case(RECORDS["exp"], [np.linspace(-1, 1, 300_000)], torch.utils._pytree.tree_flatten(((np.zeros(1),), {}))[1])
+    good = size_cases.run(case, PLAIN)
+    assert not size_cases.differences(size_cases.run(case, size_cases.TAPE), good, case, size_cases.TAPE)
+    bad = size_cases.run(case, size_cases.TAPE)
+    bad.values[0][-1] *= 1 + 1e-9
+    assert size_cases.differences(bad, good, case, size_cases.TAPE)
