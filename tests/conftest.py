@@ -1,8 +1,7 @@
 """A test over the operation records that compared nothing has not passed.
 
-Counted are the numbers that `numpy.testing` compared. Tests of something else than numbers say so with
-`@pytest.mark.no_numbers("what they compare")`; where a record has nothing to compare, the test says why with `excused(...)`, after it
-has made sure that this is so.
+Counted are the numbers that `numpy.testing` compared, for tests that ask for one of the fixtures: `excused`, by which a test says why a
+record has nothing to compare, after it has made sure that this is so; or `compared`, for numbers compared in a way of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograd_tape.ops import RECORDS, Record
+from autograd_tape.ops import RECORDS
 
 
 class Count:
@@ -57,10 +56,9 @@ def compared() -> Callable[[int], None]:
 
 
 def over_records(item: pytest.Function) -> bool:
-    """Whether a test runs once for each record, or for many."""
+    """Whether a test runs once for each record and counts what it compares."""
     callspec = getattr(item, "callspec", None)
-    return callspec is not None and any(isinstance(v, Record) or isinstance(v, str) and v in RECORDS and k in ("name", "op", "operation")
-                                        for k, v in callspec.params.items())
+    return callspec is not None and callspec.params.get("name") in RECORDS and not {"excused", "compared"}.isdisjoint(item.fixturenames)
 
 
 @pytest.hookimpl(wrapper=True)

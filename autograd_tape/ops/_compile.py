@@ -560,6 +560,7 @@ def _store_lines(rec: Record) -> list[str]:
     first, *others = rec.params
     tests = [_in(f"{first.name}._k", "Q_ALL"), "0 not in _a.strides"]
     free = [f"{first.name}._node is None"]
+    names = rec.field("store").__code__.co_varnames[:rec.field("store").__code__.co_argcount]
     raw = []
     for p in others:
         if p.type == "Operand":
@@ -571,6 +572,8 @@ def _store_lines(rec: Record) -> list[str]:
             tests.append(f"{_in(p.name + '._k', 'Q_ALL')} and ({first.name}._v is None or {p.name}._v is not {first.name}._v)")
             free.append(f"{p.name}._node is None")
             raw.append(f"{p.name}._data")
+        elif p.name in names:  # of what says how, only what the kernel asks for
+            raw.append(p.name)
     return ["    try:", f"        _a = {first.name}._data",
             f"        if {' and '.join(tests)} and (({' and '.join(free)}) or grad_mode() is not ENABLED):",
             f"            kernel({', '.join(['_a', *raw])})",

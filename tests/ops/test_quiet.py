@@ -1,0 +1,116 @@
+"""Every generated function takes its quiet path: what stumbles there goes on to the general path, which gives the same result, only slower,
+so that no other test would notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_cases import NAMES, bind, copied, is_array, samples, tensors, tree_map
+
+from autograd_tape import F
+from autograd_tape.errors import AutogradError
+from autograd_tape.frontend import Frontend
+from autograd_tape.ops import RECORDS, Record
+from autograd_tape.ops._compile import forward_source, inplace_source
+from autograd_tape.ops._general import General
+from autograd_tape.tensor import LEAF
+from torchcompat._tensor import frontend as torch_frontend
+
+REGULAR = [n for n in NAMES if RECORDS[n].field("numpy") is not None and RECORDS[n].tensor_params and RECORDS[n].field("function") is None
+           and RECORDS[n].field("make") is None]
+LOUD = {"cast_like": ({0}, "is about two dtypes"),
+        "unique_index": ({0}, "has no tensor but an index, which decides no kind"),
+        "addmm": ({2}, "scales by beta and alpha before the kernel"),
+        "clamp_tensor": ({1, 2}, "lacks a bound"),
+        "pow": ({8}, "has a number first")}
+"""Which samples of an operation do not take the quiet path, and why."""
+LOUD_IN_PLACE = {"addmm": LOUD["addmm"], "clamp_tensor": LOUD["clamp_tensor"]}
+
+
+@pytest.fixture
+def entered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operations that took the general path."""
+    names: list[str] = []
+    general = General.__call__
+
+    def call(self: General, *args: Any, **kwargs: Any) -> Any:
+        names.append(self.rec.name)
+        return general(self, *args, **kwargs)
+
+    monkeypatch.setattr(General, "__call__", call)
+    return names
+
+
+def plain(rec: Record, frontend: Frontend, value: Any, recording: bool, floats: bool) -> Any:
+    """A sample's arguments as plain tensors, in rows; with `floats` all in float32, but indices and masks."""
+    index = {np.dtype(np.bool_)} | ({np.dtype(np.int64)} if any(p.type.startswith("Index") for p in rec.params) else set())
+
+    def tensor(x: Any) -> Any:
+        a = np.array(x, order="C")
+        if floats and a.dtype not in index:
+            a = a.astype(np.float32)
+        return frontend.wrap(a, node=LEAF if recording and a.dtype.kind == "f" else None)
+
+    return tree_map(tensor, value)
+
+
+@pytest.mark.no_numbers("which way is taken")
+@pytest.mark.parametrize("name", [n for n in REGULAR if "    try:" in forward_source(RECORDS[n])])
+def test_plain_samples_take_the_quiet_path(name: str, entered: list[str]) -> None:
+    rec = RECORDS[name]
+    for frontend in (F, torch_frontend):
+        for recording in (False, True):
+            loud = set()
+            for nr, sample in enumerate(samples(rec)):
+                for floats in (False, True):
+                    args, kwargs = plain(rec, frontend, copied(bind(rec, sample)), recording, floats)
+                    entered.clear()
+                    with np.errstate(all="ignore"):
+                        frontend.function(name)(*args, **kwargs)
+                    if name not in entered:
+                        break
+                else:
+                    loud.add(nr)
+            assert loud == LOUD.get(name, (set(), ""))[0], f"{name} on {frontend.name}, recording: {recording}"
+
+
+@pytest.mark.no_numbers("which way is taken")
+@pytest.mark.parametrize("name", [n for n in REGULAR if RECORDS[n].inplace and "    try:" in inplace_source(RECORDS[n])])
+def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str]) -> None:
+    rec, quiet = RECORDS[name], 0
+    for frontend in (F, torch_frontend):
+        loud = set()
+        for nr, sample in enumerate(samples(rec)):
+            args, kwargs = bind(rec, sample)
+            if not is_array(args[0]):
+                args[:2] = args[1], args[0]
+            shapes = [np.shape(x) for x in args if is_array(x)]
+            if rec.broadcasts and np.broadcast_shapes(*shapes) != np.shape(args[0]) or not np.ndim(args[0]):
+                continue  # it does not fit, or the kernel gives a number that is no array to copy
+            for floats in (False, True):
+                target, values = plain(rec, frontend, copied((args, kwargs)), False, floats)
+                entered.clear()
+                try:
+                    with np.errstate(all="ignore"):
+                        frontend.function(name + "_")(*target, **values)
+                except (AutogradError, RuntimeError):  # the result does not fit
+                    continue
+                if name not in entered:
+                    quiet += 1
+                    loud.discard(nr)
+                    break
+                loud.add(nr)
+        assert loud <= LOUD_IN_PLACE.get(name, (set(), ""))[0], f"{name}_ on {frontend.name}"
+    assert quiet or name in LOUD_IN_PLACE, f"no sample of {name} fits its in-place variant"
+
+
+def test_the_general_path_is_noticed(entered: list[str]) -> None:
+    half = F.wrap(np.ones(2, np.float16))
+    assert tensors(F.exp(half)) and entered == ["exp"]
+
+
+def test_most_operations_have_a_quiet_path() -> None:
+    without = [n for n in REGULAR if "    try:" not in forward_source(RECORDS[n])]
+    assert all(RECORDS[n].returns_list for n in without), without
