@@ -800,7 +800,7 @@ def topological_order(tape: Tape | None, outputs: TensorRef | Sequence[TensorRef
     Raises:
         NoGradError: as for `backward`.
     """
-    outputs = _several(outputs)
+    outputs = [outputs] if isinstance(outputs, TensorRef) else outputs
     if tape is not None and not isinstance(tape, DefaultTape):
         from .walk import Walk
 

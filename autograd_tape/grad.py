@@ -311,7 +311,7 @@ class GradManager:
             # Written so that a norm that is no number spoils the gradients visibly, as in torch.
             if not factor >= 1.0:
                 for id, g in held:
-                    self._gradients[id] = g * factor if isinstance(g, TensorRef) else _scaled(g, factor)
+                    self._gradients[id] = _scaled(g, factor)
         return total
 
     def clip_grad_value(self, refs: TensorRef | Sequence[TensorRef], clip_value: float) -> None:
@@ -351,7 +351,7 @@ def _check_ref(ref: Any, name: str) -> TensorRef:
     return ref
 
 
-def _distinct(refs: Sequence[TensorRef]) -> list[TensorRef]:
+def _distinct(refs: TensorRef | Sequence[TensorRef]) -> list[TensorRef]:
     """Tensors without repetitions: a shared one counts once."""
     return list({_check_ref(ref, "clip").id: ref for ref in ([refs] if isinstance(refs, TensorRef) else refs)}.values())
 
@@ -360,8 +360,10 @@ def _array(grad: Any) -> np.ndarray:
     return grad._data if isinstance(grad, TensorRef) else grad
 
 
-def _scaled(g: np.ndarray, factor: float) -> np.ndarray:
-    """`g * factor` in double precision, rounded once: the factor may be less than the dtype can hold."""
+def _scaled(g: Any, factor: float) -> Any:
+    """`g * factor`, of an array in double precision, rounded once: the factor may be less than the dtype can hold."""
+    if isinstance(g, TensorRef):
+        return g * factor  # type: ignore[operator]  # operators are installed from the records
     return np.asarray((g.astype(_wide(g)) * factor).astype(g.dtype))
 
 
