@@ -28,6 +28,7 @@ from ._tensor import Tensor, frontend as _frontend
 from . import autograd
 from ._repr import set_printoptions
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+from ._conversion import checked_dtype as _checked_dtype
 from .creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
 from .interop import from_mindspore, set_interop_warning
 from .layout import (
@@ -180,12 +181,14 @@ def get_default_dtype() -> dtype:
 
 def set_default_dtype(d: dtype) -> None:
     """Changes the dtype of Python floats."""
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     _dtypes.set_default_dtype(d)
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype that both convert to."""
-    return _dtypes.promote(type1, type2)
+    return _dtypes.promote(_checked_dtype(type1, "promote_types"), _checked_dtype(type2, "promote_types"))
 
 
 def result_type(tensor1: _Any, tensor2: _Any) -> dtype:
@@ -196,6 +199,7 @@ def result_type(tensor1: _Any, tensor2: _Any) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> _Any:
     """Whether a conversion stays within the category or goes up."""
+    from_, to = _checked_dtype(from_, "can_cast"), _checked_dtype(to, "can_cast")
     return from_.category <= to.category and not (from_.is_signed and from_.category == 1 and to.category == 1 and not to.is_signed)
 
 

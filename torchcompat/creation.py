@@ -218,6 +218,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
     """`obj` as a tensor: shares memory with tensors, arrays, storages, DLPack exporters and buffers unless `copy`."""
     from .storage import UntypedStorage
 
+    dtype = checked_dtype(dtype, "asarray")
     if isinstance(obj, Tensor):
         result = obj if obj._node is None or requires_grad else obj.detach()
     elif isinstance(obj, np.ndarray):
@@ -243,6 +244,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A one-dimensional tensor over the memory of a buffer."""
     size = memoryview(buffer).nbytes
+    dtype = checked_dtype(dtype, "frombuffer") or float32
     item = dtype.itemsize
     if size == 0 or count == 0:
         raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")

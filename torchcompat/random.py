@@ -9,12 +9,13 @@ import numpy as np
 from autograd_tape.dtypes import CPU_KINDS, DType, Device, default_dtype, float32, inference_kind, int64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.ops._strided import by_memory
-from autograd_tape.ops.create import given_size
+from autograd_tape.ops.create import given_size, named_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
 from autograd_tape.tape import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
+from ._conversion import checked_dtype
 from ._tensor import Tensor, frontend
 
 
@@ -171,19 +172,17 @@ def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
 
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """The sizes, which may also be given as `size=`."""
-    if not named:
-        return size
-    if size or list(named) != ["size"]:
-        got = ", ".join([*[type(n).__name__ for n in size], *named])
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
-    return tuple(named["size"])
+    try:
+        return named_size(name, size, named)
+    except AutogradError as error:
+        raise frontend.error(error) from None
 
 
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
     size = _named_size("rand", size, named)
-    dtype = dtype or default_dtype()
+    dtype = checked_dtype(dtype, "rand") or default_dtype()
     return _draw(_size("rand", size), lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
@@ -202,25 +201,30 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
             t._data, t._k = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32)
             t._node, t._v, t._base = LEAF if requires_grad else None, None, None
             return t
-    dtype = dtype or default_dtype()
+    dtype = checked_dtype(dtype, "randn") or default_dtype()
     return _draw(_size("randn", size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
 
 
-def randint(low: int, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
+def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Integers from low (0 where left out) up to, not including, high."""
     if size is None:
-        low, high, size = 0, low, high
+        low, high, size = None, low, high
+    elif high is None:
+        low, high = None, low
+    low = 0 if low is None else low
+    if high is None or size is None:
+        raise TypeError(f"randint() missing required argument: '{'high' if high is None else 'size'}'")
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    dtype = dtype or int64
+    dtype = checked_dtype(dtype, "randint") or int64
     return _draw(tuple(size), lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 .. n-1."""
-    dtype = dtype or int64
+    dtype = checked_dtype(dtype, "randperm") or int64
     def draw(shape: tuple[int, ...], _: Any) -> Tensor:
         rows = [_stream(generator).randperm(n, dtype.np) for _ in range(shape[0] if len(shape) > 1 else 1)]
         return _finish(np.stack(rows) if len(shape) > 1 else rows[0], dtype, device, requires_grad, out)
@@ -252,11 +256,14 @@ def _empty_like(input: Tensor, dtype: DType | None = None, device: Any = None, m
     return frontend.empty_like(input.detach(), dtype=dtype or input._k.dtype, device=device or input._k.device, **more)
 
 
-def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
-                 requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *, dtype: DType | None = None, layout: Any = None,
+                 device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """`randint` with the shape, dtype and device of `input`."""
     if high is None:
-        low, high = 0, low
+        low, high = None, low
+    if high is None:
+        raise TypeError("randint_like() missing required argument: 'high'")
+    low = 0 if low is None else low
     if not input._data.flags.c_contiguous or memory_format is not None:
         t: Any = _empty_like(input, dtype, device, memory_format)
         return t.random_(low, high).requires_grad_(requires_grad)
@@ -277,7 +284,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
            device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
     if size is not None:
-        dtype = dtype or default_dtype()
+        dtype = checked_dtype(dtype, "normal") or default_dtype()
         return _draw(tuple(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad,
                                                        out))
     shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 
-from ._conversion import legacy_tensor
+from ._conversion import checked_dtype, legacy_tensor
 from ._tensor import Tensor
 
 
@@ -22,9 +22,9 @@ class finfo:
     """
 
     def __init__(self, type: DType | None = None) -> None:
-        type = default_dtype() if type is None else type
+        type = checked_dtype(type, "finfo") or default_dtype()
         if not (type.is_floating_point or type.is_complex):
-            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type!r}'")
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         info = ml_dtypes.finfo(type.to_real().np)
         self.dtype = type.to_real().name
         self.bits = type.to_real().itemsize * 8
@@ -46,9 +46,10 @@ class iinfo:
     """The limits of an integer dtype."""
 
     def __init__(self, type: DType) -> None:
+        type = checked_dtype(type, "iinfo")
         if type.category != 1:
-            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type!r}'" if type.category > 1 else
-                            "torch.bool is not supported by torch.iinfo")
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+                            if type.category > 1 else "torch.bool is not supported by torch.iinfo")
         info = np.iinfo(type.np)
         self.dtype, self.bits, self.max, self.min = type.name, info.bits, int(info.max), int(info.min)
 

@@ -85,6 +85,7 @@ class Record:
                           can come from a meta tensor, though
     `redirect(...)`       (name, arguments) of the operation that carries out a call with such arguments, or None: `clamp` with
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
+    `keywords`            {keyword: name of the operation that carries out a method call with it}: `x.view(dtype=...)`
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
     `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on

@@ -29,6 +29,22 @@ _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_me
 # -- what all share -------------------------------------------------------------------------------------------------------
 
 
+def named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The sizes, which may also be given as `size=`; ArgumentError for any other keyword, or for both.
+
+    >>> named_size("rand", (), {"size": (2, 3)}), named_size("rand", (2, 3), {})
+    (((2, 3),), (2, 3))
+    """
+    if not named:
+        return size
+    other = next((key for key in named if key != "size"), None)
+    if other is not None:
+        raise ArgumentError(f"{name}() got an unexpected keyword argument '{other}'", expected="'size'", found=f"'{other}'")
+    if size:
+        raise ArgumentError(f"{name}() got multiple values for argument 'size'", remedy="give the sizes once")
+    return (named["size"],)
+
+
 def given_size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The sizes given as one sequence or as several numbers; torch's errors for others."""
     dims = size
@@ -109,11 +125,8 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
             except (TypeError, ValueError, AttributeError, IndexError):
                 pass  # the general path below says what is wrong, or does it
             try:
-                if "size" in named and not size:
-                    size = (named.pop("size"),)
                 named.pop("names", None)
-                if named:
-                    raise ArgumentError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+                size = named_size(name, size, named)
                 if not size:  # torch takes zeros(()) but not zeros()
                     raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
                 shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
@@ -321,7 +334,8 @@ class full_like:
 
 def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     def function(F: Any, self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                 requires_grad: bool = False) -> Any:
+                 requires_grad: bool = False, **named: Any) -> Any:
+        size = named_size(name, size, named)
         dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
         result = finish(F, _array(F, make_array, given_size(F, name, size), dtype, device), device, requires_grad, None, layout)
         return F.made_like(self, result)

@@ -12,6 +12,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels.reduce import add
 from . import _shapes as shapes
+from ..tensor import as_dtype
 from ._dims import normalize_dims, wrap_dim
 from ._general import broadcast_shape
 from ._losses import buffer, constant
@@ -149,6 +150,7 @@ class linalg_matrix_norm:
     """
 
     def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+        dtype = None if dtype is None else as_dtype(dtype)
         _check_floating("linalg.matrix_norm", A, dtype)
         if A.ndim < 2:
             raise AutogradError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
@@ -169,6 +171,7 @@ class linalg_norm:
     """
 
     def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
+        dtype = None if dtype is None else as_dtype(dtype)
         _check_floating("linalg.norm", A, dtype)
         A = A if dtype is None else F.cast(A, dtype)
         dims = (dim,) if isinstance(dim, int) else dim

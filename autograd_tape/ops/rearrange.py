@@ -567,6 +567,23 @@ class pad_by_index_backward:
             yield rng.standard_normal((1, 2, 6)), (1, 2, 3), (1, 2), mode
 
 
+def _check_padded(shape: Sequence[int], pad: Sequence[int]) -> None:
+    """Raises torch's error where there is nothing to repeat, or nothing left; as in torch one size of 1 or more will do."""
+    k = len(pad) // 2
+    if 0 in shape[len(shape) - k - 1:]:
+        raise AutogradError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+                            f"for input, but got: {list(shape)}")
+    sizes = shape[len(shape) - k:]
+    padded = [n + pad[2 * (k - i) - 2] + pad[2 * (k - i) - 1] for i, n in enumerate(sizes)]
+    if max(padded) < 1:
+        names = "DHW"[3 - k:]
+        raise AutogradError(f"input ({', '.join([f'{d}: {n}' for d, n in zip(names, sizes)])}) is too small. Calculated output "
+                            f"{' '.join([f'{d}: {n}' for d, n in zip(names, padded)])}")
+    if min(padded) < 0:
+        full = [*shape[:len(shape) - k], *padded]
+        raise AutogradError(f"Trying to create tensor with negative dimension {min(padded)}: {full}")
+
+
 def _pad_record(mode: str, node: str) -> Any:
     class body:
         nodes = {f"len(pad) == {2 * n}": node.replace("1D", f"{n}D") for n in (2, 3) if "1D" in node}
@@ -613,6 +630,8 @@ class pad:
             raise AutogradError(f'Padding mode "{mode}" doesn\'t take in value argument')
         if (len(pad), n) not in ((2, 2), (2, 3), (4, 3), (4, 4), (6, 4), (6, 5)):
             raise MissingKernelError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+        if mode != "circular":
+            _check_padded(input.shape, pad)
         for i in range(len(pad) // 2):
             before, after, d = pad[2 * i], pad[2 * i + 1], n - 1 - i
             if mode == "reflect" and max(before, after) >= input.shape[d]:
@@ -620,9 +639,13 @@ class pad:
                                     f"padding ({before}, {after}) at dimension {d} of input {list(input.shape)}")
             if mode == "circular" and max(before, after) > input.shape[d]:
                 raise AutogradError("Padding value causes wrapping around more than once.")
-        if min(pad) < 0:
+        if mode == "circular" and min(pad) < 0:
+            # What is cut off goes first here, where the others count positions from the whole tensor's ends.
             input = F.constant_pad_nd(input, tuple([min(p, 0) for p in pad]))
             pad = tuple([max(p, 0) for p in pad])
+            for i, p in enumerate(pad):
+                if p and not input.shape[n - 1 - i // 2]:
+                    raise AutogradError(f"Negative padding leaves nothing of dimension {n - 1 - i // 2} to repeat.")
         return getattr(F, f"pad_{mode}")(input, pad)
 
     def samples(rng):

@@ -203,6 +203,7 @@ class view:
     """
 
     numpy = _view
+    keywords = {"dtype": "view_dtype"}
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
 
     def redirect(input, size):
