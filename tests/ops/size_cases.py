@@ -50,6 +50,8 @@ NO_SIZES = {
     "_PIXELS": "what compiled code was made for",
     "_SHIFT": "where a series begins",
     "_KEPT": "memory that is kept",
+    "LIMIT": "a bound on arithmetic in compiled code",
+    "_DIGEST": "counts bytes of a checksum",
     "UNSTABLE": "the work that telling equal integers apart is worth, which makes another result",
     **dict.fromkeys(("BOOL", "INTEGER", "FLOATING", "COMPLEX"), "a category of dtypes"),
 }

@@ -21,6 +21,7 @@ import torchcompat
 from autograd_tape import tape
 from autograd_tape.executors.base import available_executors, get_executor
 from autograd_tape.executors.kernels import _compile as kernels
+from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.frontend import OPERATORS, Frontend
 from autograd_tape.ops import RECORDS, Record
 from autograd_tape.ops import _compile as generator
@@ -31,7 +32,7 @@ FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcom
 EVALUATED = {("ops/_attributes.py", "_computed_getter"), ("ops/_attributes.py", "get"), ("ops/_record.py", "nodes"),
              ("ops/_record.py", "defaults")}
 """Where expressions of records are evaluated; each has a test below."""
-EXECUTED = {("ops/_compile.py", "execute"), ("executors/kernels/_compile.py", "_compile")}
+EXECUTED = {("ops/_compile.py", "execute"), ("executors/kernels/_kernel.py", "_generated")}
 """Where source is executed: by `execute`, whose callers are watched, and for shared kernels."""
 
 
@@ -132,16 +133,17 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched) -> 
     assert watched.callers == callers("execute")
 
 
-def test_every_global_name_of_shared_kernels_resolves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_global_name_of_kernels_resolves() -> None:
     if not kernels.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to test")
-    monkeypatch.setattr(kernels, "_machine_code", lambda function, arguments, fastmath: function)
     for module in pkgutil.iter_modules([str(Path(kernels.__file__).parent / "compiled")]):
         importlib.import_module(f"{kernels.__package__}.compiled.{module.name}")
-    shared = [k for k in kernels.Kernel.registry.values() if k.spec[-2:] == ["i", "i"]]
-    assert len(shared) > 20
-    for kernel in shared:
-        assert unresolved(kernel.shared._compile("f")) == set(), kernel.function.__name__
+    for kernel in Kernel.registry.values():
+        assert unresolved(kernel.function) == set(), kernel.name
+        assert unresolved(kernel._generated("checked", kernel.spec.checked(), body=None)) == set(), kernel.name
+        if kernel.spec.is_shared:
+            assert unresolved(kernel._generated("shared", kernel.spec.shared(), share=None, bind=None)) == set(), kernel.name
+    assert sum(kernel.spec.is_shared for kernel in Kernel.registry.values()) > 20
 
 
 def test_nothing_else_executes_source() -> None:

@@ -38,7 +38,8 @@ def test_the_plan_has_each_pair_of_layout_and_dtype_and_each_threshold() -> None
         dtypes = size_cases.dtypes_of(RECORDS[name], full=False)
         assert {"f4", "f8"} <= set(dtypes)
         assert {(c.layout, c.dtype) for c, front in seen if front is LOW} >= {(layout, d) for layout in LAYOUTS for d in dtypes}, name
-        largest = [max(np.size(x) for x in c.leaves) for c, front in seen if front is not LOW]
+        largest = [max(np.size(x) for x in (*c.leaves, *([np.broadcast(*c.leaves)] if RECORDS[name].broadcasts else [])))
+                   for c, front in seen if front is not LOW]
         for size in SIZES:
             if 64 < size <= 1 << 18:
                 assert any(0.9 * size < n < 1.1 * size + 64 for n in largest), (name, size)

@@ -197,17 +197,19 @@ class Kernel(_Compiled):
     def _compile_checked(self, char: str) -> Callable[..., Any]:
         from numba import types
 
-        function = self._generated("checked", self.spec.checked(), body=self.body[char])
-        return self._machine_code(function, "checked", char, types.void(*self.spec.types(char)))
+        source = self.spec.checked()
+        function = self._generated("checked", source, body=self.body[char])
+        return self._machine_code(function, "checked", char, types.void(*self.spec.types(char)), source=source)
 
     def _compile_shared(self, char: str) -> Callable[..., Any]:
         from numba import types
 
         from .compiled.team import binder, share
 
-        function = self._generated("shared", self.spec.shared(), share=share, bind=binder(self.body[char]))
+        source = self.spec.shared()
+        function = self._generated("shared", source, share=share, bind=binder(self.body[char]))
         counts = [types.Array(types.int64, 1, "C"), types.int64, types.int64]
-        return self._machine_code(function, "shared", char, types.void(*counts, *self.spec.types(char)[:-2]))
+        return self._machine_code(function, "shared", char, types.void(*counts, *self.spec.types(char)[:-2]), source=source)
 
     def _generated(self, name: str, text: str, **names: Any) -> Callable[..., Any]:
         namespace = {"__name__": self.function.__module__, **names}
@@ -217,14 +219,15 @@ class Kernel(_Compiled):
         return function
 
     def _machine_code(
-        self, function: Callable[..., Any], variant: str, char: str, signature: Any, fastmath: frozenset[str] = frozenset()
+        self, function: Callable[..., Any], variant: str, char: str, signature: Any, fastmath: frozenset[str] = frozenset(),
+        source: str = "",
     ) -> Callable[..., Any]:
         """``function`` compiled for arguments of the given types, or loaded from where it was kept."""
         from numba import njit
 
         flags: Any = set(fastmath) or False
         dispatcher: Any = njit(nogil=True, fastmath=flags, error_model="numpy")(function)
-        dispatcher._cache = Store(f"{self.name}.{variant}.{char if self.spec.generic else 'f'}")
+        dispatcher._cache = Store(f"{self.name}.{variant}.{char if self.spec.generic else 'f'}", source)
         dispatcher.compile(signature)
         dispatcher.disable_compile()
         return dispatcher

@@ -68,10 +68,15 @@ def _say(kind: str, detail: str) -> None:
 
 
 class Store:
-    """The machine code of one function, as the compiler's dispatcher asks for it and gives it away."""
+    """The machine code of one function, as the compiler's dispatcher asks for it and gives it away.
 
-    def __init__(self, name: str) -> None:
-        self.path = os.path.join(cache_dir(), name)
+    Args:
+        name: of the function, the dtype included.
+        generated: source that is in no file, and so not in the name of the folder.
+    """
+
+    def __init__(self, name: str, generated: str = "") -> None:
+        self.path = os.path.join(cache_dir(), name + (f".{hashlib.sha256(generated.encode()).hexdigest()[:12]}" if generated else ""))
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The compiled function, or None."""
