@@ -326,6 +326,7 @@ class count_nonzero:
 # -- moments -----------------------------------------------------------------------------------------------------------
 
 
+_FEW = 8192  # elements from which the shared kernels are worth their set-up here
 _OVERFLOWS = 1e36  # variances near which squares of float32 overflow
 
 
@@ -367,9 +368,21 @@ def _spread_mean(input: np.ndarray, dim: Any, correction: float, keepdim: bool, 
     """(variance, or its root; mean), rounded to the dtype once: the root is finite where the variance is too large for it."""
     axes = normalize_dims(dim, input.ndim)
     n = count(input.shape, axes)
-    mean, variance = _moments(input, axes, keepdim)
     # Never divides by less than nothing: too few elements for the correction make NaN.
-    spread = variance * n / np.float64(max(n - correction, 0))
+    divisor = np.float64(max(n - correction, 0))
+    if 0 < input.size < _FEW and input.dtype.kind == "f":  # around the first numbers, in double precision
+        wide = input.astype(np.float64)
+        first = wide[tuple([slice(1) if axes is None or i in axes else slice(None) for i in range(input.ndim)])]
+        wide = wide - first
+        mean = _add(wide, axes, None, None, True) / n
+        wide -= mean
+        mean = mean + first
+        spread = _add(wide * wide, axes, None, None, keepdim) / divisor
+        if not keepdim:
+            mean = mean.reshape(spread.shape)
+    else:
+        mean, variance = _moments(input, axes, keepdim)
+        spread = variance * n / divisor
     return finish((_sqrt(spread) if root else spread).astype(input.real.dtype), input), finish(mean.astype(input.dtype), input)
 
 
