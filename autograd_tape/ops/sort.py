@@ -693,7 +693,8 @@ class histc:
         exact = values.dtype.type
         with np.errstate(all="ignore"):
             place = (values - exact(low)) * exact(bins) / exact(high - low)
-        at = np.where(np.isnan(place), bins // 2, place).astype(np.int64)  # NaN: numbers so large that adding 1 is nothing
+        # NaN: numbers so large that adding 1 is nothing.
+        at = np.where(np.isnan(place), place.dtype.type(bins // 2), place).astype(np.int64)
         counts = np.bincount(np.minimum(at, bins - 1), minlength=bins).astype(data.dtype)
         result = F.wrap(counts, input._k)
         return result
