@@ -264,7 +264,7 @@ class view_dtype:
     numpy = _view_dtype
     def samples(rng):
         yield rng.integers(0, 9, (2, 3)), np.dtype(np.float64)
-        yield rng.standard_normal((2, 4)), DType.by_name["complex128"]
+        yield Sample((rng.standard_normal((2, 4)), DType.by_name["complex128"]), no_gradient="bytes read as numbers have no derivative")
 
 
 @op("view_as(Tensor input, Tensor other) -> Tensor", method=True, out=False)
@@ -781,7 +781,9 @@ class transfer:
     shape = shapes.like_first
     def meta(input, dtype, device, source): return _like_clone(input, dtype.np)
     def place(values): return values["input"]._k.device if values["device"] == values["source"] else Device(values["device"])
-    def samples(rng): yield rng.integers(0, 9, 3), DType.by_name["float64"], "cpu", "cpu"
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), DType.by_name["float64"], "cpu", "cpu"
+        yield rng.integers(0, 9, 3), DType.by_name["float64"], "cpu", "cpu"
     compose = on_host(numpy)
 
     def vjp(F, grad, input_dtype, device, source):

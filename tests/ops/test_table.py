@@ -122,7 +122,7 @@ def test_gradient(name: str, excused: Callable[[str], None]) -> None:
 @pytest.mark.parametrize("name", DIFFERENTIABLE_NAMES)
 def test_gradient_of_gradient(name: str) -> None:
     """Second derivatives, through create_graph, are the central differences of the first; and both ways of computing the first agree."""
-    for problem in list(problems(name))[:2]:
+    for problem in [p for p in problems(name) if not p.no_gradient][:2]:
         inputs, gradients = problem.gradients(problem.inputs, create_graph=True)
         _, plain = problem.gradients(problem.inputs)
         weights = []
@@ -262,7 +262,7 @@ def test_errors(name: str) -> None:
 
         def tensor(x: Any) -> Any:
             t = BareTensor.__new__(BareTensor)
-            ref = TensorRef.of(x)
+            ref = TensorRef.over(x)  # how it lies in memory counts
             t._data, t._k, t._node, t._v, t._base = ref._data, ref._k, None, None, None
             return t
 

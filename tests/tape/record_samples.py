@@ -49,7 +49,7 @@ def cases(name: str, requires_grad: bool = False) -> Iterator[Case]:
     functions of the front end, take their arguments in other forms too; these are tested with the operation itself.)"""
     rec = RECORDS[name]
     for sample in samples(rec):
-        args, kwargs = as_tensors(bind(rec, sample), requires_grad=requires_grad)
+        args, kwargs = as_tensors(bind(rec, sample), requires_grad=requires_grad and not sample.no_gradient)
         try:
             named = named_arguments(rec, args, kwargs)
         except ArgumentError as error:
