@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from .storage import TypedStorage, UntypedStorage
 _PYTHON = {int: int64, float: float64, bool: bool_, complex: complex128}
 
 
+@overload
+def checked_dtype(dtype: DType | type, function: str) -> DType: ...
+@overload
+def checked_dtype(dtype: None, function: str) -> None: ...
 def checked_dtype(dtype: Any, function: str) -> DType | None:
     """`dtype` as a DType or None: Python's number types stand for the widest of their kind; TypeError for what is no dtype.
 

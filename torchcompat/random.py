@@ -139,7 +139,7 @@ def _size(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _finish(array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, out: Any = None) -> Tensor:
     if out is not None:
-        return frontend.write_out(None, out, [frontend.wrap(array)])  # type: ignore[arg-type]  # no record: it draws
+        return frontend.write_out(None, out, [frontend.wrap(array)])
     device = frontend.default_device if device is None else Device(device)
     t = frontend.wrap(array, CPU_KINDS[dtype.np])
     if device is not None and device.type != "cpu":

@@ -14,7 +14,7 @@ from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
 from ._host import on_host
-from ._record import RECORDS, Sample, op
+from ._record import RECORDS, Sample, no_derivative, op
 from ._strided import contiguous_strides, copy_like, empty_strided, strided, view_strides
 
 _ndarray = np.ndarray
@@ -257,14 +257,16 @@ def _dtype_text(x: Any) -> str:
     return SCALAR_TYPE_NAMES[(dtype_of(x) if isinstance(x, np.ndarray) else as_dtype(x)).name]
 
 
-@op("view_dtype(Tensor input, Any dtype) -> Tensor", family="view", quiet="all", method=False, namespace="_internal")
+@op("view_dtype(Tensor input, Any dtype) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
+    node="NotImplemented")
 class view_dtype:
     """The same bytes read as another dtype."""
 
     numpy = _view_dtype
     def samples(rng):
         yield rng.integers(0, 9, (2, 3)), np.dtype(np.float64)
-        yield Sample((rng.standard_normal((2, 4)), DType.by_name["complex128"]), no_gradient="bytes read as numbers have no derivative")
+        yield rng.integers(0, 9, (2, 4)), DType.by_name["complex128"]
+    vjp = no_derivative("view.dtype")
 
 
 @op("view_as(Tensor input, Tensor other) -> Tensor", method=True, out=False)
@@ -782,7 +784,7 @@ class transfer:
     def meta(input, dtype, device, source): return _like_clone(input, dtype.np)
     def place(values): return values["input"]._k.device if values["device"] == values["source"] else Device(values["device"])
     def samples(rng):
-        yield rng.standard_normal((2, 3)), DType.by_name["float64"], "cpu", "cpu"
+        yield rng.standard_normal((2, 3)) + 1j, DType.by_name["complex128"], "cpu", "cpu"
         yield rng.integers(0, 9, 3), DType.by_name["float64"], "cpu", "cpu"
     compose = on_host(numpy)
 

@@ -21,7 +21,8 @@ RANDOM_NAMES = {n for n in NAMES if "dropout" in n} | RANDOM
 VALUES_DECIDE = set(DYNAMIC) | set("unique unique_consecutive bincount histc allclose equal item repeat_interleave masked_scatter "
                               "masked_place combinations one_hot isin gaussian_nll_loss".split())
 """Operations whose result's shape, very result in Python, or refusal of their input depends on values."""
-LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_view view_dtype contiguous new_empty new_empty_strided empty_like view_as_complex".split())
+LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_view view_dtype contiguous new_empty new_empty_strided empty_like "
+                     "view_as_complex".split())
 """Operations whose result depends on the memory an example lies in, or on nothing."""
 
 
