@@ -421,7 +421,9 @@ def forward_source(rec: Record, *, spread: bool = False) -> str:
         signature = rec.signature().replace(", *,", ",").replace(f" {v}", f" *{v}") + ", **_kw"
         lines = [f"def {rec.name}({signature}):",
                  f"    if len({v}) == 1 and {v}[0].__class__ is not int: {v} = {v}[0]",
-                 *[f"    elif '{key}' in _kw: return general.frontend.function('{name}')({rec.params[0].name}, *{v}, **_kw)"
+                 # What has no derivative gets the values alone.
+                 *[f"    elif '{key}' in _kw: return general.frontend.function('{name}')({rec.params[0].name}"
+                   f"{'' if RECORDS[name].has_gradient else '.detach()'}, *{v}, **_kw)"
                    for key, name in (rec.field("keywords") or {}).items()],
                  f"    elif _kw: return function({rec.params[0].name}, *{v}, **_kw)"]
     args = "(" + ", ".join(p.name for p in rec.params) + ("," if rec.params else "") + ")"
