@@ -103,7 +103,7 @@ def test_tensors_without_memory_take_none(size: tuple[int, ...]) -> None:
     found = torch.load(file(pickled(Call(function, (FLOAT, size, strides, False)))))
     assert found.device.type == "meta" and tuple(found.shape) == size and found.stride() == strides
     for read in (lambda t: t.tolist(), lambda t: t.numpy(), lambda t: t.apply_(abs), lambda t: torch.empty(1, device="meta").item()):
-        with pytest.raises(RuntimeError, match="meta tensor"):
+        with pytest.raises((RuntimeError, TypeError), match="meta (device type )?tensor"):
             read(found)
     copies = [copy.deepcopy(found), pickle.loads(pickle.dumps(found)), found.clone().resize_(2), found.detach().requires_grad_()]
     assert all(each.device.type == "meta" for each in copies)
