@@ -9,7 +9,7 @@ import numpy as np
 from autograd_tape.dtypes import CPU_KINDS, DType, Device, default_dtype, float32, inference_kind, int64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.ops._strided import by_memory
-from autograd_tape.ops.create import given_size, named_size
+from autograd_tape.ops.create import given_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
 from autograd_tape.tape import GradMode, grad_mode
@@ -171,11 +171,15 @@ def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
 
 
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """The sizes, which may also be given as `size=`."""
-    try:
-        return named_size(name, size, named)
-    except AutogradError as error:
-        raise frontend.error(error) from None
+    """The sizes, which may also be given as `size=`; torch, which has several signatures of these, says that none fits."""
+    if not named:
+        return size
+    if size or "size" in named and len(named) > 1:
+        got = ", ".join([*[type(n).__name__ for n in size], *[f"{key}={type(value).__name__}" for key, value in named.items()]])
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got})")
+    if "size" not in named:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    return (named["size"],)
 
 
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,

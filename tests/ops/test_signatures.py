@@ -123,7 +123,18 @@ def test_size_by_keyword(name: str) -> None:
     assert [SIZED[name](size=size).shape for size in ((2, 3), [2, 3], torch.Size([2, 3]))] == [(2, 3)] * 3
 
 
-@pytest.mark.parametrize("name", "zeros ones empty rand randn new_zeros new_ones new_empty".split())
+@pytest.mark.parametrize("name", ["rand", "randn"])
+def test_sizes_given_twice_to_what_has_several_signatures(name: str) -> None:
+    for call, got in ((lambda: SIZED[name](2, size=(2,)), "int, size=tuple"), (lambda: SIZED[name](2, sizes=(2,)), "int, sizes=tuple")):
+        with pytest.raises(TypeError) as error:
+            call()
+        assert str(error.value).startswith(f"{name}() received an invalid combination of arguments - got ({got})")
+    with pytest.raises(TypeError) as error:
+        SIZED[name](sizes=(2,))
+    assert str(error.value) == f'{name}() missing 1 required positional arguments: "size"'
+
+
+@pytest.mark.parametrize("name", "zeros ones empty new_zeros new_ones new_empty".split())
 def test_sizes_given_twice(name: str) -> None:
     with pytest.raises(TypeError, match=rf"{name}\(\) got multiple values for argument 'size'"):
         SIZED[name](2, size=(2,))
