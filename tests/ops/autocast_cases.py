@@ -3,18 +3,13 @@ gradients of every operation's samples in float32, bfloat16 and both, and with o
 
 from __future__ import annotations
 
-import gzip
-import json
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from public_calls import PUBLIC, argument_source, arrays, bound, outcome, public_name
+from public_calls import PUBLIC, Table, argument_source, arrays, bound, outcome, public_name, result_or_refused
 
 from autograd_tape.ops import Record
 
-PATH = pathlib.Path(__file__).parent.parent / "fixtures" / "autocast.json.gz"
-DIFFERS = pathlib.Path(__file__).parent / "autocast_differ.json"
 RANDOM = {"bernoulli", "binomial", "multinomial", "normal", "poisson"}
 
 
@@ -41,23 +36,7 @@ def all_calls(torch: Any) -> list[str]:
     return list(dict.fromkeys([call for rec in PUBLIC for call in calls(torch, rec)]))
 
 
-def kind(found: str) -> str:
-    """An error is "refused", whatever its kind and text."""
-    return "refused" if found.partition(":")[0].endswith("Error") else found
-
+TABLE = Table("autocast", all_calls, result_or_refused)
 
 if __name__ == "__main__":
-    import sys
-
-    if "--differ" in sys.argv:
-        import torchcompat
-
-        recorded = json.loads(gzip.decompress(PATH.read_bytes()))
-        found = {call: kind(outcome(torchcompat, call)) for call in recorded}
-        DIFFERS.write_text(json.dumps({c: found[c] for c in recorded if recorded[c] != found[c]}, indent=0) + "\n")
-    else:
-        import torch
-
-        recorded = {call: kind(outcome(torch, call)) for call in all_calls(torch)}
-        PATH.write_bytes(gzip.compress((json.dumps(recorded, indent=0) + "\n").encode(), 9, mtime=0))
-        print(len(recorded), "calls")
+    TABLE.main()

@@ -5,20 +5,16 @@ the records' samples with sizes of zero, as functions, methods, in place, with `
 from __future__ import annotations
 
 import ast
-import gzip
-import json
 import pathlib
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from public_calls import PUBLIC, agree, argument_source, arrays, bound, outcome, public_name
+from public_calls import PUBLIC, Table, agree, argument_source, arrays, bound, outcome, public_name
 
 from autograd_tape.ops import Record
 
-PATH = pathlib.Path(__file__).parent.parent / "fixtures" / "empty.json.gz"
 SAMPLES = 3  # per operation, of different shapes
-DIFFERS = pathlib.Path(__file__).parent / "empty_differ.json"
 ODD = {
     "pixel_unshuffle": "torch returns the input unchanged",
     "conv": "torch gives no channels where the weight has no elements",
@@ -100,11 +96,6 @@ def modules() -> Iterator[str]:
             yield f"trained({expression}, {', '.join(inputs)})" if "inplace" not in expression else f"({expression})({inputs[0]})"
 
 
-def refused(found: str) -> bool:
-    """Whether an outcome is an error."""
-    return found.partition(":")[0].endswith("Error")
-
-
 def odd(call: str) -> bool:
     """Whether there is a reason to give something else than torch."""
     return any(part in call for part in ODD)
@@ -115,18 +106,7 @@ def all_calls(torch: Any) -> list[str]:
     return [*[call for rec in PUBLIC for call in calls(torch, rec)], *modules()]
 
 
+TABLE = Table("empty", all_calls, same=agree)
+
 if __name__ == "__main__":
-    import sys
-
-    if "--differ" in sys.argv:  # what we give instead: to be looked through before it is kept
-        import torchcompat
-
-        recorded = json.loads(gzip.decompress(PATH.read_bytes()))
-        found = {call: outcome(torchcompat, call) for call in recorded}
-        DIFFERS.write_text(json.dumps({c: found[c] for c in recorded if not agree(recorded[c], found[c])}, indent=0) + "\n")
-    else:
-        import torch
-
-        recorded = {call: outcome(torch, call) for call in all_calls(torch)}
-        PATH.write_bytes(gzip.compress((json.dumps(recorded, indent=0) + "\n").encode(), 9, mtime=0))
-        print(len(recorded), "calls")
+    TABLE.main()

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from typing import Any
 
 import pytest
-import wrong_cases
-from public_calls import outcome
+from wrong_cases import TABLE
 
 import torchcompat as torch
 
-RECORDED: dict[str, str] = json.loads(gzip.decompress(wrong_cases.PATH.read_bytes()))
-DIFFERS: dict[str, str] = json.loads(wrong_cases.DIFFERS.read_text())
 GROUPS = 60
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_as_torch(group: int) -> None:
-    wrong = []
-    for call, recorded in list(RECORDED.items())[group::GROUPS]:
-        found = outcome(torch, call)
-        if wrong_cases.kind(found) != DIFFERS.get(call, recorded):
-            wrong.append(f"{call}\n    {found}\n    {DIFFERS.get(call, recorded)}")
+    wrong = TABLE.wrong(torch, group, GROUPS)
     assert not wrong, "\n".join(wrong)
 
 
 def test_few_calls_differ() -> None:
-    assert sum(found == "refused" for found in RECORDED.values()) > 0.6 * len(RECORDED) > 5000
-    assert len(DIFFERS) < 0.03 * len(RECORDED)
+    assert sum(found == "refused" for found in TABLE.recorded.values()) > 0.6 * len(TABLE.recorded) > 5000
+    assert len(TABLE.differ) < 0.03 * len(TABLE.recorded)
 
 
 @pytest.mark.parametrize(("call", "text"), [

@@ -4,18 +4,13 @@ instead."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from public_calls import PUBLIC, NoSource, arrays, bound, outcome, public_name, source
+from public_calls import PUBLIC, NoSource, Table, arrays, bound, public_name, result_or_refused, source
 
 from autograd_tape.ops import Record
 
-PATH = pathlib.Path(__file__).parent.parent / "fixtures" / "wrong.json.gz"
-DIFFERS = pathlib.Path(__file__).parent / "wrong_differ.json"
 VALUES = ("(0, 1)", "[0]", "1.5", "True", "'a'", "f(2)", "1j", "None")
 
 
@@ -48,23 +43,7 @@ def all_calls(torch: Any) -> list[str]:
     return list(dict.fromkeys([call for rec in PUBLIC for call in calls(torch, rec)]))
 
 
-def kind(found: str) -> str:
-    """"refused" for an error, of whatever kind and text; a result as it is."""
-    return "refused" if found.partition(":")[0].endswith("Error") else found
-
+TABLE = Table("wrong", all_calls, result_or_refused)
 
 if __name__ == "__main__":
-    import sys
-
-    if "--differ" in sys.argv:
-        import torchcompat
-
-        recorded = json.loads(gzip.decompress(PATH.read_bytes()))
-        found = {call: kind(outcome(torchcompat, call)) for call in recorded}
-        DIFFERS.write_text(json.dumps({c: found[c] for c in recorded if recorded[c] != found[c]}, indent=0) + "\n")
-    else:
-        import torch
-
-        recorded = {call: kind(outcome(torch, call)) for call in all_calls(torch)}
-        PATH.write_bytes(gzip.compress((json.dumps(recorded, indent=0) + "\n").encode(), 9, mtime=0))
-        print(len(recorded), "calls")
+    TABLE.main()
