@@ -92,10 +92,12 @@ class Frontend:
             holds = inner is None or inner is not rec.field("method")
             inner = rec.field("function") if inner is None else inner
             cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError, "_recordings": recordings if holds else (),
-                                     "_hold": self._hold_irregular, "_op": rec}
+                                     "_hold": self._hold_irregular, "_rec": rec}
+            signature = dict(list(inspect.signature(inner).parameters.items())[1:])
+            everything = f"dict({', '.join(f'{n}={n}' for n in signature)})"
             head: list[str] = []
             call, given, named = [], [], []
-            for p in list(inspect.signature(inner).parameters.values())[1:]:
+            for p in signature.values():
                 mark = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
                 if p.kind is p.KEYWORD_ONLY and not any(h.startswith("*") for h in head):
                     head.append("*")
@@ -109,10 +111,10 @@ class Frontend:
                     named.append(f"'{p.name}': {p.name}" if not mark else mark + p.name)
                 else:
                     given.append(f"{mark}{p.name}, ")
-            held = f"_hold(_op, _inner, ({''.join(given)}), {{{', '.join(named)}}}"
+            held = f"_hold(_rec, _inner, ({''.join(given)}), {{{', '.join(named)}}}"
             plain = f"_inner({', '.join(['_F', *call])})"
             call_inner = f"return {held}) if _recordings else {plain}"
-            if (rec.out and "out" not in inspect.signature(inner).parameters and [t for t, _ in rec.returns] == ["Tensor"]
+            if (rec.out and "out" not in signature and [t for t, _ in rec.returns] == ["Tensor"]
                     and not any(h.startswith("**") for h in head)):
                 head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
                 cells["_name"] = rec.name
@@ -120,15 +122,14 @@ class Frontend:
                               "            return _r if out is None else _F.give(_name, out, _r)")
             refuse = ""
             if rec.refuses_complex:
-                first, names = list(inspect.signature(inner).parameters)[1], list(inspect.signature(inner).parameters)[1:]
+                first = next(iter(signature))
                 cells |= {"_refusal": rec.complex_refusal, "_NAMES": SCALAR_TYPE_NAMES}
                 refuse = (f"        if hasattr({first}, '_k') and {first}._k.dtype.is_complex:\n"
-                          f"            _e = _refusal(_NAMES[{first}._k.dtype.name], dict({', '.join(f'{n}={n}' for n in names)}))\n"
+                          f"            _e = _refusal(_NAMES[{first}._k.dtype.name], {everything})\n"
                           "            if _e is not None: raise _F.error(_e)\n")
             parameters = {p.name: p for p in rec.params}
-            own = [n for n, q in inspect.signature(inner).parameters.items() if n in parameters and q.kind not in (q.VAR_POSITIONAL,
-                                                                                                                  q.VAR_KEYWORD)]
-            optional = frozenset([n for n in own if inspect.signature(inner).parameters[n].default is None])
+            own = [n for n, q in signature.items() if n in parameters and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]
+            optional = frozenset([n for n in own if signature[n].default is None])
             values = f"dict({', '.join(f'{n}={n}' for n in own)})"
             tests = []
             for n in own:
@@ -136,13 +137,12 @@ class Frontend:
                 # What takes anything has no type.
                 if test is not None and not fits(parameters[n], ...) and n not in (rec.field("several_types") or ()):
                     tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))
-            cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit, "_rec": rec}
+            cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit}
             quick = f"            if not ({' and '.join(tests)}): _check_fit(_rec, {values}, _optional)\n" if tests else ""
             casting = self.casting(rec)
             if casting is not None:
                 cells |= {"_active": casting[0], "_cast": casting[1]}
-                everything = ", ".join(f"{n}={n}" for n in list(inspect.signature(inner).parameters)[1:])
-                refuse = (f"        if _active and (_c := _cast('{rec.name}', {rec.name}, dict({everything}))) is not NotImplemented: "
+                refuse = (f"        if _active and (_c := _cast('{rec.name}', {rec.name}, {everything})) is not NotImplemented: "
                           f"return _c\n{refuse}")
             text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n{refuse}"
                     f"        try:\n{quick}            {call_inner}\n"
@@ -335,9 +335,10 @@ class Frontend:
         """A view made anew of a changed base, with the bits it had."""
         return fresh
 
-    def become(self, t: TensorRef, view: TensorRef) -> None:
-        """Puts a view of a tensor in the tensor's own place, but for its history."""
+    def become(self, t: TensorRef, view: TensorRef) -> bool:
+        """Puts a view of a tensor in the tensor's own place; whether its history and version are to follow."""
         t._data = view._data
+        return True
 
     def bare(self, t: TensorRef) -> TensorRef:
         """Another handle on the tensor, without its history, for the entry that made it to save."""

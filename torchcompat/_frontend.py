@@ -91,12 +91,16 @@ class TorchFrontend(Frontend):
         t._v = t._base = None
         return t
 
-    def become(self, t: Any, view: Any) -> None:
-        """With the view's tangents in forward mode, which have its shape."""
+    def become(self, t: Any, view: Any) -> bool:
+        """With the view's tangents in forward mode, which have its shape. Tensors of transforms hold another, and its history."""
+        if hasattr(t, "_become"):
+            t._become(view)
+            return False
         super().become(t, view)
         info = getattr(view, "_info", None)
         if info and "tangents" in info:
             t._info["tangents"] = info["tangents"]
+        return True
 
     def bare(self, t: Any) -> Any:
         """Another instance of the tensor's class over the same things, without history."""

@@ -23,15 +23,13 @@ def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Callable[
     def function(F: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
         F.check_inplace(input, [])
         view = getattr(F, name)(input, *args, **kwargs)
-        if hasattr(input, "_become"):  # a tensor of a transform, which holds another
-            return input._become(view)
-        if grad_mode() is GradMode.ENABLED and input._node is not None:
-            node = view._node
-            made: Any = type(node)
-            node.__class__ = _entry_class(made, f"{type(node).__name__[:-1]}{nodes(*args, *kwargs.values())}")
-            input._node = node
-        F.become(input, view)
-        F.bump(input)
+        if F.become(input, view):
+            if grad_mode() is GradMode.ENABLED and input._node is not None:
+                node = view._node
+                made: Any = type(node)
+                node.__class__ = _entry_class(made, f"{type(node).__name__[:-1]}{nodes(*args, *kwargs.values())}")
+                input._node = node
+            F.bump(input)
         return input
 
     return function

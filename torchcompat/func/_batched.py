@@ -130,14 +130,9 @@ class BatchedTensor(Tensor):
         count = self._value.size(self._bdim)
         return batched(self._level, self._value.new_empty_strided((count, *size), (reach, *stride), **options), 0)
 
-    def _become(self, view: Any) -> Tensor:
+    def _become(self, view: Any) -> None:
         """Takes the shape of a view of itself, in place."""
         self._value, self._bdim, self._data = view._value, view._bdim, view._data
-        return self
-
-    def as_strided_(self, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-        """In-place `as_strided`."""
-        return self._become(self.as_strided(size, stride, storage_offset))
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)

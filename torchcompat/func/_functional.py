@@ -67,13 +67,12 @@ class FunctionalTensor(Tensor):
         """The same tensor without history, changed with it."""
         return view_of(self, lambda base: base.detach(), lambda base, new: new)
 
-    def _become(self, view: Any) -> Tensor:
+    def _become(self, view: Any) -> None:
         """Takes the shape of a view of itself, in place."""
         before = functional(self._level, self._held)
         before._source, before._replay, before._store, before._seen = self._source, self._replay, self._store, self._seen
         self._source, self._replay, self._store = before, view._replay, view._store
         self._held, self._seen, self._count = view.value, before._count, self._count + 1
-        return self
 
     def replays(self) -> list[Any]:
         """What made the tensor of a base, where it became a view in place."""
