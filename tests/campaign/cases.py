@@ -11,6 +11,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 import attrs
@@ -25,6 +26,8 @@ FLOATS = ("float32", "float64", "bfloat16", "float16", "complex64", "complex128"
 WHOLE = ("int64", "int32", "uint8", "bool", "int8", "int16")
 SIZES = (0, 1, 2, 3, 5, 8, 17)
 THRESHOLDS = (32, 8192, 32768, 262144)
+BROADCAST = 4 << 20
+"""Elements of the largest result that arguments may have by broadcasting: a column and a row around a threshold have a thousand times more."""
 PLACES = ("", "nn.functional.", "linalg.", "special.", "Tensor.")
 EXTREMES = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, 3e38, -1.0, 1e4)
 
@@ -197,6 +200,10 @@ def resized(rng: random.Random, value: Any) -> Any:
         grown = rng.choice(sizes)
         limit = rng.choice(THRESHOLDS[:3] if rng.random() < 0.85 else THRESHOLDS)
         new[grown] = max(1, new[grown] * limit // total + rng.choice((-1, 0, 1)))
+    shapes = [[new.get(n, n) for n in a.values.shape] for a in arrays]
+    together = math.prod([max(sizes) for sizes in zip_longest(*[shape[::-1] for shape in shapes], fillvalue=1)])
+    if together > BROADCAST:
+        return value
 
     def other(a: Array) -> Array:
         shape = [new.get(n, n) for n in a.values.shape]
