@@ -3,6 +3,7 @@
     python -m tests.campaign --cases 200000                 # with a python that has torch, expecttest, NumPy and Numba
     python -m tests.campaign --only database/std --cases 500
     python -m tests.campaign --case records/div/17          # one case again, with what both sides say
+    python -m tests.campaign --again campaign.jsonl --mode meta      # the differing cases of a report again: which still differ?
 
 Each record of ours, and each entry of torch's operator database that both sides have, is called with random sizes (around the
 thresholds of the kernels, too), layouts, dtypes and values: forward, backward, double backward, forward mode, under vmap, with out=, in
@@ -90,6 +91,35 @@ def again(name: str) -> None:
     print("differs:", differences(expected, found))
 
 
+def still(report: str, mode: str, only: str) -> int:
+    """Runs the differing cases of a report again, prints those that still differ, and gives their number."""
+    import torch
+
+    import torchcompat
+
+    from .cases import cases
+    from .sides import Side, Skip, differences
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    torch.set_num_threads(1), torchcompat.set_num_threads(1)
+    real, own = Side(torch), Side(torchcompat)
+    rows = [json.loads(line) for line in Path(report).read_text().splitlines() if '"case"' in line]
+    rows = [row for row in rows if row["mode"] == (mode or row["mode"]) and row["case"].startswith(only)]
+    left: list[str] = []
+    for row in rows:
+        source, rest = row["case"].split("/", 1)
+        operation, number = rest.rsplit("/", 1)
+        for case in cases(source, operation, range(int(number), int(number) + 1)):
+            try:
+                expected, found = real.run(case), own.run(case)
+            except Skip:
+                continue
+            if kinds := differences(expected, found):
+                left.append(f"{'; '.join(kinds)}\n    {case}\n    torch: {expected.text[:110]!r} ours: {found.text[:110]!r}")
+    print(*sorted(left), f"{len(left)} of {len(rows)} cases still differ", sep="\n")
+    return len(left)
+
+
 def main() -> int:
     """The command line; 1 where cases differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -97,6 +127,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first number")
     parser.add_argument("--only", default="", help="operations whose source/name starts so")
     parser.add_argument("--case", help="one case, by its name")
+    parser.add_argument("--again", help="a report, whose differing cases are run again")
+    parser.add_argument("--mode", default="", help="with --again: cases of this mode alone")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--report", default="campaign.jsonl", help="where differences are written")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -104,6 +136,8 @@ def main() -> int:
     if args.case:
         again(args.case)
         return 0
+    if args.again:
+        return 1 if still(args.again, args.mode, args.only) else 0
     if args.child:
         todo = json.loads(Path(args.child).read_text())
         child(todo["slices"], range(*todo["numbers"]), todo["report"], set(todo["skip"]))

@@ -27,7 +27,7 @@ WHOLE = ("int64", "int32", "uint8", "bool", "int8", "int16")
 SIZES = (0, 1, 2, 3, 5, 8, 17)
 THRESHOLDS = (32, 8192, 32768, 262144)
 BROADCAST = 4 << 20
-"""Elements of the largest result that arguments may have by broadcasting: a column and a row around a threshold have a thousand times more."""
+"""Elements of the largest result by broadcasting: that of a column and a row, both around a threshold, has a thousand times more."""
 PLACES = ("", "nn.functional.", "linalg.", "special.", "Tensor.")
 EXTREMES = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, 3e38, -1.0, 1e4)
 
