@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +22,7 @@ from . import ownership
 from .dtypes import CPU, SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for
+from .locks import cached_property
 from .ops._host import values_of
 from .tape import DefaultTape, GradMode, OutputEdge, Tape, TapeEntry, TapeId, _mode, edge_of, grad_mode
 from .tensor import LEAF_CLASSES, TensorRef

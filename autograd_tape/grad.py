@@ -7,7 +7,6 @@ differentiable operation; they are derived from the operations' records (see `au
 from __future__ import annotations
 
 import math
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor
+from .locks import fork_safe_lock
 from .tape import GradFn, GradMode, Tape, _ModeContext, grad_mode, set_grad_mode
 from .tensor import TensorRef, info_of, leaf_node
 
@@ -71,7 +71,7 @@ class GradManager:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = fork_safe_lock()
         self._refs: dict[int, weakref.ref[TensorRef]] = {}
         self._retained: set[int] = set()
         self._gradients: dict[int, Any] = {}

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from .executors import Executor, executor_for, get_executor
 from .executors.meta import meta_array
 from .frontend import Frontend
 from .held import put_together, tensors_in
+from .locks import fork_safe_lock
 from .ops import ALIASES, RECORDS, get_record
 from .ops._compile import QUIET_SETS, base_namespace
 from .ops._general import General
@@ -69,7 +69,7 @@ class ExecutorFrontend(Frontend):
 
 
 _frontends: dict[int, ExecutorFrontend] = {}
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 
 
 def frontend_of(executor: Executor) -> ExecutorFrontend:

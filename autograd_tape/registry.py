@@ -6,7 +6,6 @@ formula per operation, and the functions `grad_add`, `grad_mul`, `grad_matmul`, 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING
 from .errors import ArgumentError, NoGradFnError
 from .executors import executor_for
 from .held import recordings
+from .locks import fork_safe_lock
 from .ops import ALIASES, RECORDS
 from .ops._record import Record
 from .tape import (
@@ -36,7 +36,7 @@ from .tape import (
 from .tensor import TensorRef
 
 _registry: dict[str, GradFn] = {}
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 
 
 class RecordGradFn:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import threading
 import weakref
 from contextvars import ContextVar
 from enum import IntEnum
@@ -22,6 +21,7 @@ import numpy as np
 from .dtypes import FLOATING, inference_kind
 from .errors import ArgumentError, ShapeMismatchError, TapeNotRecordingError
 from .held import Held, Owner, recordings
+from .locks import fork_safe_lock
 from .tensor import LEAF, TensorRef, watchers
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def fit_cotangent(F: Any, grad: Any, primal: TensorRef, position: int, op: str) 
 
 # -- modes that leave the quiet path --------------------------------------------------------------------------------
 
-_quiet_lock = threading.Lock()
+_quiet_lock = fork_safe_lock()
 _loud = 0
 _inferring = 0
 _quiet_sets: list[tuple[dict[str, Any], dict[str, Any]]] = []

@@ -28,6 +28,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops import get_record
 from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
 from autograd_tape.tensor import TensorRef
@@ -54,7 +55,7 @@ class DispatchKey(IntEnum):
 BACKENDS = {"cpu": DispatchKey.Backend_CPU, "cuda": DispatchKey.Backend_CUDA, "npu": DispatchKey.Backend_Ascend,
             "meta": DispatchKey.Backend_Meta}
 _handlers: dict[tuple[str, DispatchKey], Callable[..., Any]] = {}
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 
 
 class _State(threading.local):

@@ -7,7 +7,6 @@ their own kind takes and gives NumPy arrays at its border, without a copy where 
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any
 from collections.abc import Callable
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from ..dtypes import Device
 from ..errors import ExecutorUnavailableError, MissingKernelError
+from ..locks import fork_safe_lock
 from ..ops._record import Record, get_record
 from .kernels import reduce
 
@@ -147,7 +147,7 @@ class Executor:
 
 _executors: dict[tuple[str, str], Executor] = {}
 _chosen: dict[str, Executor] = {}
-_lock = threading.RLock()
+_lock = fork_safe_lock()
 DEFAULTS = {"cpu": "numpy", "meta": "meta", "npu": "mindspore", "cuda": "mindspore"}
 SERVES = {"numpy": ("cpu",), "mindspore": ("cpu", "npu", "cuda"), "meta": ("meta",)}
 

@@ -13,18 +13,18 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-import threading
 from typing import Any
 from collections.abc import Callable
 
 import numpy as np
 
 from ..errors import AutogradError, ExecutorUnavailableError, MissingKernelError
+from ..locks import fork_safe_lock
 from ..ops._record import Record
 from .base import Executor
 from .numpy import in_single, is_half
 
-_lock = threading.RLock()
+_lock = fork_safe_lock()
 _module: Any = None
 _pid = 0
 _TARGETS = {"cpu": "CPU", "npu": "Ascend", "cuda": "GPU"}

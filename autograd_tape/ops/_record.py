@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-from functools import cached_property
 from typing import Any
 from collections.abc import Callable, Iterator
 
 import attrs
 
 from ..errors import AutogradError, UnknownOperationError, UnsupportedDTypeError
+from ..locks import cached_property
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 DIFFERENTIABLE = {"Tensor", "Tensor?", "Operand", "Tensor[]"}

@@ -12,17 +12,15 @@ torch rounds, so that any sequence of calls stays in step with torch.  The rules
 from __future__ import annotations
 
 import math
-import os
 import secrets
-import threading
 import warnings
-import weakref
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from ..locks import fork_safe_lock
 from . import kernels, rejection
 from .arguments import (
     C_NAMES,
@@ -54,19 +52,6 @@ _SINGLE = np.dtype(F32)
 _LOW_BITS, _UNIT = np.array(0xFFFFFF, np.uint32), np.array(2.0**-24, F32)
 
 
-_generators: weakref.WeakSet[Generator] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    """A lock that another thread held at the fork would never open in the child."""
-    for generator in list(_generators):
-        generator._lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
 class Generator:
     """A source of random numbers, equal to ``torch.Generator()`` on the CPU.
 
@@ -77,8 +62,7 @@ class Generator:
     __slots__ = ("__weakref__", "_cached", "_engine", "_lock", "_seed")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self._lock = threading.Lock()
-        _generators.add(self)
+        self._lock = fork_safe_lock()
         self._seed = as_uint64(seed)
         self._engine = MT19937(self._seed)
         self._cached: float | None = None

@@ -14,6 +14,7 @@ from autograd_tape.backward import Engine, engine_depth
 from autograd_tape.dtypes import bfloat16, dtype_of, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
+from autograd_tape.locks import fork_safe_lock
 from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
 from autograd_tape.tensor import LEAF, TensorRef
 from autograd_tape.views import Poisoned, empty_strided, is_dense
@@ -185,7 +186,7 @@ def _root_gradient(output: Any, gradient: Any, tensors: bool) -> Any:
 # The cotangents of scalars. Nobody writes to them: what is stolen or added to in place is held by nobody else.
 _ONES = {k: k.scalar(1) for k in map(kind, (bfloat16, float16, float32, float64))}
 _on_tensors = 0
-_on_tensors_lock = threading.Lock()
+_on_tensors_lock = fork_safe_lock()
 
 
 def run_on_tensors(change: int) -> None:

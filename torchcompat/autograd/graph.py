@@ -10,6 +10,7 @@ from typing import Any
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autograd_tape.backward import Engine, current_engine
+from autograd_tape.locks import fork_safe_lock
 from autograd_tape.saved import pack_entry, state
 from autograd_tape.tape import RemovableHandle, TapeEntry, accumulate_node, edge_of, enter_quiet_path, leave_quiet_path
 
@@ -235,7 +236,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     "any", `fn(gradient)` at the first of them."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    lock = threading.Lock()
+    lock = fork_safe_lock()
     if mode == "any":
         seen: weakref.WeakSet[Engine] = weakref.WeakSet()
 

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops._strided import address, owner_of
 from autograd_tape.tape import TapeEntry, enter_quiet_path, leave_quiet_path
 
@@ -32,7 +33,7 @@ __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_n
 
 _active: list["profile"] = []
 _threads: dict[int, int] = {}
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 _clock = time.perf_counter_ns
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.dtypes import Device
+from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops import RECORDS
 
 from .._tensor import Tensor, frontend
@@ -26,7 +26,7 @@ Observer = Callable[[str, Callable[..., Any], Callable[[], Any], tuple[Any, ...]
 _observers: dict[str, Observer | None] = {"function": None, "profile": None, "functional": None, "dispatch": None}
 _counts = dict.fromkeys(_observers, 0)
 _originals: list[tuple[Any, str, Any]] = []
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 
 
 def look(kind: str, observer: Observer) -> None:

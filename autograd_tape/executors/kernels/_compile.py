@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-__all__ = ["LazyModule", "available", "compute_array", "contiguous", "on_fork", "use_numba", "uses_numba", "within"]
+__all__ = ["LazyModule", "available", "compute_array", "contiguous", "use_numba", "uses_numba", "within"]
 
 #: The smallest number of elements for which ``auto`` picks a compiled kernel over cheap NumPy ufuncs ...
 SIZE_CHEAP = 32768
@@ -88,13 +87,6 @@ def _mode_from_environment() -> str:
 
 
 use_numba(_mode_from_environment())
-
-
-def on_fork(function: Callable[[], None]) -> Callable[[], None]:
-    """Decorator: call ``function`` in every forked child."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=function)
-    return function
 
 
 def compute_array(x: np.ndarray) -> np.ndarray:

@@ -15,15 +15,14 @@ import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
-from ._compile import on_fork
+from ...locks import fork_safe_lock
 from ._store import Store
 
 __all__ = ["Kernel", "Spec", "compile_all"]
 
-_lock = RLock()
+_lock = fork_safe_lock()
 
 #: Largest magnitude of a number that takes part in the arithmetic of sizes, so that products of two do not overflow.
 LIMIT = 2**31
@@ -31,13 +30,6 @@ LIMIT = 2**31
 _DTYPES = {"q": "int64", "x": "int64", "b": "boolean", "u": "uint32", "n": "uint64", "e": "float32", "d": "float64"}
 _ARRAY = re.compile(r"([rwqQxbBuUnNeEdD])(\d)(?:\[([^\]]*)\])?(\?)?$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-
-
-@on_fork
-def _after_fork() -> None:
-    """A lock that another thread held at the fork would never open in the child."""
-    global _lock
-    _lock = RLock()
 
 
 class Spec:

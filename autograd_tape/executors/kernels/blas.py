@@ -10,13 +10,12 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from ...locks import fork_safe_lock, on_fork
 from . import pool
-from ._compile import on_fork
 
 __all__ = ["matmul", "one_blas_thread"]
 
@@ -25,7 +24,7 @@ _SMALL = 1 << 24
 #: Fewest multiply-adds of a batch worth sharing.
 _SHARED = 1 << 20
 
-_lock = Lock()
+_lock = fork_safe_lock()
 _depth = 0
 _restore: int | None = None
 
@@ -79,9 +78,9 @@ def one_blas_thread() -> Iterator[bool]:
 
 @on_fork
 def _after_fork() -> None:
-    """A child has only the thread that forked: nobody else is left to give the lock back, or BLAS its threads."""
-    global _lock, _depth, _restore
-    _lock, _depth = Lock(), 0
+    """A child has only the thread that forked: nobody else is left to give BLAS its threads back."""
+    global _depth, _restore
+    _depth = 0
     if _restore is not None:
         control = _openblas()
         if control is not None:

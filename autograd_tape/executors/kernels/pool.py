@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ._compile import LazyModule, on_fork, state
+from ...locks import on_fork
+from ._compile import LazyModule, state
 from ._kernel import Kernel
 
 __all__ = [
