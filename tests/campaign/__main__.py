@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,8 @@ from typing import Any
 
 MEMORY = 8 << 30
 """Bytes of address space of a child: combinations of thousands of elements fail on both sides instead of exhausting the machine."""
+PATIENCE = 60
+"""Seconds after which a child gives a case up, by ending: nothing else interrupts a factorization of a matrix that grew."""
 
 
 def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> None:
@@ -47,6 +50,7 @@ def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> Non
                 if case.name in skip:
                     continue
                 file.write(json.dumps({"at": case.name}) + "\n")
+                signal.alarm(PATIENCE)
                 try:
                     expected = real.run(case)
                     found = own.run(case)
@@ -195,7 +199,9 @@ def summary(args: argparse.Namespace, slices: list[str], each: int) -> list[dict
                 at = next((r["at"] for r in reversed(new) if "at" in r), "")
                 left = [s for s in todo["slices"] if s not in done]
                 kept = [r for r in new if "run" in r or "case" in r and r["case"].rpartition("/")[0] in done]
-                if left:  # it crashed: note where, and go on without that case
+                if left and process.returncode == -signal.SIGALRM:
+                    pending.append((left, {*todo["skip"], at}))
+                elif left:  # it crashed: note where, and go on without that case
                     kept.append({"case": at, "mode": "any", "differs": [f"the process ended with {process.returncode}"], "call": at,
                                  "torch": "", "ours": ""})
                     pending.append((left, {*todo["skip"], at}))
