@@ -125,7 +125,7 @@ class Frontend:
                 first = next(iter(signature))
                 cells |= {"_refusal": rec.complex_refusal, "_NAMES": SCALAR_TYPE_NAMES}
                 refuse = (f"        if hasattr({first}, '_k') and {first}._k.dtype.is_complex:\n"
-                          f"            _e = _refusal(_NAMES[{first}._k.dtype.name], {everything})\n"
+                          f"            _e = _refusal(_NAMES[{first}._k.dtype.name], {everything}, {first}._k.device.type == 'meta')\n"
                           "            if _e is not None: raise _F.error(_e)\n")
             parameters = {p.name: p for p in rec.params}
             own = [n for n, q in signature.items() if n in parameters and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]

@@ -39,7 +39,11 @@ def meta_array(
         strides = tuple(reversed(steps))
     plain = 0 not in shape and min(strides, default=0) >= 0
     extent = 1 + sum([(n - 1) * s // dtype.itemsize for n, s in zip(shape, strides)]) if plain else 1
-    return over(_zeros(extent, dtype, backed), shape, strides)
+    memory = _zeros(extent, dtype, backed)
+    if memory.size < extent or not plain or len(shape) > 32:
+        return over(memory, shape, strides)
+    memory.flags.writeable = False
+    return np.ndarray(shape, dtype, memory, 0, strides)  # views find the memory that they are of as its base
 
 
 def over(memory: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:

@@ -20,6 +20,7 @@ from ._compile import layout_operands
 from ._host import data_dependent
 from ._overloads import check_overloads, no_match_of
 from ._record import Param, Record
+from ._refusals import on_meta
 from ._strided import copy_like, laid_out
 
 _HALVES = ("float16", "bfloat16")
@@ -220,11 +221,12 @@ class General:
         if out is not None:
             self._check_out(out, tensors)
         if rec.refuses_complex:
+            meta = on_meta(*tensors)
             for p in rec.differentiable_params or rec.tensor_params:
                 for x in values[p.name] if p.type == "Tensor[]" else (values[p.name],):
                     if isinstance(x, TensorRef) and x._k.dtype.is_complex or isinstance(x, complex):
                         dtype = x._k.dtype if isinstance(x, TensorRef) else result_dtype([(t._k.dtype, t.ndim) for t in tensors], [x])
-                        refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[dtype.name], values)
+                        refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[dtype.name], values, meta)
                         if refusal is not None:
                             raise refusal
         check = rec.field("check")

@@ -92,6 +92,8 @@ class Record:
                           arguments
     `numbers`             {an Operand: name of the node where it is a number}, where torch has a signature of its own for it: the node
                           has no edge for the number, and saves what the other inputs' formulas need
+    `complex_on_meta`     what the option `complex` says for meta tensors: True where the same, since not a kernel but the function itself
+                          refuses them; another "<exception>: <text>"; left out, meta tensors, which come to no kernel, are taken
     `saved_as`            {a saved name: what torch's node calls it, or None where that has none}, where it is not the name itself, `self`
                           for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
     `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
@@ -292,10 +294,12 @@ class Record:
         """Whether torch has no kernel for complex tensors."""
         return self.complex not in ("analytic", "explicit", "no gradient") or self.field("complex_kernel") is not None
 
-    def complex_refusal(self, dtype: str, values: dict[str, Any]) -> AutogradError | None:
-        """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages; None where it takes them."""
-        kernel = self.field("complex_kernel")
-        refusal = self.complex if kernel is None else kernel(**values)
+    def complex_refusal(self, dtype: str, values: dict[str, Any], meta: bool = False) -> AutogradError | None:
+        """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages; None where it takes them. With
+        `meta`, for meta tensors."""
+        kernel, refusal = self.field("complex_kernel"), self.field("complex_on_meta") if meta else True
+        if refusal is True:
+            refusal = self.complex if kernel is None else kernel(**values)
         if refusal is None:
             return None
         kind, _, text = refusal.partition(": ")

@@ -9,10 +9,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, result_dtype, scalar_dtype
-from ..errors import AutogradError, UnsupportedDTypeError
+from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
+from ..errors import AutogradError
 from ..tape import GradMode, grad_mode
 from ..tensor import TensorRef
+from ._refusals import MetaRefusal, no_kernel
 
 _CATEGORY_NAMES = {"bool": BOOL, "int": INTEGER, "float": FLOATING, "complex": COMPLEX}
 
@@ -106,12 +107,13 @@ def integer_pairs(low: int = -9, high: int = 9, *, number: int | None = None) ->
     return samples
 
 
-def takes(categories: str, kernel: str) -> Callable[..., None]:
+def takes(categories: str, kernel: str, meta: MetaRefusal | None = None) -> Callable[..., None]:
     """A `check` field that refuses other dtypes, in PyTorch's words.
 
     Args:
         categories: those it takes: a subset of "bool int float complex".
         kernel: the name that PyTorch's message gives.
+        meta: what its meta function refuses all the same.
     """
     allowed = {_CATEGORY_NAMES[c] for c in categories.split()}
 
@@ -122,9 +124,7 @@ def takes(categories: str, kernel: str) -> Callable[..., None]:
         if number is not None:
             dtype = result_dtype([(t._k.dtype, t.ndim) for t in tensors], [number])
         if dtype is not None and dtype.category not in allowed:
-            raise UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'",
-                                        expected=f"a dtype that is {' or '.join(categories.split())}", found=dtype.name,
-                                        remedy="convert the tensor first")
+            no_kernel(kernel, tensors[0], dtype, meta)
 
     return check
 

@@ -16,6 +16,7 @@ from . import _mindspore as kernels
 from ._constants import NUMBERS, ONE, SMALL, ZERO
 from ._dims import wrap_dim
 from ._record import op
+from ._refusals import cast_unsafely, negated, never, on_meta
 from ._samples import category, domain, takes
 from .elementary import _sigmoid
 
@@ -26,7 +27,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def _check_relu(input: Any, inplace: bool = False) -> None:
-    if category(input) == BOOL:
+    if category(input) == BOOL and not on_meta(input):
         raise AutogradError("Boolean inputs not supported for relu", remedy="convert to numbers")
     takes("int float", "clamp_min_scalar_cpu")(input=input)
 
@@ -110,7 +111,7 @@ class hardtanh:
     def check(input, min_val, max_val, inplace=False):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val", remedy="exchange them")
-        takes("int float", "hardtanh_cpu")(input=input)
+        takes("int float", "hardtanh_cpu", never("{dtype} inputs not supported for hardtanh"))(input=input)
 
     def vjp(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
     samples = domain(-2, 2, kinks=(-1, 1))
@@ -270,7 +271,7 @@ class elu:
     saved_also = {"scale": "1", "input_scale": "1"}
     numpy = _elu
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
-    check = takes("float", "elu_cpu")
+    check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
     def vjp(F, grad, input, alpha): return F.where(input > 0, grad, grad * alpha * F.exp(F.clamp_max(input, 0)))
     samples = domain(-2, 2, 1.5, kinks=(0,))
 
@@ -291,7 +292,7 @@ class selu:
 
     def numpy(input): return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
     def compose(F, input): return F.where(input > 0, input * _SELU_SCALE, F.expm1(input) * (_SELU_ALPHA * _SELU_SCALE))
-    check = takes("float", "elu_cpu")
+    check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
 
     def vjp(F, grad, input):
         return F.where(input > 0, grad * _SELU_SCALE, grad * (_SELU_ALPHA * _SELU_SCALE) * F.exp(F.clamp_max(input, 0)))
@@ -315,7 +316,7 @@ class celu:
     def check(input, alpha, inplace=False):
         if alpha == 0:
             raise AutogradError("ZeroDivisionError: alpha cannot be 0 for CELU", remedy="pass another alpha")
-        takes("float", "elu_cpu")(input=input)
+        takes("float", "elu_cpu", cast_unsafely("alpha", ValueError))(input=input)
 
     def vjp(F, grad, input, alpha): return F.where(input > 0, grad, grad * F.exp(F.clamp_max(input, 0) / alpha))
     samples = domain(-2, 2, 1.5, kinks=(0,))
@@ -471,7 +472,7 @@ class softplus:
         return fused.softplus(input, beta, threshold)
 
     def compose(F, input, beta, threshold): return F.where(input * beta > threshold, input, F.log1p(F.exp(input * beta)) / beta)
-    check = takes("float", "softplus_cpu")
+    check = takes("float", "softplus_cpu", cast_unsafely("beta", ValueError))
     def vjp(F, grad, input, beta, threshold): return F.softplus_backward(grad, input, beta, threshold)
 
     def samples(rng):
@@ -533,7 +534,7 @@ class logsigmoid:
 
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
-    check = takes("float", "log_sigmoid_cpu")
+    check = takes("float", "log_sigmoid_cpu", negated)
     def vjp(F, grad, input): return grad * F.sigmoid(-input)
     samples = domain(-2, 2)
 

@@ -14,6 +14,7 @@ from ..tensor import TensorRef
 from ._constants import SMALL
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ._record import op
+from ._refusals import on_meta
 from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
 from .pointwise import broadcast_shapes
 
@@ -222,9 +223,9 @@ def _signbit(input: Any) -> Any:
     return np.signbit(input) if input.dtype.kind in "fV" else np.less(input, 0)
 
 
-def _real_only(error: AutogradError) -> Any:
+def _real_only(error: AutogradError, kernel: bool = False) -> Any:
     def check(input: Any) -> None:
-        if category(input) == COMPLEX:
+        if category(input) == COMPLEX and not (kernel and on_meta(input)):
             raise error
 
     return check
@@ -306,7 +307,7 @@ class signbit:
 
     numpy = _signbit
     def compose(F, input): return (input < 0) | (input == 0) & (1 / input < 0) if input.dtype.kind == "f" else input < 0
-    check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."))
+    check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."), True)
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
     def errors(rng):

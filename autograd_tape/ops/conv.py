@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
-from ..errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
+from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import conv as fused
 from ._host import on_host
 from . import _shapes as shapes
 from ._record import Sample, op
+from ._refusals import no_kernel
 from .linalg import _C_NAMES
 
 
@@ -554,7 +555,7 @@ class convolution:
         n = weight.ndim - 2
         if input.dtype.is_complex:  # `conv2d` and its kin take complex numbers apart before they come here
             name = "slow_conv3d_cpu" if n == 3 else "slow_conv2d_cpu"
-            raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
+            no_kernel(name, input)
         if transposed:
             return _transposed(F, "convolution", n, input, weight, bias, stride, padding, output_padding, groups, dilation)
         return _convolve(F, "convolution", n, input, weight, bias, stride, padding, dilation, groups)

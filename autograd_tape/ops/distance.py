@@ -249,6 +249,7 @@ class cosine_similarity:
     tensor([0.7071])
     """
 
+    complex_on_meta = True
     def function(F, x1, x2, dim=1, eps=1e-8):
         common = result_dtype([(x1._k.dtype, x1.ndim), (x2._k.dtype, x2.ndim)])
         if common.category < FLOATING:
@@ -321,6 +322,7 @@ class cdist:
     tensor([[5., 1.]])
     """
 
+    complex_on_meta = True
     def function(F, x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         modes = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
         if compute_mode not in modes:
@@ -361,6 +363,7 @@ class pdist:
     tensor([5.0000, 1.0000, 4.2426])
     """
 
+    complex_on_meta = True
     def function(F, input, p=2.0):
         if input.ndim != 2:
             raise AutogradError(f"pdist only supports 2D tensors, got: {input.ndim}D")

@@ -14,6 +14,7 @@ from ..executors.kernels._compile import state
 from ..tensor import TensorRef
 from ._constants import BLOCKS, ONE, block
 from ._record import op
+from ._refusals import subtracted
 from ._samples import domain, pairs, takes
 from .pointwise import broadcast_shapes, is_complex
 
@@ -208,7 +209,7 @@ class logaddexp:
     def redirect(input, other):
         return ("logaddexp_complex", (input, other)) if any(isinstance(x, TensorRef) and is_complex(x) for x in (input, other)) else None
 
-    check = takes("float", "logaddexp_cpu")
+    check = takes("float", "logaddexp_cpu", subtracted)
     def vjp_input(F, grad, input, other): return grad * F.sigmoid(input - other)
     def vjp_other(F, grad, input, other): return grad * F.sigmoid(other - input)
     samples = pairs()
@@ -240,11 +241,12 @@ class logaddexp2:
     tensor([1., 4.])
     """
 
+    complex_on_meta = "RuntimeError: logaddexp2 doesn't support complex dtypes"
     numpy = np.logaddexp2
     def compose(F, input, other):
         gap = F.where(F.eq(input, other), 0, F.abs(input - other))
         return F.maximum(input, other) + F.log1p(F.exp2(-gap)) / _LN2
-    check = takes("float complex", "logaddexp2_cpu")
+    check = takes("float complex", "logaddexp2_cpu", subtracted)
     def vjp_input(F, grad, input, other): return grad * F.sigmoid((input - other) * _LN2)
     def vjp_other(F, grad, input, other): return grad * F.sigmoid((other - input) * _LN2)
     samples = pairs()
@@ -434,6 +436,7 @@ class deg2rad:
     tensor([3.1416, 1.5708])
     """
 
+    complex_on_meta = True
     def numpy(input): return input * input.dtype.type(math.pi / 180)
     def compose(F, input): return input * (math.pi / 180)
     def vjp(F, grad): return grad * (math.pi / 180)
@@ -449,6 +452,7 @@ class rad2deg:
     tensor([57.2958])
     """
 
+    complex_on_meta = True
     def numpy(input): return input * input.dtype.type(180 / math.pi)
     def compose(F, input): return input * (180 / math.pi)
     def vjp(F, grad): return grad * (180 / math.pi)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
+from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels import softmax as fused
 from ..executors.kernels._compile import state
 from ._losses import buffer, constant, reduced, reduction_name, size_text
@@ -18,6 +18,7 @@ from . import _shapes as shapes
 from ._record import Sample, op
 from .softmax import _log_softmax
 from ._constants import ONES, SMALL
+from ._refusals import MetaRefusal, negated, no_kernel, subtracted
 
 _exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
 _arange = np.arange
@@ -58,9 +59,9 @@ def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
                                 f"{SCALAR_TYPE_NAMES[weight.dtype.name]}")
 
 
-def _check_floating(kernel: str, input: Any) -> None:
+def _check_floating(kernel: str, input: Any, meta: MetaRefusal) -> None:
     if input.dtype.category < FLOATING:
-        raise MissingKernelError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
+        no_kernel(kernel, input, meta=meta)
 
 
 def _checked_target(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
@@ -202,7 +203,7 @@ class nll_loss:
     redirect = _nll_redirect
     def check(input, target, weight, size_average, ignore_index, reduce, reduction):
         _check_classes("nll_loss", input, target, weight)
-        _check_floating("nll_loss_out_frame", input)
+        _check_floating("nll_loss_out_frame", input, negated)
     def vjp_input(F, grad, target, weight, input_shape, ignore_index, denominator):
         return F.nll_loss_grad(grad, target, weight, tuple(input_shape), ignore_index, denominator)
 
@@ -311,7 +312,7 @@ class cross_entropy:
     def check(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
         if not 0 <= label_smoothing <= 1:
             raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-        _check_floating("log_softmax_lastdim_kernel_impl", input)
+        _check_floating("log_softmax_lastdim_kernel_impl", input, subtracted)
         if input.ndim == 0:
             raise ValueError("Expected 1 or more dimensions (got 0)")
         _check_classes("cross_entropy", input, target, weight)
@@ -408,7 +409,7 @@ class binary_cross_entropy:
         if tuple(input.shape) != tuple(target.shape):
             raise ValueError(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}) is "
                              "deprecated. Please ensure they have the same size.")
-        _check_floating("binary_cross_entropy", input)
+        _check_floating("binary_cross_entropy", input, negated)
         if target.dtype is not input.dtype:
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (target, input)]
             raise AutogradError(f"Found dtype {names[0]} but expected {names[1]}")

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
+from ..errors import AutogradError, LinAlgError, ShapeMismatchError
 from ._general import broadcast_shape
 from ._host import need_values, on_host
 from ._losses import constant
 from ._record import Sample, get_record, op
+from ._refusals import no_kernel
 from ._shapes import like_first
 from ._strided import contiguous_strides, empty_strided
 from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square
@@ -96,7 +97,7 @@ def _check_lu(name: str) -> Any:
         if A.ndim < 2:
             raise ShapeMismatchError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
         if A.dtype.category < FLOATING:
-            raise MissingKernelError(f"\"lu_cpu\" not implemented for '{SCALAR_TYPE_NAMES[A.dtype.name]}'")
+            no_kernel("lu_cpu", A)
         if not pivot:
             raise AutogradError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
@@ -15,6 +14,7 @@ from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._overloads import EXTREME, no_match
 from ._record import Sample, op
+from ._refusals import no_kernel, on_meta
 from .reduce import LARGE, finish, reduced_shape
 
 SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
@@ -297,9 +297,7 @@ def _dispatch(F: Any, name: str, pair: str, input: Any, dim: Any, keepdim: bool,
 
 def _check_ordered(name: str, input: Any) -> None:
     if input._k.dtype.is_complex:
-        from ..errors import UnsupportedDTypeError
-
-        raise UnsupportedDTypeError(f"\"{name}_all\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'")
+        no_kernel(f"{name}_all", input)
 
 
 @op("max(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int bool half")
@@ -403,7 +401,7 @@ _argmax, _argmin = _position("argmax"), _position("argmin")
 
 def _check_position(name: str) -> Any:
     def check(input: Any, **rest: Any) -> None:
-        if input.dtype.name == "bool":
+        if input.dtype.name == "bool" and not on_meta(input):
             raise AutogradError(f"{name}(): does not support bool input", remedy="convert it with .int()")
 
     return check

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
-from ..errors import UnsupportedDTypeError
+from ..dtypes import COMPLEX, FLOATING
 from ._host import on_host
 from ._record import op
+from ._refusals import no_kernel
 from ._samples import category
 from .special import _lgamma
 
@@ -89,8 +89,7 @@ def _check(name: str) -> Any:
     def check(input: Any, other: Any) -> None:
         highest = max(category(input), category(other))
         if highest < FLOATING or highest == COMPLEX:
-            raise UnsupportedDTypeError(f"\"{name}_cpu\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'",
-                                        remedy="convert the tensors")
+            no_kernel(f"{name}_cpu", input)
 
     return check
 

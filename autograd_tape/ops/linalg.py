@@ -13,12 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
-from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import blas
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._general import broadcast_shape
 from ._record import op
+from ._refusals import no_kernel
 
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
 
@@ -38,7 +39,7 @@ def _same_matrix_dtype(a: Any, b: Any) -> None:
         raise AutogradError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}",
                             remedy="convert one of them with .to(dtype)")
     if a.dtype.name == "bool":
-        raise MissingKernelError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+        no_kernel("addmm_impl_cpu_", a)
 
 
 def _same_scalar_type(a: Any, b: Any) -> None:

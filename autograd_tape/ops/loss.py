@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import reduce as fused
 from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
 from . import _shapes as shapes
 from ._record import Sample, op
+from ._refusals import MetaRefusal, no_kernel, subtracted
 from ._samples import refuse_complex_gradient
 
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
@@ -24,9 +25,9 @@ def _pair(rng: np.random.Generator) -> Any:
     yield Sample((rng.standard_normal((2, 3)), rng.standard_normal((2, 3))), {"reduction": "none"})
 
 
-def _check_floating(kernel: str, *tensors: Any) -> None:
+def _check_floating(kernel: str, *tensors: Any, meta: MetaRefusal = subtracted) -> None:
     if max([t.dtype.category for t in tensors]) < FLOATING:
-        raise MissingKernelError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[tensors[0].dtype.name]}'")
+        no_kernel(kernel, tensors[0], meta=meta)
 
 
 # -- differences ------------------------------------------------------------------------------------------------------

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, MissingKernelError, ShapeMismatchError, UnsupportedDTypeError
+from ..errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
 from ..executors.kernels.reduce import add
 from ._constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
 from ._losses import size_text
 from ._record import Sample, op
+from ._refusals import averaged, no_kernel
 from .softmax import ones_column
 
 _sqrt, _reciprocal = np.sqrt, np.reciprocal
@@ -28,7 +29,7 @@ _sqrt, _reciprocal = np.sqrt, np.reciprocal
 
 def _check_floating(kernel: str, input: Any) -> None:
     if input.dtype.category < FLOATING:
-        raise MissingKernelError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
+        no_kernel(kernel, input, meta=averaged)
 
 
 def _floats_only(input: np.ndarray) -> None:
@@ -163,6 +164,7 @@ class layer_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    complex_on_meta = "RuntimeError: native_layer_norm does not support complex inputs"
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "eps": None}
     numpy = _layer_norm
     layout = "rows"
@@ -588,7 +590,8 @@ class rms_norm:
         if list(input.shape)[-len(size):] != size:
             raise ShapeMismatchError(f"Given normalized_shape={size}, expected input with shape [*{', '.join(map(str, size))}], but got "
                                      f"input of size{list(input.shape)}")
-        _check_floating("rms_norm", input)
+        if input.dtype.category < FLOATING:
+            raise UnsupportedDTypeError(f"\"rms_norm\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
         dtype = input._k.dtype
         x = input
         if dtype.itemsize == 2:  # squares of half precision are taken in float32, as torch does
@@ -631,7 +634,7 @@ class local_response_norm:
         shape = tuple(input.shape)
         if input.dtype.is_complex:  # torch averages the squares by pooling
             name = "avg_pool2d" if len(shape) == 3 else "avg_pool3d_out_frame"
-            raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
+            no_kernel(name, input)
         def zeros(channels): return F.wrap(np.zeros((shape[0], channels, *shape[2:]), input._k.np), input._k)
         padded = F.cat([zeros(size // 2), input * input, zeros((size - 1) // 2)], 1)
         total = F.narrow(padded, 1, 0, shape[1])

@@ -17,6 +17,7 @@ from ._constants import typed
 from ._host import on_host
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ._record import no_derivative, op
+from ._refusals import on_meta
 from ._samples import C_TYPE_NAMES, category, check_number, domain, pairs, scalar_like, takes, zero_divisor
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
@@ -64,7 +65,7 @@ def _check_subtraction(input: Any, other: Any, alpha: Any = 1) -> None:
     if all(bools):
         raise AutogradError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
                             "operator instead.")
-    if any(bools):
+    if any(bools) and not on_meta(input, other):
         raise AutogradError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
                             "the `~` or `logical_not()` operator instead.")
     _check_alpha(input, other, alpha)
@@ -266,7 +267,7 @@ class sign:
     mindspore = "ops.Sign"
 
     def check(input):
-        if input._k.dtype.category == COMPLEX:
+        if input._k.dtype.category == COMPLEX and not on_meta(input):
             raise UnsupportedDTypeError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
                                         "instead.")
 
@@ -429,7 +430,8 @@ class lerp:
 
 
 def _check_zero(input: Any, other: Any) -> None:
-    if max(category(input), category(other)) <= INTEGER and zero_divisor(other._data if isinstance(other, TensorRef) else other):
+    integers = max(category(input), category(other)) <= INTEGER
+    if integers and not on_meta(other) and zero_divisor(other._data if isinstance(other, TensorRef) else other):
         raise AutogradError("ZeroDivisionError", expected="non-zero integers to divide by", found="a zero",
                             remedy="convert to floating point")
 
@@ -525,6 +527,7 @@ class floor_divide:
     tensor([ 3, -4])
     """
 
+    complex_on_meta = "RuntimeError: {dtype} not supported for floor_divide"
     numbers = {"other": "NotImplemented", "input": "NotImplemented"}
     numpy = _floor_divide
     mindspore = kernels.quotient("FloorDiv")
@@ -657,9 +660,10 @@ def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 
 
 def _check_pow(input: Any, exponent: Any) -> None:
-    if category(input) == BOOL and category(exponent) == BOOL:
+    if category(input) == BOOL and category(exponent) == BOOL and not on_meta(input, exponent):
         raise UnsupportedDTypeError("\"pow\" not implemented for 'Bool'", remedy="convert one operand first")
-    if not isinstance(exponent, TensorRef) and exponent.__class__ is int and exponent < 0 and category(input) <= INTEGER:
+    if not isinstance(exponent, TensorRef) and exponent.__class__ is int and exponent < 0 and category(input) <= INTEGER \
+            and not on_meta(input):
         raise AutogradError("Integers to negative integer powers are not allowed.", remedy="convert to floating point")
 
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, MissingKernelError, ShapeMismatchError
+from ..dtypes import FLOATING
+from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import pooling as fused
 from ..executors.kernels._compile import state
 from . import _mindspore as kernels
@@ -23,6 +23,7 @@ from ._axes import along_axes, cell_matrix, window_matrix
 from ._constants import NUMBERS, SMALL
 from ._host import on_host
 from ._record import Sample, op
+from ._refusals import no_kernel
 from ._samples import takes
 from .conv import _keep_channels_last
 
@@ -500,7 +501,7 @@ def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, paddi
         _check_not_empty(input, n, name)
     _check_window(input, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
     if n == 1 and input.dtype.category < FLOATING:
-        raise MissingKernelError(f"\"max_pool1d_impl\" not implemented for '{SCALAR_TYPE_NAMES[input.dtype.name]}'")
+        no_kernel("max_pool1d_impl", input)
     return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
 
 

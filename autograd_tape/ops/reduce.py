@@ -18,6 +18,7 @@ from ._constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._record import Sample, op
+from ._refusals import on_meta
 from .pointwise import is_complex
 
 _ndarray = np.ndarray
@@ -400,7 +401,7 @@ def _std(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
 
 
 def _check_moment(input: Any, **rest: Any) -> None:
-    if input.dtype.category < FLOATING:
+    if input.dtype.category < FLOATING and not on_meta(input):
         raise AutogradError("std and var only support floating point and complex dtypes", expected="a floating-point tensor",
                             found=input.dtype.name, remedy="convert it with .float()")
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import SCALAR_TYPE_NAMES
-from ..errors import AutogradError, UnsupportedDTypeError
+from ..errors import AutogradError
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant
 from ._record import Sample, op
+from ._refusals import no_kernel
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
 
@@ -184,8 +184,7 @@ def _check_dtype(input: Any, mode: str, antialias: bool) -> None:
     else:
         kind = "nearest" if mode.startswith("nearest") else "cubic" if mode == "bicubic" else "linear"
         name = f"compute_indices_weights_{kind}"
-    raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'", expected="a floating-point tensor",
-                                found=dtype.name, remedy="convert it with .float()")
+    no_kernel(name, input)
 
 
 def _interpolate(F: Any, input: Any, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,

@@ -13,6 +13,7 @@ from . import _mindspore as kernels
 from ._constants import NUMBERS
 from ._overloads import TENSOR_OR_NUMBER
 from ._record import op
+from ._refusals import on_meta, subtracted
 from ._samples import category, domain, pairs, scalar_like, takes
 from .pointwise import broadcast_shapes
 
@@ -103,7 +104,7 @@ class frac:
 
     def numpy(input): return input - np.trunc(input)
     def compose(F, input): return input - F.trunc(input)
-    check = takes("float", "frac_cpu")
+    check = takes("float", "frac_cpu", subtracted)
     def vjp(F, grad): return grad
     samples = _ROUNDED
 
@@ -321,7 +322,7 @@ class clamp_max_tensor:
 
 def _no_complex(name: str) -> Any:
     def check(input: Any, other: Any) -> None:
-        if COMPLEX in (category(input), category(other)):
+        if COMPLEX in (category(input), category(other)) and not on_meta(input, other):
             raise AutogradError(f"{name} not implemented for complex tensors.", remedy="compare absolute values")
 
     return check

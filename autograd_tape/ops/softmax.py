@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import MissingKernelError
+from ..dtypes import FLOATING
 from ..executors.kernels import softmax as fused
 from ..executors.kernels._compile import state
 from . import _mindspore as kernels
 from ._constants import NARROW, SMALL, SQUARES
 from ._dims import wrap_dim
 from ._record import op
+from ._refusals import no_kernel, subtracted
 
 _exp, _log, _max, _sum, _divide = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.divide
 _ones: dict[tuple[int, str], np.ndarray] = {}
@@ -119,7 +119,7 @@ def _check(kernel: str) -> Any:
             last = "lastdim_" if wrap_dim(dim, input.ndim) == max(input.ndim - 1, 0) else ""
             if not input._data.size:
                 return
-            raise MissingKernelError(f"\"{kernel}_{last}kernel_impl\" not implemented for '{SCALAR_TYPE_NAMES[d.name]}'")
+            no_kernel(f"{kernel}_{last}kernel_impl", input, d, subtracted if kernel == "log_softmax" else None)
 
     return check
 

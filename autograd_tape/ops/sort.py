@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, UnsupportedDTypeError
+from ..errors import AutogradError
 from ..executors.kernels import reduce as shared
 from ..tape import GradMode, TapeEntry, edge_of, grad_mode, next_id
 from ..tensor import TensorRef
@@ -20,12 +20,9 @@ from ._dims import wrap_dim
 from ._host import need_values, on_host, values_of
 from ._losses import constant
 from ._record import Sample, op
+from ._refusals import no_kernel, on_meta
 from .extremes import along, need_elements
 from .reduce import finish
-
-
-def _not_implemented(kernel: str, input: Any) -> UnsupportedDTypeError:
-    return UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'")
 
 
 # -- sorting ------------------------------------------------------------------------------------------------------------
@@ -196,7 +193,7 @@ class topk:
     refuses_bool = True
 
     def check(input, **rest):
-        if input.dtype.category == BOOL:
+        if input.dtype.category == BOOL and not on_meta(input):
             raise AutogradError("topk does not support bool dtypes on CPU")
 
     def samples(rng):
@@ -242,7 +239,7 @@ class kthvalue:
 
     def check(input, **rest):
         if input.dtype.category == BOOL:
-            raise _not_implemented("kthvalue_cpu", input)
+            no_kernel("kthvalue_cpu", input)
 
     def samples(rng):
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 2
@@ -298,7 +295,7 @@ def _evenly(F: Any, grad: Any, input: Any, result: Any) -> Any:
 def _no_bool(name: str) -> Any:
     def check(input: Any, **rest: Any) -> None:
         if input.dtype.category == BOOL or input.dtype.is_complex:
-            raise _not_implemented(name, input)
+            no_kernel(name, input)
 
     return check
 
@@ -505,6 +502,7 @@ class nanquantile:
     tensor(1.5000)
     """
 
+    complex_on_meta = True
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, True)
 
@@ -642,7 +640,7 @@ class bincount:
 
     def function(F, input, weights=None, minlength=0):
         if input._k.dtype.category not in (INTEGER, BOOL):
-            raise _not_implemented("bincount_cpu", input)
+            no_kernel("bincount_cpu", input)
         data = need_values(input)
         if data.ndim != 1 or data.size and data.min() < 0:
             raise AutogradError("bincount only supports 1-d non-negative integral inputs.")
@@ -674,7 +672,7 @@ class histc:
 
     def function(F, input, bins=100, min=0, max=0):
         if input._k.dtype.category != FLOATING:
-            raise _not_implemented("histogram_cpu", input)
+            no_kernel("histogram_cpu", input)
         if bins <= 0:
             raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
         data = values_of(input)

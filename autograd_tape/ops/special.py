@@ -8,13 +8,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, UnsupportedDTypeError
+from ..dtypes import COMPLEX, FLOATING
+from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
 from . import _mindspore as kernels
 from ._host import on_host
 from ._overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ._record import no_derivative, op
+from ._refusals import no_kernel
 from ._samples import category, domain, pairs
 
 _2_SQRTPI = 2 / math.sqrt(math.pi)
@@ -658,8 +659,7 @@ class nextafter:
 
     def check(input, other):
         if max(category(input), category(other)) < FLOATING:
-            raise UnsupportedDTypeError(f"\"nextafter_cpu\" not implemented for '{SCALAR_TYPE_NAMES[input._k.dtype.name]}'",
-                remedy="convert the tensors")
+            no_kernel("nextafter_cpu", input)
 
     samples = pairs()
 

@@ -1,0 +1,74 @@
+"""What torch's kernels refuse, and its meta functions do not: they come to no kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Callable
+
+from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
+from ..errors import AutogradError, UnsupportedDTypeError
+from ..tensor import TensorRef
+
+MetaRefusal = Callable[[DType], "Exception | None"]
+"""torch's error for a meta tensor of a dtype that kernels do not take; None where its meta function takes it."""
+
+
+def on_meta(*values: Any) -> bool:
+    """Whether one of the arguments is a meta tensor.
+
+    >>> on_meta(2.0, None)
+    False
+    """
+    return any([isinstance(x, TensorRef) and x._k.device.type == "meta" for x in values])
+
+
+def no_kernel(kernel: str, x: TensorRef, dtype: DType | None = None, meta: MetaRefusal | None = None) -> None:
+    """Raises torch's error where `kernel` does not take the dtype of `x`, or `dtype`: NotImplementedError. A meta tensor comes to no
+    kernel; it is refused only where `meta` says so."""
+    dtype = dtype or x._k.dtype
+    if not on_meta(x):
+        raise UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'",
+                                    remedy="convert the tensor first")
+    error = meta(dtype) if meta is not None else None
+    if error is not None:
+        raise error
+
+
+# -- what torch's meta functions refuse, by the steps that they are made of ----------------------------------------------
+
+
+def negated(dtype: DType) -> Exception | None:
+    """They take the negative."""
+    return AutogradError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+                         "or `logical_not()` operator instead.") if dtype.category == BOOL else None
+
+
+def subtracted(dtype: DType) -> Exception | None:
+    """They subtract two of the dtype."""
+    return AutogradError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+                         "instead.") if dtype.category == BOOL else None
+
+
+def averaged(dtype: DType) -> Exception | None:
+    """They take a mean."""
+    return None if dtype.category >= FLOATING else AutogradError(
+        f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: torch.{dtype.name}")
+
+
+def never(text: str) -> MetaRefusal:
+    """They refuse what kernels do, in other words."""
+    return lambda dtype: AutogradError(text.replace("{dtype}", dtype.name))
+
+
+def cast_unsafely(argument: str, error: type[Exception] = AutogradError) -> MetaRefusal:
+    """They check that a number given as a float fits into the dtype."""
+    def refusal(dtype: DType) -> Exception | None:
+        to = {BOOL: "bool", INTEGER: "int"}.get(dtype.category)
+        return error(f"{argument} argument of type <class 'float'> cannot be safely cast to type <class '{to}'>!") if to else None
+
+    return refusal
+
+
+def complex_refused(text: str) -> MetaRefusal:
+    """They refuse complex numbers."""
+    return lambda dtype: AutogradError(text.replace("{dtype}", dtype.name)) if dtype.category == COMPLEX else None
