@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -143,7 +144,7 @@ class OpSpec:
 
     Raises:
         UnknownOperationError: no operation has this name.
-        ShapeMismatchError, ArgumentError, ...: the operation does not take these inputs.
+        ShapeMismatchError, ArgumentError, ...: the operation does not take these inputs, or gives no tensor (`equal`).
 
     >>> x, w = TensorRef((2, 3), "float32"), TensorRef((2, 1), "float32")
     >>> y = OpSpec("mul", [x, w]).output
@@ -172,6 +173,9 @@ class OpSpec:
         shapes = [_meta(x) for x in inputs]
         with _ModeContext(GradMode.DISABLED), aside():
             results = call(frontend_of(get_executor("meta", "meta")), op, shapes, arguments)
+        if not results:
+            raise ArgumentError(f"'{op}' gives no tensor, so there is no output to declare",
+                                expected="an operation that gives some", found=op, remedy="call it on tensors that have data")
         self.outputs = tuple(TensorRef(tuple(r.shape), r.dtype) for r in results)
         for nr, output in enumerate(self.outputs):
             output._info["spec"] = (self, nr)
@@ -221,7 +225,16 @@ def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str,
         keywords = {k: v for k, v in named.items() if k not in leading}
     else:
         positional, keywords = [], named
-    return tuple(tensors_in(function(*positional, **keywords, **out)))
+    return tuple(tensors_in(function(*spread(rec, positional), **keywords, **out)))
+
+
+def spread(rec: Record, positional: list[Any]) -> list[Any]:
+    """Positional arguments as an operation's function takes them: a list of tensors one by one where it has `*tensors`."""
+    own = rec.field("function")
+    if own is None or not own.__code__.co_flags & inspect.CO_VARARGS or not positional or not isinstance(positional[-1], (list, tuple)):
+        return positional
+    leading = [p for p in rec.params if not p.keyword_only]
+    return [*positional[:-1], *positional[-1]] if len(positional) == len(leading) and leading[-1].type == "Tensor[]" else positional
 
 
 def spec_of(ref: TensorRef) -> OpSpec | None:

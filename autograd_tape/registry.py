@@ -193,7 +193,9 @@ class RecordGradFn:
 
 
 def _run(F: Any, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
-    positional = [named[p.name] for p in rec.params if not p.keyword_only]
+    from .lazy import spread
+
+    positional = spread(rec, [named[p.name] for p in rec.params if not p.keyword_only])
     result = getattr(F, rec.name)(*positional, **{p.name: named[p.name] for p in rec.params if p.keyword_only})
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 

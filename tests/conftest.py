@@ -1,7 +1,8 @@
 """A test over the operation records that compared nothing has not passed.
 
-Counted are the numbers that `numpy.testing` compared, for tests that ask for one of the fixtures: `excused`, by which a test says why a
-record has nothing to compare, after it has made sure that this is so; or `compared`, for numbers compared in a way of its own.
+Counted are the numbers that `numpy.testing` compared in each test that goes over the records, whatever it asks for. Two fixtures are for
+those that have none: `excused`, by which a test says why a record has nothing to compare, after it has made sure that this is so; and
+`compared`, for numbers compared in a way of its own. A test that compares something else than numbers is marked with what that is.
 """
 
 from __future__ import annotations
@@ -55,10 +56,16 @@ def compared() -> Callable[[int], None]:
     return add
 
 
+TABLE = 50
+"""Parameters from which a test that takes nothing but names of records goes over the table of operations."""
+
+
 def over_records(item: pytest.Function) -> bool:
-    """Whether a test runs once for each record and counts what it compares."""
-    callspec = getattr(item, "callspec", None)
-    return callspec is not None and callspec.params.get("name") in RECORDS and not {"excused", "compared"}.isdisjoint(item.fixturenames)
+    """Whether a test is one over the table of operations, run once for each record."""
+    for marker in item.iter_markers("parametrize"):
+        if len(marker.args) > 1 and marker.args[0] == "name" and len(marker.args[1]) >= TABLE and all(n in RECORDS for n in marker.args[1]):
+            return True
+    return False
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,6 +36,7 @@ def to_meta(x: Any) -> TensorRef:
     return t
 
 
+@pytest.mark.no_numbers("shapes and dtypes")
 @pytest.mark.parametrize("name", SAMPLED)
 def test_shapes_and_dtypes(name: str) -> None:
     rec = RECORDS[name]

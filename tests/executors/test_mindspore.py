@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from autograd_tape import F, TensorRef
 from autograd_tape.executors import set_executor
 from autograd_tape.executors.base import available_executors, get_executor
 from autograd_tape.ops import RECORDS, Record, Sample
-from op_cases import DIFFERENTIABLE_NAMES, NAMES, as_tensors, bind, copied, problems, run, samples, tensors, tree_map
+from op_cases import DIFFERENTIABLE_NAMES, NAMES, as_tensors, bind, copied, no_derivative, problems, run, samples, tensors, tree_map
 
 REASON = available_executors()["mindspore"]
 pytestmark = [pytest.mark.skipif(bool(REASON), reason=REASON), pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -90,15 +91,19 @@ def test_dtypes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in DIFFERENTIABLE_NAMES if n in SAMPLED])
-def test_gradients(name: str) -> None:
+def test_gradients(name: str, excused: Callable[[str], None]) -> None:
     """First derivatives, and second ones through create_graph, computed by the formulas on MindSpore's kernels, are NumPy's."""
+    reason = no_derivative(RECORDS[name])
+    if reason:
+        excused(reason)
     rtol = 1e-4 if name in ("digamma", "polygamma", "lgamma") else 1e-8
     for problem in problems(name):
         for order in (1, 2):
             expected = on("numpy", lambda: gradients(problem, order))
             found = on("mindspore", lambda: gradients(problem, order))
             if isinstance(expected, Exception):
-                assert type(found) is type(expected), f"order {order}: {found!r} for {expected!r}"
+                assert problem.no_gradient and type(found) is type(expected), f"order {order}: {found!r} for {expected!r}"
+                excused(problem.no_gradient)
                 continue
             assert not isinstance(found, Exception), f"order {order}: {found!r}"
             assert [g is None for g in found] == [g is None for g in expected]
@@ -152,6 +157,7 @@ def test_special_values(name: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype == "f4" else 1e-5, atol=atol, err_msg=dtype)
 
 
+@pytest.mark.no_numbers("errors")
 @pytest.mark.parametrize("name", [n for n in NAMES if RECORDS[n].field("errors")])
 def test_errors(name: str) -> None:
     """Bad input is refused before or after MindSpore sees it, in the same words as on NumPy."""
@@ -172,8 +178,7 @@ def test_nothing_is_missing() -> None:
 def test_named_primitives_exist() -> None:
     """A name in a record is that of something MindSpore has; making the kernel looks it up."""
     executor = get_executor("mindspore")
-    for name in NAMES:
-        executor.kernel(RECORDS[name])
+    assert all(callable(executor.kernel(RECORDS[name])) for name in NAMES)
 
 
 def test_what_only_the_host_does_is_moving_and_drawing() -> None:

@@ -3,6 +3,7 @@ gradients, and what is refused, in the same words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -69,10 +70,11 @@ def kind_of(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_every_dtype(name: str) -> None:
+def test_every_dtype(name: str, excused: Callable[[str], None]) -> None:
     rec = RECORDS[name]
     for sample in samples(rec)[:1]:
         if not any(np.asarray(x).dtype == np.float64 for x in sample.args if is_array(x)):
+            excused("no argument in float64")
             continue
         for dtype in DTYPES:
             if (name, dtype.name) in NUMPY_IS_WRONG:
@@ -81,6 +83,7 @@ def test_every_dtype(name: str) -> None:
             expected, found = (outcome(e, rec, sample, dtype, gradient) for e in ("numpy", "mindspore"))
             assert [kind_of(f) for f in found] == [kind_of(e) for e in expected], dtype
             if name in UNSPECIFIED | DRAWN:
+                excused("values left open, or random")
                 continue
             for f, e in zip(found, expected):
                 if isinstance(e, np.ndarray):

@@ -86,8 +86,9 @@ def copied(value: Any) -> Any:
 
 
 def as_tensors(value: Any, *, requires_grad: bool = False) -> Any:
-    """Arrays as TensorRefs; floating-point ones require grad if asked."""
-    return tree_map(lambda x: TensorRef.of(x, requires_grad=requires_grad and np.asarray(x).dtype.kind == "f") if is_array(x) else x, value)
+    """Arrays as TensorRefs; floating-point and complex ones require grad if asked."""
+    wanted = "fc" if requires_grad else ""
+    return tree_map(lambda x: TensorRef.of(x, requires_grad=np.asarray(x).dtype.kind in wanted) if is_array(x) else x, value)
 
 
 def run(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -62,6 +62,7 @@ def watch(name: str, dtype: np.dtype, single: bool) -> tuple[int, list[str]]:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.no_numbers("dtypes of gradients")
 @pytest.mark.parametrize("name", RECORDED)
 def test_gradients_have_their_tensors_dtype(name: str) -> None:
     everywhere = RECORDS[name].family in ("unary", "binary")

@@ -58,6 +58,7 @@ def plain(rec: Record, frontend: Frontend, value: Any, recording: bool, floats: 
 
 
 @pytest.mark.no_numbers("which way is taken")
+@pytest.mark.no_numbers("which path is taken")
 @pytest.mark.parametrize("name", [n for n in REGULAR if "    try:" in forward_source(RECORDS[n])])
 def test_plain_samples_take_the_quiet_path(name: str, entered: list[str]) -> None:
     rec = RECORDS[name]
@@ -78,6 +79,7 @@ def test_plain_samples_take_the_quiet_path(name: str, entered: list[str]) -> Non
 
 
 @pytest.mark.no_numbers("which way is taken")
+@pytest.mark.no_numbers("which path is taken")
 @pytest.mark.parametrize("name", [n for n in REGULAR if RECORDS[n].inplace and "    try:" in inplace_source(RECORDS[n])])
 def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str]) -> None:
     rec, quiet = RECORDS[name], 0

@@ -53,6 +53,7 @@ TAKES = {**dict.fromkeys("rand randn rand_like randn_like normal Linear Module.t
 """Of those that do not take all of them, which they take."""
 
 
+@pytest.mark.no_numbers("which arguments are taken")
 @pytest.mark.parametrize("name", WITH_DTYPE)
 def test_python_types_as_dtype(name: str) -> None:
     for python in TAKES.get(name, PYTHON):
@@ -97,6 +98,7 @@ def test_what_is_asked_of_python_types() -> None:
         torch.set_default_dtype(float)
 
 
+@pytest.mark.no_numbers("which arguments are taken")
 @pytest.mark.parametrize("name", WITH_DTYPE)
 def test_what_is_no_dtype_is_refused(name: str) -> None:
     with pytest.raises(TypeError):
@@ -118,11 +120,13 @@ SIZED = {
 }
 
 
+@pytest.mark.no_numbers("which arguments are taken")
 @pytest.mark.parametrize("name", SIZED)
 def test_size_by_keyword(name: str) -> None:
     assert [SIZED[name](size=size).shape for size in ((2, 3), [2, 3], torch.Size([2, 3]))] == [(2, 3)] * 3
 
 
+@pytest.mark.no_numbers("which arguments are taken")
 @pytest.mark.parametrize("name", ["rand", "randn"])
 def test_sizes_given_twice_to_what_has_several_signatures(name: str) -> None:
     for call, got in ((lambda: SIZED[name](2, size=(2,)), "int, size=tuple"), (lambda: SIZED[name](2, sizes=(2,)), "int, sizes=tuple")):
@@ -134,6 +138,7 @@ def test_sizes_given_twice_to_what_has_several_signatures(name: str) -> None:
     assert str(error.value) == f'{name}() missing 1 required positional arguments: "size"'
 
 
+@pytest.mark.no_numbers("which arguments are taken")
 @pytest.mark.parametrize("name", "zeros ones empty new_zeros new_ones new_empty".split())
 def test_sizes_given_twice(name: str) -> None:
     with pytest.raises(TypeError, match=rf"{name}\(\) got multiple values for argument 'size'"):

@@ -54,6 +54,7 @@ def silent() -> Any:
         yield
 
 
+@pytest.mark.no_numbers("what a record has")
 @pytest.mark.parametrize("name", NAMES)
 def test_record_is_complete(name: str) -> None:
     rec = RECORDS[name]
@@ -66,6 +67,7 @@ def test_record_is_complete(name: str) -> None:
         assert ALIASES[alias] == name
 
 
+@pytest.mark.no_numbers("shapes and dtypes")
 @pytest.mark.parametrize("name", NAMES)
 def test_forward_agrees_with_meta(name: str) -> None:
     """Runs on every sample; the meta executor predicts shapes and dtypes of the result."""
@@ -120,8 +122,15 @@ def test_gradient(name: str, excused: Callable[[str], None]) -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE_NAMES)
-def test_gradient_of_gradient(name: str) -> None:
+def test_gradient_of_gradient(name: str, excused: Callable[[str], None]) -> None:
     """Second derivatives, through create_graph, are the central differences of the first; and both ways of computing the first agree."""
+    reason = no_derivative(RECORDS[name])
+    if reason:
+        excused(reason)
+        return
+    for problem in problems(name):
+        if problem.no_gradient:
+            excused(problem.no_gradient)
     for problem in [p for p in problems(name) if not p.no_gradient][:2]:
         inputs, gradients = problem.gradients(problem.inputs, create_graph=True)
         _, plain = problem.gradients(problem.inputs)
@@ -200,9 +209,11 @@ def test_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TENSOR_NAMES)
-def test_dtypes(name: str) -> None:
+def test_dtypes(name: str, excused: Callable[[str], None]) -> None:
     """All dtypes that the record names are taken; narrow floats agree with float64 and keep their dtype."""
     rec = RECORDS[name]
+    if not any(is_array(x) and np.asarray(x).dtype == np.float64 for s in samples(rec)[:2] for x in bind(rec, s)[0]):
+        excused("no argument in float64")
     for nr, sample in enumerate(samples(rec)[:2]):
         args, kwargs = bind(rec, sample)
         if not any(np.asarray(x).dtype == np.float64 for x in args if is_array(x)):
@@ -227,6 +238,9 @@ def test_dtypes(name: str) -> None:
                 if e.dtype.np == np.float64 and rec.result in ("same", "numpy") and name not in KEEPS_FLOAT64:
                     assert f.dtype.np == dtype, f"{name} makes {f.dtype} of {dtype}"
                     np.testing.assert_allclose(f.numpy().astype("f8"), e.numpy(), rtol=tolerance, atol=tolerance)
+                elif dtype.itemsize > 2:  # positions and answers, which half precision may change
+                    assert f.shape == e.shape
+                    np.testing.assert_allclose(f.numpy(), e.numpy(), rtol=tolerance, atol=tolerance)
 
 
 KEEPS_FLOAT64: frozenset[str] = frozenset()  # operations that compute in float64 whatever they are given
@@ -251,6 +265,7 @@ Frontend.latest = LATEST  # other tests' tensors stay of their own class
 install_methods(BareTensor, BARE)
 
 
+@pytest.mark.no_numbers("errors")
 @pytest.mark.parametrize("name", [n for n in NAMES if RECORDS[n].field("errors")])
 def test_errors(name: str) -> None:
     """Bad input raises the type and text that the record names."""
@@ -287,13 +302,11 @@ def _executors() -> list[str]:
 EXECUTORS = _executors()
 
 
-@pytest.mark.parametrize("name", TENSOR_NAMES)
+@pytest.mark.parametrize("name", [n for n in TENSOR_NAMES if RECORDS[n].field("compose") is not None])
 def test_composition_agrees_with_kernel(name: str) -> None:
     """`compose`, which other executors run, computes what the NumPy kernel computes."""
     rec = RECORDS[name]
     compose = rec.field("compose")
-    if compose is None:
-        return
     raw = executor_for(CPU).F
     for sample in samples(rec):
         args, kwargs = bind(rec, sample)
@@ -319,12 +332,10 @@ def serving_cpu(executor_name: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("executor_name", EXECUTORS)
-@pytest.mark.parametrize("name", TENSOR_NAMES)
+@pytest.mark.parametrize("name", [n for n in TENSOR_NAMES if RECORDS[n].family not in ("view", "view?")])
 def test_other_executors(name: str, executor_name: str) -> None:
-    """Every operation runs on every executor present, natively or composed, and agrees with NumPy."""
+    """Every operation but views runs on every executor present, natively or composed, and agrees with NumPy."""
     rec, executor = RECORDS[name], get_executor(executor_name)
-    if rec.family in ("view", "view?"):
-        return
     assert executor.status(rec) != "missing", f"{name} has neither a kernel nor a composition on {executor_name}"
     for sample in samples(rec):
         args, kwargs = tree_map(np.asarray, bind(rec, sample))

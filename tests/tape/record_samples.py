@@ -25,6 +25,7 @@ class Case:
     arguments: dict[str, Any]
     args: list[Any]
     kwargs: dict[str, Any]
+    of: str
 
     def __str__(self) -> str:
         return f"{self.rec.name}({', '.join(str(list(t.shape)) for t in self.tensors)}, {self.arguments})"
@@ -33,7 +34,7 @@ class Case:
         """The operation's outputs; None where they are no tensors."""
         result = getattr(F, self.rec.name)(*self.args, **self.kwargs)
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-        return outputs if all(isinstance(o, TensorRef) for o in outputs) else None
+        return [o for o in outputs if isinstance(o, TensorRef)] or None
 
 
 UNINITIALISED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
@@ -45,28 +46,35 @@ NAMES = sorted(name for name, rec in RECORDS.items() if name not in UNINITIALISE
 
 
 def cases(name: str, requires_grad: bool = False) -> Iterator[Case]:
-    """The samples of a record that have a tensor among their arguments, as its schema names them. (Irregular operations, plain
-    functions of the front end, take their arguments in other forms too; these are tested with the operation itself.)"""
+    """The samples of a record, as its schema names their arguments; if asked, floating-point and complex tensors require grad where the
+    operation can be differentiated."""
     rec = RECORDS[name]
     for sample in samples(rec):
         args, kwargs = as_tensors(bind(rec, sample), requires_grad=requires_grad and not sample.no_gradient)
         try:
-            named = named_arguments(rec, args, kwargs)
+            named = named_arguments(rec, gathered(rec, args), kwargs)
         except ArgumentError as error:
             if rec.field("function") is not None or rec.field("make") is not None:
-                continue
+                continue  # a form that a schema cannot say, as of arange(5), where the first number is the second parameter
             raise AssertionError(f"the sample {sample} of {rec.name} does not fit {rec.schema}") from error
         tensors, arguments = [], {}
         for p in rec.params:
             value = named[p.name]
-            if p.type == "Tensor[]" and isinstance(value, TensorRef):
-                break  # one of the other forms
             if p.is_tensor and isinstance(value, TensorRef):
                 tensors.append(value)
             elif p.is_tensor and isinstance(value, (list, tuple)) and value and isinstance(value[0], TensorRef):
                 tensors += value
             else:
                 arguments[p.name] = value
-        else:
-            if tensors:
-                yield Case(rec, tensors, arguments, args, kwargs)
+        yield Case(rec, tensors, arguments, args, kwargs, sample.of)
+
+
+def gathered(rec: Record, args: list[Any]) -> list[Any]:
+    """Positional arguments with those that irregular operations, plain functions of the front end, take one by one, `block_diag(a, b)`
+    and `x.new_ones(2, 3)`, in the list that their schema has."""
+    positional = [p for p in rec.params if not p.keyword_only]
+    last = len(positional) - 1
+    if not positional or not positional[-1].type.endswith("[]") or len(args) <= last:
+        return args
+    rest = args[last:]
+    return args if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else [*args[:last], rest]

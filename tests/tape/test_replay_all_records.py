@@ -21,7 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 DRAWS = {"rrelu", "fractional_max_pool2d", "fractional_max_pool3d", "bernoulli", "multinomial"}
 NUMBERS = {"equal", "allclose"}  # what values decide comes out as a Python number
 NAMES = sorted(name for name, rec in RECORDS.items() if rec.field("samples") is not None and name not in UNINITIALISED | DRAWS
-               and rec.module.rpartition(".")[2] not in RANDOM | {"dropout"})
+               and rec.module.rpartition(".")[2] not in RANDOM | {"dropout"}
+               and any(is_array(x) and x.size for s in samples(rec) for x in leaves(bind(rec, s))))
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,8 @@ def programs(name: str) -> Iterator[tuple[str, Callable[..., Any], list[np.ndarr
         def call(*tensors: Any, args: Any = args, kwargs: Any = kwargs) -> Any:
             given = iter(tensors)
             a, k = tree_map(lambda x: next(given) if is_array(x) else x, (args, kwargs))
-            return F.function(name)(*a, **k)
+            result = F.function(name)(*a, **k)
+            return a[0] if result is None else result  # what was written to
 
         with no_grad():
             for other in others(arrays):
@@ -81,7 +83,7 @@ def expect_equal(found: Any, expected: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_again_on_other_data(name: str) -> None:
+def test_again_on_other_data(name: str, excused: Callable[[str], None]) -> None:
     for text, call, first, second in programs(name):
         # An in-place operation on a leaf is an error, so the function works on tensors of its own.
         f = lambda *tensors: call(*[t * 1.0 if t.requires_grad else t.clone() for t in tensors])
@@ -93,6 +95,7 @@ def test_again_on_other_data(name: str) -> None:
         if name in NUMBERS:
             with pytest.raises(AutogradError, match=rf"cannot follow the values read by {name}\(\)"):
                 trace(f, *first)
+            excused("values decide what comes out as a Python number, which is said")
             continue
         t = trace(f, *first)
         expect_equal(arrays_of(t.refresh_graph_values(*second)), direct, text)
