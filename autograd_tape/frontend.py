@@ -176,6 +176,8 @@ class Frontend:
             own = rec.field("method")
             if own is not None and name in (rec.name, *rec.alias):
                 found = self.bind_function(rec, own)
+            elif rec.field("deprecated") and not name.endswith("_"):
+                found = compile_function(rec, self, method=True)
             elif rec.varargs is None:
                 found = function
             elif (rec.field("function") is None and rec.field("make") is None and not name.endswith("_")

@@ -412,10 +412,12 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     return [indent + line for line in out]
 
 
-def forward_source(rec: Record, *, spread: bool = False) -> str:
-    """The source of the operation's function; with `spread` of the method that also takes its list as several arguments."""
+def forward_source(rec: Record, *, spread: bool = False, operator: bool = False) -> str:
+    """The source of the operation's function; with `spread` of the method that also takes its list as several arguments; as an `operator`
+    it has no deprecated signatures."""
+    more = bool(rec.field("deprecated")) and not operator
     with_out = rec.out and rec.family != "view" and not rec.returns_list and not spread
-    lines = [f"def {rec.name}({rec.signature(with_out=with_out)}):"]
+    lines = [f"def {rec.name}({_head(rec.signature(with_out=with_out), more)}):"]
     if spread:
         v = rec.varargs
         signature = rec.signature().replace(", *,", ",").replace(f" {v}", f" *{v}") + ", **_kw"
@@ -429,6 +431,7 @@ def forward_source(rec: Record, *, spread: bool = False) -> str:
     args = "(" + ", ".join(p.name for p in rec.params) + ("," if rec.params else "") + ")"
     operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
+    guard += ["not _more"] if more else []
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, f"    return general({args}{', out' if with_out else ''})"]) + "\n"
     lines.append("    try:")
@@ -449,8 +452,21 @@ def forward_source(rec: Record, *, spread: bool = False) -> str:
     else:
         lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
         lines += _wrap(rec)
-    lines += ["    except STUMBLES: pass", f"    return general({args}{', out' if with_out else ''})"]
+    lines += ["    except STUMBLES: pass", *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
+              f"    return general({args}{', out' if with_out else ''})"]
     return "\n".join(lines) + "\n"
+
+
+def _head(signature: str, more: bool) -> str:
+    """The parameters of the function; of an operation that has deprecated signatures with what these have more of."""
+    return signature.replace("*,", "*_more,", 1) if more else signature
+
+
+def _deprecated_line(rec: Record, out: str, inplace: bool = False) -> list[str]:
+    """What leads a call with more arguments than the schema has to the deprecated signatures."""
+    given = ", ".join([p.name for p in rec.params if not p.keyword_only])
+    named = "".join([f"{p.name}, " for p in rec.params if p.keyword_only])
+    return [f"    if _more: return general.deprecated(({given}, *_more), ({named}), {out}, {inplace})"]
 
 
 def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
@@ -474,9 +490,11 @@ def _gather_lines(rec: Record) -> list[str]:
             "            _d.append(_x._data)", "            if _x._node is not None: _g = True"]
 
 
-def inplace_source(rec: Record) -> str:
-    """The source of `name_`."""
-    lines = [f"def {rec.name}_({rec.signature()}):"]
+def inplace_source(rec: Record, *, operator: bool = False) -> str:
+    """The source of `name_`; as an `operator` it has no deprecated signatures."""
+    more = bool(rec.field("deprecated")) and not operator
+    lines = [f"def {rec.name}_({_head(rec.signature(), more)}):"]
+    deprecated = _deprecated_line(rec, "None", True) if more else []
     args = "(" + ", ".join(p.name for p in rec.params) + ",)"
     first = rec.params[0].name
     further = rec.params[2 if rec.family == "binary" else 1:]
@@ -486,7 +504,7 @@ def inplace_source(rec: Record) -> str:
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
-        test = "".join(f" and {t}" for t in _defaults_test(rec.params[1:]))
+        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["not _more"] if more else [])])
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" else "Q_FLOAT"
         finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
@@ -506,8 +524,9 @@ def inplace_source(rec: Record) -> str:
                       f"            kernel(_a, {other.name}._data, _a)"]
             alpha = next((p.name for p in rec.params if p.scales), None)
             if alpha is not None:
+                scaled = free.format(" and not _more" if more else "")
                 lines += [" " * 12 + line for line in finish]
-                lines += [f"        elif {_in('_k', 'Q_FLOAT')} and {free.format('')} and ({alpha}.__class__ is float "
+                lines += [f"        elif {_in('_k', 'Q_FLOAT')} and {scaled} and ({alpha}.__class__ is float "
                           f"or {alpha}.__class__ is int):",
                           f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
                           f"            kernel(_a, {other.name}._data * _o, _a)"]
@@ -519,12 +538,12 @@ def inplace_source(rec: Record) -> str:
         lines += ["    except STUMBLES: pass"]
     elif rec.field("numpy") is not None and [t for t, _ in rec.returns] == ["Tensor"] and rec.family not in ("view", "view?") \
             and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params):
-        lines += _overwrite_lines(rec)
-    lines += [f"    return general({args}, None, True)"]
+        lines += _overwrite_lines(rec, more)
+    lines += [*deprecated, f"    return general({args}, None, True)"]
     return "\n".join(lines) + "\n"
 
 
-def _overwrite_lines(rec: Record) -> list[str]:
+def _overwrite_lines(rec: Record, more: bool) -> list[str]:
     """The quiet path of an operation whose result is copied over its first input."""
     first = rec.params[0].name
     operand = _scalar_operand(rec)
@@ -533,7 +552,7 @@ def _overwrite_lines(rec: Record) -> list[str]:
     for scalar in branches:
         set_k, quiet = _quiet_test(rec, scalar)
         tensors = [p for p in rec.tensor_params if p.name != scalar]
-        tests = [quiet, "0 not in _a.strides",
+        tests = [quiet, "0 not in _a.strides", *(["not _more"] if more else []),
                  f"(not ({' or '.join(_requires(p) for p in tensors)}) or grad_mode() is not ENABLED)"]
         tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
                   for p in tensors[1:]]
@@ -723,15 +742,16 @@ def source(name: str) -> str:
     return "\n".join(parts)
 
 
-def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "") -> Callable[..., Any]:
+def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
+                     method: bool = False) -> Callable[..., Any]:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
-    as Python's operator of that name."""
+    as Python's operator of that name; with `method` as a method whose signatures differ from the function's."""
     from ._general import General, Operator
 
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
     cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": Operator(rec, frontend, operator)
-             if operator else General(rec, frontend),
+             if operator else General(rec, frontend, method or inplace),
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
@@ -739,7 +759,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
-    body = inplace_source(rec) if inplace else forward_source(rec, spread=spread)
+    body = inplace_source(rec, operator=bool(operator)) if inplace else forward_source(rec, spread=spread, operator=bool(operator))
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
     variant = " (method)" if spread else f" ({operator})" if operator else ""
     make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", frontend.namespace)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
+from ..dtypes import COMPLEX, DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..held import frame, hold, note_size, note_write, recordings
 from ..saved import INFERENCE_SAVED
@@ -18,9 +18,10 @@ from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, keep_
 from ..tensor import LEAF, TensorRef
 from ._compile import layout_operands
 from ._host import data_dependent
-from ._overloads import check_overloads, no_match_of
+from ._overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from ._record import Param, Record
 from ._refusals import on_meta
+from ._samples import check_number
 from ._strided import copy_like, laid_out
 
 _HALVES = ("float16", "bfloat16")
@@ -66,8 +67,8 @@ def _is_int(value: Any) -> bool:
     return False
 
 
-def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
-    """`value` as parameter `p` takes it; ArgumentError in PyTorch's words where it does not fit."""
+def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
+    """`value` as parameter `p` of the operation called `name` takes it; ArgumentError in PyTorch's words where it does not fit."""
     want = p.type
     if value is None:
         if want.endswith("?") or want == "Any" or p.default == "None":
@@ -109,10 +110,10 @@ def _check(rec: Record, p: Param, position: int, value: Any) -> Any:
             return as_dtype(value)
         if base in ("Any", "Generator", "device", "memory_format") or base.endswith("[]"):
             return value
-    raise refusal(rec, p, position, value)
+    raise refusal(name, p, position, value)
 
 
-def refusal(rec: Record, p: Param, position: int, value: Any) -> ArgumentError:
+def refusal(name: str, p: Param, position: int, value: Any) -> ArgumentError:
     """torch's error for an argument of another type."""
     want = p.type
     wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number"}.get(
@@ -120,7 +121,7 @@ def refusal(rec: Record, p: Param, position: int, value: Any) -> ArgumentError:
     if wanted.startswith("int["):
         wanted = "tuple of ints"
     where = f" (position {position})" if not p.keyword_only else ""
-    return ArgumentError(f"{rec.name}(): argument '{p.name}'{where} must be {wanted}, not {_type_name(value)}",
+    return ArgumentError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {_type_name(value)}",
                         expected=wanted, found=_type_name(value), remedy=f"pass {p.name} as {wanted}")
 
 
@@ -160,7 +161,7 @@ def check_fit(rec: Record, values: dict[str, Any], optional: frozenset[str]) -> 
         if p.name not in values or p.name in free or values[p.name] is None and p.name in optional:
             continue
         if not fits(p, values[p.name]):
-            raise refusal(rec, p, i + 1, values[p.name])
+            raise refusal(rec.name, p, i + 1, values[p.name])
 
 
 QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "float": "{0}.__class__ in _REALS",
@@ -171,8 +172,18 @@ QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "fl
 class General:
     """The general path of one operation for one front end."""
 
-    def __init__(self, rec: Record, frontend: Any) -> None:
-        self.rec, self.frontend = rec, frontend
+    def __init__(self, rec: Record, frontend: Any, method: bool = False) -> None:
+        self.rec, self.frontend, self.method = rec, frontend, method
+
+    def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
+        name = self.rec.name + "_" * inplace
+        try:
+            args, signature = match_deprecated(self.rec, name, given, named, out, self.method)
+        except AutogradError as error:
+            raise self.frontend.error(error) from None
+        warn_deprecated(self.rec, name, signature, self.method)
+        return self(args, out, inplace)
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """Carries out the operation on `args`, in the order of the schema's parameters."""
@@ -205,7 +216,9 @@ class General:
             if rec.field("meta") is data_dependent or rec.name == "index" and args[1].has_mask:
                 note_size()
         try:
-            values = {p.name: _check(rec, p, i + 1, frontend.coerce(p, v)) for i, (p, v) in enumerate(zip(rec.params, args))}
+            name = rec.name + "_" * inplace
+            values = {p.name: _check(rec, p, max(i + (not self.method), 1), frontend.coerce(p, v), name)
+                      for i, (p, v) in enumerate(zip(rec.params, args))}
         except ArgumentError:
             if rec.field("overloads") is None:
                 raise
@@ -298,6 +311,11 @@ class General:
                 from ..dtypes import default_dtype
 
                 compute = default_dtype()
+        if compute is not None and compute.category < COMPLEX:
+            for p in rec.params:
+                if p.type == "Scalar" and isinstance(values[p.name], complex):
+                    check_number(values[p.name], compute)
+                    values[p.name] = values[p.name].real
         if asked is not None:
             compute = asked
         arrays: dict[str, Any] = {}

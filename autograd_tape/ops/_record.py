@@ -99,6 +99,8 @@ class Record:
     `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
+    `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
+    `present`             where such an operation has several other signatures, these, of the function
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn

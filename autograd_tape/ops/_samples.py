@@ -48,6 +48,14 @@ def check_number(value: Any, dtype: DType, name: str = "") -> None:
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
 
 
+def check_factor(name: str, value: Any, highest: int) -> None:
+    """Raises where a factor of tensors of at most this category is bool, or no integer, and they are not so."""
+    if isinstance(value, bool) and highest != BOOL:
+        raise AutogradError(f"Boolean {name} only supported for Boolean results.", remedy="pass a number")
+    if isinstance(value, (float, complex)) and highest <= INTEGER:
+        raise AutogradError(f"For integral input tensors, argument {name} must not be a floating point number.", remedy="pass an int")
+
+
 _NUMBER_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "uint16": "uint16_t", "uint32": "uint32_t",
                  "uint64": "uint64_t"}
 

@@ -18,8 +18,10 @@ from ..executors.kernels import blas
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._general import broadcast_shape
+from ._overloads import PRODUCT, PRODUCTS
 from ._record import op
 from ._refusals import no_kernel
+from ._samples import category, check_factor
 
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
 
@@ -468,6 +470,8 @@ class addmm:
     tensor([[5., 8.]])
     """
 
+    deprecated = ("beta input alpha mat1 mat2", "beta input mat1 mat2")
+    present = PRODUCT
     saved_as = {"input_shape": None}
 
     def numpy(input, mat1, mat2, beta=1): return _plus(_mm(mat1, mat2), input, beta)
@@ -511,6 +515,7 @@ class addmv:
     tensor([3., 6.])
     """
 
+    deprecated = ("beta input alpha mat vec", "beta input mat vec")
     saved_as = {"input_shape": None}
 
     def numpy(input, mat, vec, beta=1): return _plus(_mv(mat, vec), input, beta)
@@ -546,6 +551,8 @@ class baddbmm:
     tensor([[[3.]]])
     """
 
+    deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
+    present = PRODUCTS
     saved_as = {"input_shape": None}
 
     def numpy(input, batch1, batch2, beta=1): return _plus(_bmm(batch1, batch2), input, beta)
@@ -576,6 +583,7 @@ class addbmm:
     tensor([[5.]])
     """
 
+    deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     saved_as = {"input_shape": None}
 
     def numpy(input, batch1, batch2, beta=1): return _plus(np.add.reduce(_bmm(batch1, batch2), 0), input, beta)
@@ -609,6 +617,7 @@ class addr:
     tensor([[7., 9.]])
     """
 
+    deprecated = ("beta input alpha vec1 vec2", "beta input vec1 vec2")
     saved_as = {"input_shape": None}
     layout = "input"
     def numpy(input, vec1, vec2, beta=1):
@@ -620,6 +629,8 @@ class addr:
         product = F.outer(vec1, vec2)
         return product if beta == 0 else product + _scaled(F, input, beta)
     def check(input, vec1, vec2, beta, alpha):
+        for name, number in (("beta", beta), ("alpha", alpha)):
+            check_factor(name, number, max(category(input), category(vec1), category(vec2)))
         for name, t in (("vec1", vec1), ("vec2", vec2)):
             if t.ndim != 1:
                 raise AutogradError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")

@@ -18,7 +18,7 @@ from ._host import on_host
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ._record import no_derivative, op
 from ._refusals import on_meta
-from ._samples import C_TYPE_NAMES, category, check_number, domain, pairs, scalar_like, takes, zero_divisor
+from ._samples import C_TYPE_NAMES, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
 
@@ -47,12 +47,9 @@ class zero_gradient:
 
 def _check_alpha(input: Any, other: Any, alpha: Any = 1) -> None:
     highest = max(category(input), category(other))
-    if isinstance(alpha, bool) and highest != BOOL:
-        raise AutogradError("Boolean alpha only supported for Boolean results.", remedy="pass a number")
+    check_factor("alpha", alpha, highest)
     if isinstance(alpha, complex) and highest < COMPLEX:
         raise AutogradError("For non-complex input tensors, argument alpha must not be a complex number.", remedy="pass a real number")
-    if isinstance(alpha, float) and highest <= INTEGER:
-        raise AutogradError("For integral input tensors, argument alpha must not be a floating point number.", remedy="pass an int")
 
 
 def _check_value(input: Any, value: Any) -> None:
@@ -80,6 +77,7 @@ class add:
     tensor([21., 42.])
     """
 
+    deprecated = ("input alpha other",)
     numpy = np.add
     mindspore = "ops.Add"
     check = _check_alpha
@@ -101,6 +99,7 @@ class sub:
     tensor([-2., -1.])
     """
 
+    deprecated = ("input alpha other",)
     numpy = np.subtract
     mindspore = "ops.Sub"
     check = _check_subtraction
@@ -327,6 +326,8 @@ class addcmul:
     tensor([61.])
     """
 
+    deprecated = ("input value tensor1 tensor2",)
+
     def numpy(input, tensor1, tensor2, value):
         product = tensor1 * tensor2 if value == 1 else tensor1 * input.dtype.type(value) * tensor2
         return input + product
@@ -355,6 +356,8 @@ class addcdiv:
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
     """
+
+    deprecated = ("input value tensor1 tensor2",)
 
     def numpy(input, tensor1, tensor2, value):
         return input + (tensor1 / tensor2 if value == 1 else tensor1 * input.dtype.type(value) / tensor2)
