@@ -121,7 +121,7 @@ def by_memory(a: np.ndarray) -> tuple[int, ...]:
     >>> by_memory(np.ones((2, 3, 4)).transpose(1, 2, 0))
     (2, 0, 1)
     """
-    strides = dense_strides(a.shape, [s // a.itemsize for s in a.strides])
+    strides = dense_strides(a.shape, [abs(s) // a.itemsize for s in a.strides])
     return tuple(sorted(range(a.ndim), key=lambda d: (-strides[d], d)))
 
 

@@ -26,7 +26,11 @@ def _scaled(input: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray:
     """input where `mask`, times `scale`; dropped NaNs stay NaN, as in torch."""
     if input.size < state.cheap:
         return input * (mask * input.dtype.type(scale))
-    return fused.apply_mask(input, mask, scale)
+    if input.flags.c_contiguous:
+        return fused.apply_mask(input, mask, scale)
+    order = by_memory(input)  # the result lies in memory as the input does
+    scaled = fused.apply_mask(input.transpose(order), mask.transpose(order), scale)
+    return scaled.transpose(sorted(range(input.ndim), key=order.__getitem__))
 
 
 def _kept(like: np.ndarray, p: float, dtype: Any) -> np.ndarray:

@@ -105,7 +105,8 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         joined, size = _cat(tensors, d), (*shape[:d], len(tensors), *shape[d:])
         return strided(joined, size, view_strides(joined.shape, joined.strides, size) or joined.strides)
     if dim == 0:
-        return np.array(tensors) if tensors[0].size < SHORT else np.concatenate([a[None] for a in tensors])
+        # NumPy keeps a common order of the axes when it joins, torch does not
+        return np.array(tensors, order="C") if tensors[0].size < SHORT else np.ascontiguousarray(np.concatenate([a[None] for a in tensors]))
     d = wrap_dim(dim, len(shape) + 1)
     at = (slice(None),) * d + (None,)
     result = np.concatenate([a[at] for a in tensors], d)

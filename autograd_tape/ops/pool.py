@@ -55,7 +55,7 @@ def _max_tiles(input: Any, kernel: Ints, out: Ints) -> tuple[np.ndarray, np.ndar
     windows = input[(..., *whole)].reshape(*lead, *split).transpose(axes).reshape(*lead, *out, prod(kernel))
     at = windows.argmax(-1)  # the first of equals and the first NaN
     corners, inside = _tile_positions(tuple(size), tuple(kernel), tuple(out))
-    return np.maximum.reduce(windows, -1), corners + inside.take(at)
+    return np.ascontiguousarray(np.maximum.reduce(windows, -1)), corners + inside.take(at)
 
 
 @lru_cache(256)

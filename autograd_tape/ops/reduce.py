@@ -50,7 +50,7 @@ def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
             return finish(_add(input, dim, wide, None, keepdim), input)
         return finish(shared.add(input, dim, wide, keepdim).astype(input.dtype), input)
     if input.size >= LARGE and input.dtype.kind == "f":
-        return shared.sum(input, dim, keepdim)
+        return finish(shared.sum(input, dim, keepdim), input)
     result = shared.add(input, dim, None, keepdim)
     return result if dim is None else finish(result, input)
 
@@ -106,7 +106,7 @@ def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
         if input.size <= SMALL and dim is not None and len(dim) == 1:
             return _sum(input, dim[0], keepdim) / NUMBERS[input.dtype.char, n]
     if input.size >= LARGE and input.dtype.kind == "f":
-        return shared.mean(input, dim, keepdim)
+        return finish(shared.mean(input, dim, keepdim), input)
     return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
 
 
