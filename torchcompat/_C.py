@@ -10,6 +10,8 @@ from autograd_tape.backward import current_engine
 from autograd_tape.saved import SavedTensor, state
 from autograd_tape.tape import AccumulateGrad, TapeEntry
 
+from ._autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
+from ._autocast import is_autocast_available as _is_autocast_available  # noqa: F401
 from ._frontend import LinAlgError
 from ._tensor import Tensor
 from .autograd._functions import UndefinedGrad

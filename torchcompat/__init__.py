@@ -57,9 +57,13 @@ newaxis = None
 
 _LAZY = {
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
-    "save": "serialization", "load": "serialization", **dict.fromkeys(
-        ["autocast", "is_autocast_enabled", "get_autocast_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
-         "clear_autocast_cache"], "amp"), "vmap": "func",
+    "save": "serialization", "load": "serialization", "autocast": "amp", **dict.fromkeys(
+        ["autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype",
+         "get_autocast_gpu_dtype", "get_autocast_ipu_dtype", "get_autocast_xla_dtype", "is_autocast_cache_enabled",
+         "is_autocast_cpu_enabled", "is_autocast_enabled", "is_autocast_ipu_enabled", "is_autocast_xla_enabled",
+         "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
+         "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
+         "set_autocast_xla_enabled"], "_autocast"), "vmap": "func",
     "_unique": "_VF", "_unique2": "_VF", "lobpcg": "_lobpcg",
 }
 

@@ -1,8 +1,16 @@
-"""What autocast does to which operation: the facts, by the operations' public names. See `amp`."""
+"""What autocast does to which operation: the facts, by the operations' public names; and each thread's settings. See `amp`."""
 
 from __future__ import annotations
 
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from autograd_tape.dtypes import Device, DType, bfloat16, float16
 from autograd_tape.ops import get_record
+from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 
 LOWER = """
     matmul mm bmm addmm addbmm baddbmm linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
@@ -32,3 +40,192 @@ POLICIES: dict[str, str] = {get_record(name).name: policy for policy, names in (
     ("lower", LOWER), ("float32", FLOAT32), ("widest", WIDEST), ("whole", WHOLE)) for name in names}
 """From a record's name to what its floating-point arguments are cast to: "lower" (the dtype of autocast), "float32", "widest" (of its
 arguments); "whole" casts none, here and in what it is made of."""
+
+
+# -- settings, of each thread ---------------------------------------------------------------------------------------
+
+DTYPES = {**dict.fromkeys(["cuda", "ipu", "xpu", "mps", "mtia", "privateuseone", "npu"], float16),
+          **dict.fromkeys(["cpu", "hpu", "maia", "xla"], bfloat16)}
+"""From the device types that know autocast to the lower precision that is used where none was set."""
+ACTIVE: list[Any] = []
+"""One thing for each thread on which autocast is on for some device: irregular operations ask nothing while there are none."""
+
+
+class _Loud:
+    """Keeps operations off the quiet path, until it is dropped or its thread has ended."""
+
+    def __init__(self) -> None:
+        from . import amp  # which has the operations cast their arguments
+
+        leave_quiet_path()
+        ACTIVE.append(amp)
+        weakref.finalize(self, _quieten).atexit = False
+
+
+def _quieten() -> None:
+    ACTIVE.pop()
+    enter_quiet_path()
+
+
+class State(threading.local):
+    """What is set on a thread."""
+
+    cache = True
+    nesting = 0
+    busy = False  # an operation is carried out with cast arguments
+    loud: _Loud | None = None  # there where autocast is on for some device
+
+    def __init__(self) -> None:
+        self.enabled: dict[str, bool] = {}
+        self.dtypes: dict[str, DType] = {}
+        self.blocks: list[tuple[str, bool, DType | None, bool]] = []  # what was set before each block that is entered
+
+    def dtype(self, device_type: str) -> DType:
+        """The lower precision of a device type."""
+        return self.dtypes.get(device_type) or DTYPES.get(device_type, float16)
+
+    def set(self, device_type: str, enabled: bool, dtype: DType | None) -> None:
+        """Switches autocast on or off for a device type, and sets its lower precision, or with None the usual one."""
+        self.enabled[device_type] = enabled
+        if dtype is None:
+            self.dtypes.pop(device_type, None)
+        else:
+            self.dtypes[device_type] = dtype
+        if not any(self.enabled.values()):
+            self.loud = None
+        elif self.loud is None:
+            self.loud = _Loud()
+
+
+state = State()
+
+
+def _type_name(value: object) -> str:
+    return f"torch.{type(value).__name__.lower()}" if isinstance(value, (Device, DType)) else type(value).__name__
+
+
+def _device_type(function: str, value: Any) -> str:
+    """The device type that a string names; TypeError and RuntimeError as torch's."""
+    if not isinstance(value, str):
+        raise TypeError(f"{function}(): argument 'device_type' (position 1) must be str, not {_type_name(value)}")
+    return Device(value).type
+
+
+def _known(device_type: str) -> str:
+    if device_type not in DTYPES:
+        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
+    return device_type
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether autocast is on for a device type on this thread.
+
+    Raises:
+        TypeError: `device_type` is no string.
+        RuntimeError: there is no such device type, or none that knows autocast.
+    """
+    return state.enabled.get(_known(_device_type("is_autocast_enabled", device_type)), False)
+
+
+def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
+    """`set_autocast_enabled(device_type, enabled)` switches autocast on or off on this thread; without a device type for "cuda".
+
+    >>> import torchcompat as torch
+    >>> torch.set_autocast_enabled("cpu", True)
+    >>> (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+    torch.bfloat16
+    >>> torch.set_autocast_enabled("cpu", False)
+    """
+    values = {**dict(zip(("device_type", "enabled") if len(args) + len(kwargs) > 1 else ("enabled",), args)), **kwargs}
+    if not kwargs.keys() <= {"device_type", "enabled"} or "enabled" not in values or len(values) != len(args) + len(kwargs):
+        given = ", ".join([*map(_type_name, args), *[f"{k}={_type_name(v)}" for k, v in kwargs.items()]])
+        raise TypeError(f"set_autocast_enabled() received an invalid combination of arguments - got ({given}), but expected one of:\n"
+                        " * (str device_type, bool enabled)\n * (bool enabled)\n")
+    device_type = _device_type("set_autocast_enabled", values["device_type"]) if "device_type" in values else "cuda"
+    if not isinstance(values["enabled"], bool):
+        raise TypeError(f"set_autocast_enabled(): argument 'enabled' (position {len(values)}) must be bool, not "
+                        f"{_type_name(values['enabled'])}")
+    state.set(_known(device_type), values["enabled"], state.dtypes.get(device_type))
+
+
+def get_autocast_dtype(device_type: str) -> DType:
+    """The lower precision of a device type on this thread."""
+    known = _device_type("get_autocast_dtype", device_type)
+    if known not in DTYPES and known not in state.dtypes:
+        raise RuntimeError("unsupported scalarType")
+    return state.dtype(known)
+
+
+def set_autocast_dtype(device_type: str, dtype: DType) -> None:
+    """Sets the lower precision of a device type on this thread; a block of `autocast` puts it back at its end."""
+    known = _device_type("set_autocast_dtype", device_type)
+    if not isinstance(dtype, DType):
+        raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {_type_name(dtype)}")
+    state.dtypes[known] = dtype
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether operations of this device type could be cast, were it there."""
+    return Device(device_type).type in DTYPES
+
+
+def is_any_autocast_enabled() -> bool:
+    """Whether autocast is on for some device type on this thread."""
+    return state.loud is not None
+
+
+def is_autocast_cache_enabled() -> bool:
+    """What `set_autocast_cache_enabled` said; there is no cache."""
+    return state.cache
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Accepted; there is no cache."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {_type_name(enabled)})")
+    state.cache = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Does nothing; there is no cache."""
+
+
+def autocast_increment_nesting() -> int:
+    """One more block around what follows; their number."""
+    state.nesting += 1
+    return state.nesting
+
+
+def autocast_decrement_nesting() -> int:
+    """One block less; the number of those that are left."""
+    state.nesting -= 1
+    return state.nesting
+
+
+def _old_name(name: str, device_type: str) -> Callable[..., Any]:
+    """A setting that has its device type in the name, which torch warns of."""
+    present = name.replace(f"_{'gpu' if device_type == 'cuda' else device_type}", "")
+    parameter = present.rpartition("_")[2] if name.startswith("set") else ""
+    of = f"'{device_type}', {parameter}" if parameter else f"'{device_type}'"
+
+    def setting(*args: Any) -> Any:
+        if len(args) != bool(parameter):
+            raise TypeError(f"torch.{name}() takes {'exactly one argument' if parameter else 'no arguments'} ({len(args)} given)")
+        wanted = DType if parameter == "dtype" else bool
+        if parameter and not isinstance(args[0], wanted):
+            raise TypeError(f"{parameter} must be a {'torch.dtype' if wanted is DType else 'bool'} (got {_type_name(args[0])})")
+        warnings.warn(f"torch.{name}({parameter}) is deprecated. Please use torch.{present}({of}) instead.", DeprecationWarning,
+                      stacklevel=2)
+        return globals()[present](device_type, *args)
+
+    setting.__name__ = setting.__qualname__ = name
+    setting.__doc__ = f"`{present}({of})`."
+    return setting
+
+
+OLD_NAMES = {name: _old_name(name, device)
+             for short, device in (("cpu", "cpu"), ("gpu", "cuda"), ("ipu", "ipu"), ("xla", "xla"))
+             for name in (f"is_autocast_{short}_enabled", f"set_autocast_{short}_enabled", f"get_autocast_{short}_dtype",
+                          f"set_autocast_{short}_dtype")
+             if name not in ("is_autocast_gpu_enabled", "set_autocast_gpu_enabled")}
+globals().update(OLD_NAMES)

@@ -7,29 +7,25 @@ one where its function begins (see `Frontend.casting`); what it is made of is th
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float32, float64
-from autograd_tape.tape import enter_quiet_path, leave_quiet_path
 
-from ._autocast import POLICIES
+from ._autocast import ACTIVE as ACTIVE
+from ._autocast import (
+    POLICIES,
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_enabled,
+    state,
+)
 from ._tensor import Tensor, frontend
 
-ACTIVE: list["autocast"] = []
-"""The contexts that are entered, on any thread: irregular operations ask nothing while there are none."""
-
-
-class _State(threading.local):
-    contexts: tuple["autocast", ...] = ()
-    busy = False
-    cache_enabled = True
-
-
-_state = _State()
-
+__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 class autocast:
     """Mixed precision for a block or a function.
@@ -53,8 +49,7 @@ class autocast:
     def __init__(self, device_type: str, dtype: DType | None = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        Device(device_type)
-        lower = bfloat16 if device_type == "cpu" else float16
+        usual = state.dtype(Device(device_type).type)
         if enabled and device_type == "cuda":
             warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", UserWarning, stacklevel=2)
             enabled = False
@@ -62,19 +57,20 @@ class autocast:
             warnings.warn("In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtype "
                           "of torch.bfloat16, torch.float16 currently.", UserWarning, stacklevel=2)
             enabled = False
-        self.device, self.fast_dtype, self.enabled = device_type, dtype or lower, enabled
-        self.cache_enabled = cache_enabled
+        self.device, self.fast_dtype, self.enabled = device_type, dtype or usual, enabled
+        self.cache_enabled = state.cache if cache_enabled is None else cache_enabled
 
     def __enter__(self) -> "autocast":
-        leave_quiet_path()
-        ACTIVE.append(self)
-        _state.contexts += (self,)
+        state.blocks.append((self.device, state.enabled.get(self.device, False), state.dtypes.get(self.device), state.cache))
+        autocast_increment_nesting()
+        state.set(self.device, self.enabled, self.fast_dtype)
+        state.cache = self.cache_enabled
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _state.contexts = _state.contexts[:-1]
-        ACTIVE.remove(self)
-        enter_quiet_path()
+        device, enabled, dtype, state.cache = state.blocks.pop()
+        state.set(device, enabled, dtype)
+        autocast_decrement_nesting()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -83,42 +79,6 @@ class autocast:
                 return function(*args, **kwargs)
 
         return wrapper
-
-
-def _context(device_type: str) -> autocast | None:
-    """The innermost context of this thread for a device type."""
-    return next((c for c in reversed(_state.contexts) if c.device == device_type), None)
-
-
-def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether the innermost autocast of this device type is on."""
-    context = _context(device_type)
-    return context is not None and context.enabled
-
-
-def get_autocast_dtype(device_type: str) -> DType:
-    """The lower precision of the innermost autocast of this device type; its default outside."""
-    context = _context(device_type)
-    return context.fast_dtype if context is not None else bfloat16 if device_type == "cpu" else float16
-
-
-def is_autocast_available(device_type: str) -> bool:
-    """Whether operations of this device type could be cast, were it there."""
-    return Device(device_type).type != "meta"
-
-
-def is_autocast_cache_enabled() -> bool:
-    """What `set_autocast_cache_enabled` said; there is no cache."""
-    return _state.cache_enabled
-
-
-def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Accepted; there is no cache."""
-    _state.cache_enabled = enabled
-
-
-def clear_autocast_cache() -> None:
-    """Does nothing; there is no cache."""
 
 
 def _cast_inputs(value: Any, device_type: str, dtype: DType) -> Any:
@@ -177,14 +137,14 @@ def _target(name: str, args: Any) -> DType | str | None:
     """What the tensors among an operation's arguments are cast to, "whole" where they stay as they are but its parts must not be looked
     at; None where autocast does not concern it."""
     policy = POLICIES.get(name)
-    if policy is None or not _state.contexts or _state.busy:
+    if policy is None or state.loud is None or state.busy:
         return None
     tensors = _tensors(args)
-    context = next((c for c in reversed(_state.contexts) if any(t._k.device.type == c.device for t in tensors)), None)
-    if context is None or not context.enabled:
+    device = next((d for d, on in state.enabled.items() if on and any(t._k.device.type == d for t in tensors)), None)
+    if device is None:
         return None
     if policy == "lower":
-        return context.fast_dtype
+        return state.dtype(device)
     if policy == "widest":
         return float32 if any(t._k.dtype is float32 for t in tensors) else "whole"
     return float32 if policy == "float32" else policy
@@ -197,11 +157,11 @@ def cast_arguments(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inpla
     target = _target(general.rec.name, args)
     if target is None:
         return NotImplemented
-    _state.busy = True
+    state.busy = True
     try:
         return general(args if target == "whole" else tuple([_cast(a, target) for a in args]), out, inplace)
     finally:
-        _state.busy = False
+        state.busy = False
 
 
 def call_cast(name: str, function: Callable[..., Any], values: dict[str, Any]) -> Any:
@@ -209,11 +169,11 @@ def call_cast(name: str, function: Callable[..., Any], values: dict[str, Any]) -
     target = _target(name, tuple(values.values()))
     if target is None:
         return NotImplemented
-    _state.busy = True
+    state.busy = True
     try:
         return function(**values if target == "whole" else {k: _cast(v, target) for k, v in values.items()})
     finally:
-        _state.busy = False
+        state.busy = False
 
 
 def _tensors(args: Any) -> list[Tensor]:

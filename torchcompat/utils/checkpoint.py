@@ -12,7 +12,9 @@ from typing import Any
 from autograd_tape.backward import current_engine
 from autograd_tape.tape import GradMode, grad_mode
 
+from .._autocast import state as autocast_state
 from .._tensor import Tensor, frontend
+from ..amp import autocast
 from ..autograd.engine import backward
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, no_grad
@@ -83,10 +85,9 @@ class _Surroundings:
     """The random state and autocast settings at forward, to be there again when the function is run again."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
-        from .. import amp
-
         self.random = get_rng_state() if preserve_rng_state else None
-        self.contexts = amp._state.contexts
+        self.autocast = [(device, on, autocast_state.dtype(device)) for device, on in autocast_state.enabled.items()]
+        self.cache = autocast_state.cache
 
     @contextlib.contextmanager
     def again(self) -> Any:
@@ -95,8 +96,8 @@ class _Surroundings:
             if self.random is not None:
                 stack.enter_context(fork_rng())
                 set_rng_state(self.random)
-            for context in self.contexts:
-                stack.enter_context(context)
+            for device, enabled, dtype in self.autocast:
+                stack.enter_context(autocast(device, dtype, enabled, self.cache))
             yield
 
 
