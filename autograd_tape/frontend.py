@@ -21,6 +21,7 @@ from .errors import ArgumentError, AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .held import hold, recordings
 from .ops import ALIASES, RECORDS, compile_function, get_record
+from .ops._out import check_out_dtypes
 from .ops._compile import QUIET_SETS, REALS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
 from .tape import GradMode, OutputEdge, TapeEntry, grad_mode, register_quiet_sets
@@ -114,8 +115,7 @@ class Frontend:
             held = f"_hold(_rec, _inner, ({''.join(given)}), {{{', '.join(named)}}}"
             plain = f"_inner({', '.join(['_F', *call])})"
             call_inner = f"return {held}) if _recordings else {plain}"
-            if (rec.out and "out" not in signature and [t for t, _ in rec.returns] == ["Tensor"]
-                    and not any(h.startswith("**") for h in head)):
+            if (rec.out and "out" not in signature and not rec.returns_list and not any(h.startswith("**") for h in head)):
                 head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
                 cells["_name"] = rec.name
                 call_inner = (f"\n            if _recordings: return {held}, out)\n            _r = {plain}\n"
@@ -352,14 +352,16 @@ class Frontend:
         """Gives saved-tensor hooks, where there are any, what a new entry saved."""
 
     def give(self, name: str, out: Any, result: Any) -> Any:
-        """Writes into `out` what an irregular operation computed."""
-        if not isinstance(out, TensorRef):
-            raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}", expected="Tensor",
-                                found=type(out).__name__, remedy="pass a tensor to write the result to")
-        if result._node is not None or out._node is not None and grad_mode() is GradMode.ENABLED:
+        """Writes into `out` what the irregular operation `name` computed."""
+        outs, results = (out, result) if isinstance(out, (tuple, list)) else ((out,), (result,))
+        for o in outs:
+            if not isinstance(o, TensorRef):
+                raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type(o).__name__}", expected="Tensor",
+                                    found=type(o).__name__, remedy="pass a tensor to write the result to")
+        if any([r._node is not None for r in results]) or any([o._node is not None for o in outs]) and grad_mode() is GradMode.ENABLED:
             raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                                 "arguments requires grad.")
-        return self.write_out(None, out, [result])
+        return self.write_out(RECORDS[name], out, results)
 
     def check_out_device(self, out: TensorRef, result: TensorRef) -> None:
         """Raises where `out=` is on another device than the result."""
@@ -368,17 +370,38 @@ class Frontend:
                                 "not allowed!", remedy="pass a tensor on the result's device")
 
     def write_out(self, rec: Record | None, out: Any, results: Sequence[TensorRef]) -> Any:
-        """Copies results into `out`."""
+        """Copies the results of an operation into `out`, one tensor or a sequence of them, and returns it. Nothing is changed where one
+        of them cannot be written to.
+
+        Raises:
+            AutogradError: the operation does not write to tensors of their dtype or device, or where several elements are one number.
+            ShapeMismatchError: they cannot take the shape of the results.
+        """
         outs = out if isinstance(out, (tuple, list)) else (out,)
+        check_out_dtypes(rec, results, outs)
+        for o, r in zip(outs, results):
+            self.check_out_device(o, r)
+            if o._k.inference:
+                views.check_inplace(o)
+            if o._data.shape != r._data.shape:
+                self.check_out_shape(o, r)
+            elif rec is not None and rec.elementwise:  # torch looks at these alone
+                views.check_single(o)
         for o, r in zip(outs, results):
             if o._data.shape != r._data.shape:
-                raise ShapeMismatchError("out= has another shape than the result", expected=str(r.shape), found=str(o.shape),
-                                         remedy="pass a tensor of the result's shape")
-            self.check_out_device(o, r)
+                self.resize_out(o, r)
             if o._k.device.type != "meta":
                 np.copyto(o._data, r._data if o._k.special is None else self.stored(o, r._data), casting="unsafe")
             self.bump(o)
-        return out
+        return out if rec is None or isinstance(out, TensorRef) else self.return_type(rec)(*outs)
+
+    def check_out_shape(self, out: TensorRef, result: TensorRef) -> None:
+        """Raises where an `out` of another shape than the result cannot be given that."""
+        raise ShapeMismatchError("out= has another shape than the result", expected=str(result.shape), found=str(out.shape),
+                                 remedy="pass a tensor of the result's shape")
+
+    def resize_out(self, out: TensorRef, result: TensorRef) -> None:
+        """Gives `out` the shape of the result."""
 
     def check_inplace(self, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """Raises where `target` may not be changed in place by an operation that also takes `others`."""

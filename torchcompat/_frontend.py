@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU_KINDS, SCALAR_TYPE_NAMES, Kind, inference_kind, kind
+from autograd_tape.dtypes import CPU_KINDS, Kind, inference_kind, kind
 from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
+from autograd_tape.ops._strided import strided
 from autograd_tape.ops._record import Param, Record
 from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, grad_mode
 from autograd_tape.tensor import TensorRef
@@ -168,30 +169,21 @@ class TorchFrontend(Frontend):
         """A view that was made anew, as the conjugate or negative that it was."""
         return restored(self, fresh, bits)
 
-    def write_out(self, rec: Record | None, out: Any, results: Sequence[TensorRef]) -> Any:
-        """Copies results into `out`, which is resized where it has another shape."""
+    def check_out_shape(self, out: TensorRef, result: TensorRef) -> None:
+        """torch gives it that shape, with a warning where it had elements."""
+        if out._data.size:
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which does "
+                          f"not match the required output shape {list(result._data.shape)}. This behavior is deprecated, and in a "
+                          "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                          "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=5)
+
+    def resize_out(self, out: Any, result: TensorRef) -> None:
+        """Gives `out` the shape of the result, and its layout."""
         from ._conversion import resize
 
-        outs = out if isinstance(out, (tuple, list)) else (out,)
-        for o, r in zip(outs, results):
-            if o._k.inference:
-                views.check_inplace(o)
-            if r._k.dtype is not o._k.dtype and r._k.dtype.category > o._k.dtype.category:
-                raise AutogradError(f"result type {SCALAR_TYPE_NAMES[r._k.dtype.name]} can't be cast to the desired output type "
-                                    f"{SCALAR_TYPE_NAMES[o._k.dtype.name]}")
-        for o, r in zip(outs, results):
-            if o._data.shape != r._data.shape:
-                if o._data.size:
-                    warnings.warn(f"An output with one or more elements was resized since it had shape {list(o._data.shape)}, which does "
-                                  f"not match the required output shape {list(r._data.shape)}. This behavior is deprecated, and in a "
-                                  "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
-                                  "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", UserWarning,
-                                  stacklevel=4)
-                resize(o, r._data.shape)
-            self.check_out_device(o, r)
-            if o._k.device.type != "meta":
-                np.copyto(o._data, r._data if o._k.special is None else self.stored(o, r._data), casting="unsafe")
-            self.bump(o)
-        return out
-
-
+        resize(out, result._data.shape)
+        made = result._data
+        step = made.itemsize
+        if (not made.flags.c_contiguous and views.is_dense(made.shape, made.strides, step) and out._k.device.type != "meta"
+                and out._k.special is None):
+            out._data = strided(out._data, made.shape, [s // step * out._data.itemsize for s in made.strides])

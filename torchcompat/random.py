@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograd_tape.dtypes import CPU_KINDS, DType, Device, default_dtype, float32, inference_kind, int64, kind
+from autograd_tape.dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.ops._strided import by_memory
 from autograd_tape.ops.create import given_size
@@ -137,9 +137,17 @@ def _size(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
         raise frontend.error(error) from None
 
 
+def _wanted(dtype: Any, name: str, out: Any) -> DType | None:
+    """The dtype asked for; that of `out` where none is."""
+    return checked_dtype(dtype, name) if dtype is not None or out is None else out._k.dtype
+
+
 def _finish(array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, out: Any = None) -> Tensor:
     if out is not None:
-        return frontend.write_out(None, out, [frontend.wrap(array)])
+        try:
+            return frontend.write_out(None, out, [frontend.wrap(array)])
+        except AutogradError as error:
+            raise frontend.error(error) from None
     device = frontend.default_device if device is None else Device(device)
     t = frontend.wrap(array, CPU_KINDS[dtype.np])
     if device is not None and device.type != "cpu":
@@ -186,7 +194,7 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None
          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
     size = _named_size("rand", size, named)
-    dtype = checked_dtype(dtype, "rand") or default_dtype()
+    dtype = _wanted(dtype, "rand", out) or default_dtype()
     return _draw(_size("rand", size), lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
@@ -205,7 +213,7 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
             t._data, t._k = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32)
             t._node, t._v, t._base = LEAF if requires_grad else None, None, None
             return t
-    dtype = checked_dtype(dtype, "randn") or default_dtype()
+    dtype = _wanted(dtype, "randn", out) or default_dtype()
     return _draw(_size("randn", size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
 
 
@@ -221,14 +229,14 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: A
         raise TypeError(f"randint() missing required argument: '{'high' if high is None else 'size'}'")
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    dtype = checked_dtype(dtype, "randint") or int64
+    dtype = _wanted(dtype, "randint", out) or int64
     return _draw(tuple(size), lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 .. n-1."""
-    dtype = checked_dtype(dtype, "randperm") or int64
+    dtype = _wanted(dtype, "randperm", out) or int64
     def draw(shape: tuple[int, ...], _: Any) -> Tensor:
         rows = [_stream(generator).randperm(n, dtype.np) for _ in range(shape[0] if len(shape) > 1 else 1)]
         return _finish(np.stack(rows) if len(shape) > 1 else rows[0], dtype, device, requires_grad, out)
@@ -277,9 +285,13 @@ def randint_like(input: Tensor, low: int | None = None, high: int | None = None,
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """1 with the probability each element gives (or `p`), else 0."""
+    dtype = input._k.dtype if out is None else out._k.dtype
+    if out is not None and dtype.is_complex:
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'")
+
     def draw(shape: tuple[int, ...], t: Any) -> Tensor:
-        array = _stream(generator).bernoulli(t._data if p is None else p, shape, input._k.np)
-        return _finish(array, input._k.dtype, input._k.device, False, out)
+        array = _stream(generator).bernoulli(t._data if p is None else p, shape, dtype.np)
+        return _finish(array, dtype, input._k.device, False, out)
 
     return _draw(input._data.shape, draw, input)
 
@@ -288,18 +300,24 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
            device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
     if size is not None:
-        dtype = checked_dtype(dtype, "normal") or default_dtype()
+        dtype = _wanted(dtype, "normal", out) or default_dtype()
         return _draw(tuple(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad,
                                                        out))
     shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
-    k = mean._k if isinstance(mean, Tensor) else std._k
+    k = out._k if out is not None else mean._k if isinstance(mean, Tensor) else std._k
+    if k.dtype.category < FLOATING:
+        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_TYPE_NAMES[k.dtype.name]}'")
     noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k),
                   [x for x in (mean, std) if isinstance(x, Tensor)])
-    return noise * std + mean
+    result = noise * std + mean
+    return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Any = None) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
+    if out is not None and out._k.dtype is not int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {SCALAR_TYPE_NAMES[out._k.dtype.name]}")
+
     def draw(shape: tuple[int, ...], t: Any) -> Tensor:
         rows = t._data if input._data.ndim > 2 or t._data.ndim < 3 else t._data.reshape(-1, shape[-1])  # those of all examples of a vmap
         found = _stream(generator).multinomial(rows, num_samples, replacement)

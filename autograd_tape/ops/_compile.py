@@ -317,7 +317,7 @@ def layout_operands(rec: Record, scalar: str | None = None) -> list[Param]:
         return []
     if layout is not None:
         return [p for name in layout.split() for p in rec.params if p.name == name != scalar]
-    if rec.family in ("unary", "binary", "compare") or rec.broadcasts:
+    if rec.elementwise:
         return [p for p in rec.tensor_params if p.name != scalar and p.type in ("Tensor", "Operand", "Mask")]
     return []
 

@@ -18,6 +18,7 @@ from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, keep_
 from ..tensor import LEAF, TensorRef
 from ._compile import layout_operands
 from ._host import data_dependent
+from ._out import without_out
 from ._overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from ._record import Param, Record
 from ._refusals import on_meta
@@ -232,7 +233,7 @@ class General:
                 if node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None:
                     raise AutogradError(node.forbids)
         if out is not None:
-            self._check_out(out, tensors)
+            self._check_out(out, tensors, values)
         if rec.refuses_complex:
             meta = on_meta(*tensors)
             for p in rec.differentiable_params or rec.tensor_params:
@@ -283,7 +284,11 @@ class General:
                 found.append(value)
         return found
 
-    def _check_out(self, out: Any, tensors: list[TensorRef]) -> None:
+    def _check_out(self, out: Any, tensors: list[TensorRef], values: dict[str, Any]) -> None:
+        """Raises where results must not be written to `out`; where the operation is carried out in its dtype, notes that in `values`."""
+        refuses = self.rec.field("no_out")
+        if refuses is not None and refuses(**values):
+            raise without_out(self.rec.name)
         outs = out if isinstance(out, (tuple, list)) else (out,)
         for o in outs:
             if not isinstance(o, TensorRef):
@@ -292,6 +297,8 @@ class General:
         if grad_mode() is GradMode.ENABLED and any(t._node is not None for t in (*outs, *tensors)):
             raise AutogradError(f"{self.rec.name}(): functions with out=... arguments don't support automatic differentiation, "
                                 "but one of the arguments requires grad.")
+        if self.rec.field("computed_in_out") and values["dtype"] is None:
+            values["dtype"] = outs[0]._k.dtype
 
     def _broadcast_arrays(self, arrays: dict[str, Any]) -> list[np.ndarray]:
         return [arrays[p.name] for p in self.rec.tensor_params if p.type != "Tensor[]" and isinstance(arrays[p.name], np.ndarray)]

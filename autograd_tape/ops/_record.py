@@ -104,6 +104,10 @@ class Record:
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn
+    `out_dtype`           the dtypes that `out=` may have (see `_out`), where it is not all that the result can be cast to; a tuple with
+                          one rule for each output
+    `computed_in_out`     whether the dtype of `out=` counts as `dtype` where none is given
+    `no_out(...)`         whether torch's signature for these arguments has no `out=`
     `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
@@ -126,6 +130,11 @@ class Record:
 
     def __repr__(self) -> str:
         return f"<operation {self.schema}>"
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether each element of the result is made of the elements at its place, after broadcasting."""
+        return self.family in ("unary", "binary", "compare") or self.broadcasts
 
     @property
     def has_gradient(self) -> bool:

@@ -15,6 +15,7 @@ from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._constants import NUMBERS, ONE, SMALL, ZERO
 from ._dims import wrap_dim
+from ._out import FOUND, OutRule
 from ._record import op
 from ._refusals import cast_unsafely, negated, never, on_meta
 from ._samples import category, domain, takes
@@ -360,6 +361,7 @@ class gelu:
     tensor([-0.1587,  0.0000,  0.8413])
     """
 
+    out_dtype = FOUND
     numpy = _gelu
     check = _check_gelu
 
@@ -463,6 +465,7 @@ class softplus:
     tensor([ 0.6931, 30.0000])
     """
 
+    out_dtype = FOUND
     def numpy(input, beta, threshold):
         if beta == 1 and input.size <= SMALL and input.size < state.fused and input.ndim and input.dtype.char in "fd":
             flat = input.ravel()
@@ -532,6 +535,7 @@ class logsigmoid:
     tensor([-100.0000,   -0.6931])
     """
 
+    out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
     check = takes("float", "log_sigmoid_cpu", negated)
@@ -628,6 +632,7 @@ class hardshrink:
     tensor([-1.,  0.,  2.])
     """
 
+    out_dtype = FOUND
     def numpy(input, lambd): return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
     check = takes("float", "hardshrink_cpu")
@@ -647,6 +652,7 @@ class softshrink:
     tensor([-0.5000,  0.0000,  1.5000])
     """
 
+    out_dtype = FOUND
     def numpy(input, lambd):
         if lambd < 0:
             raise AutogradError("lambda must not be negative")

@@ -13,6 +13,7 @@ from ..executors.kernels import select
 from ..tensor import TensorRef
 from ._constants import SMALL
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
+from ._out import FOUND, ONLY_BOOL, OutRule
 from ._record import op
 from ._refusals import on_meta
 from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
@@ -276,6 +277,7 @@ class isposinf:
     tensor([ True, False])
     """
 
+    out_dtype = ONLY_BOOL
     numpy = _equals(np.inf)
     def compose(F, input): return input == math.inf
     check = _real_only(AutogradError("isposinf does not support complex inputs."))
@@ -292,6 +294,7 @@ class isneginf:
     tensor([False,  True])
     """
 
+    out_dtype = ONLY_BOOL
     numpy = _equals(-np.inf)
     def compose(F, input): return input == -math.inf
     check = _real_only(AutogradError("isneginf does not support complex inputs."))
@@ -305,6 +308,7 @@ class signbit:
     tensor([False,  True])
     """
 
+    out_dtype = ONLY_BOOL
     numpy = _signbit
     def compose(F, input): return (input < 0) | (input == 0) & (1 / input < 0) if input.dtype.kind == "f" else input < 0
     check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."), True)
@@ -452,6 +456,7 @@ class bitwise_not:
     tensor([-1, -6])
     """
 
+    out_dtype = FOUND
     numpy = np.invert
     mindspore = "ops.Invert"
     def compose(F, input): return F.logical_not(input) if input.dtype.kind == "b" else -input - 1
@@ -565,6 +570,8 @@ class where:
     tensor([1., 0.])
     """
 
+    out_dtype = OutRule("Expected out type to be {wanted} but got {found}")
+    def no_out(input, other, **_): return not (isinstance(input, TensorRef) and isinstance(other, TensorRef))
     saved_as = {"condition": "condition"}
     numpy = _where
     half = _where_half  # bfloat16 and numbers have no common dtype in NumPy

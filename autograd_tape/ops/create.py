@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, dtype_of, kind
-from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError
+from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError, UnsupportedDTypeError
 from ..tensor import LEAF, TensorRef, as_dtype, leaf_node
 from ._host import need_values
 from ._losses import constant
 from ._overloads import no_match
+from ._out import ARGUMENT_OUT
 from ._record import op
 from ._samples import check_number
 from ._strided import empty_in_order, empty_strided
@@ -531,8 +532,11 @@ def _line_arguments(name: str, start: Any, end: Any, steps: Any, dtype: Any, out
     if dtype is None:
         complex_ = isinstance(start, complex) or isinstance(end, complex)
         found = out._k.dtype if out is not None else default_dtype().to_complex() if complex_ else default_dtype()
-        return start, end, steps, found
-    return start, end, steps, _dtype(dtype)
+    else:
+        found = _dtype(dtype)
+    if found.name == "bool":
+        raise UnsupportedDTypeError(f"\"{name}_cpu\" not implemented for 'Bool'", remedy="pass another dtype")
+    return start, end, steps, found
 
 
 @op(f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor", method=False)
@@ -709,6 +713,7 @@ class complex_:
     tensor([1.+2.j])
     """
 
+    out_dtype = ARGUMENT_OUT
     numpy = _complex
     def check(real, imag): _check_parts(real, imag)
     def compose(F, real, imag): return _complex(real, imag)
@@ -735,6 +740,7 @@ class polar:
     tensor([2.+0.j])
     """
 
+    out_dtype = ARGUMENT_OUT
     def numpy(abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
     def check(abs, angle): _check_parts(abs, angle)
     def compose(F, abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))

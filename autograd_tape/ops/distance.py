@@ -16,6 +16,7 @@ from ..tensor import as_dtype
 from ._dims import normalize_dims, wrap_dim
 from ._general import broadcast_shape
 from ._losses import buffer, constant
+from ._out import EXPECTED, OutRule
 from ._record import op
 
 
@@ -86,6 +87,7 @@ class linalg_vector_norm:
     tensor(5.)
     """
 
+    out_dtype = EXPECTED
     numpy = _vector_norm
     def shape(x, ord, dim, keepdim): return shapes.reduced(x, dim, keepdim)
     def compose(F, x, ord, dim, keepdim):
@@ -149,6 +151,7 @@ class linalg_matrix_norm:
     tensor(5.)
     """
 
+    out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
     def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
         _check_floating("linalg.matrix_norm", A, dtype)
@@ -170,6 +173,7 @@ class linalg_norm:
     tensor(5.)
     """
 
+    out_dtype = OutRule("linalg.norm expected out tensor dtype {wanted} but got: {found}")
     def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
         _check_floating("linalg.norm", A, dtype)
@@ -199,6 +203,7 @@ class norm:
     (tensor(5.), tensor([7.]))
     """
 
+    out_dtype = EXPECTED
     def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         if p == "nuc":
             result = F.linalg_matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
@@ -388,7 +393,7 @@ class normalize:
         if isinstance(dim, int):
             wrap_dim(dim, input.ndim)
         result = input / F.clamp_min(F.linalg_vector_norm(input, p, dim, True), eps)
-        return result if out is None else F.write_out(None, out, [result])
+        return result if out is None else F.give("normalize", out, result)
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)

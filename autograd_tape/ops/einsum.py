@@ -12,6 +12,7 @@ from ..dtypes import SCALAR_TYPE_NAMES, int64
 from ..errors import AutogradError, ShapeMismatchError
 from ._dims import wrap_dim
 from ._losses import buffer
+from ._out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ._record import Sample, op
 from ._samples import refuse_complex_gradient
 
@@ -281,6 +282,7 @@ class tensordot:
             [3., 3.]])
     """
 
+    out_dtype = TENSORDOT
     def function(F, a, b, dims=2, out=None):
         if isinstance(dims, (tuple, list)):
             dims_a, dims_b = [[d] if isinstance(d, int) else list(d) for d in dims]
@@ -315,7 +317,7 @@ class tensordot:
         right = F.reshape(F.permute(b, (*dims_b, *rest_b)), (inner, prod([shape_b[d] for d in rest_b])))
         product = F.mm(left, right)
         result = F.reshape(product, (*[shape_a[d] for d in rest_a], *[shape_b[d] for d in rest_b]))
-        return result if out is None else F.write_out(None, out, [result])
+        return result if out is None else F.give("tensordot", out, result)
 
     def samples(rng):
         r = rng.standard_normal
@@ -375,6 +377,7 @@ class linalg_cross:
     tensor([0., 0., 1.])
     """
 
+    out_dtype = EXPECTED
     layout = "rows"
     numpy = half = _cross
     mindspore = None
@@ -403,6 +406,7 @@ class cross:
     tensor([0., 0., 1.])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, other, dim=None):
         if dim is None:
             shape = tuple(input.shape)
@@ -529,6 +533,7 @@ class linalg_multi_dot:
     tensor([6.])
     """
 
+    out_dtype = MULTI_DOT
     def function(F, tensors): return _multi_dot(F, tensors)
 
     def samples(rng):
@@ -548,6 +553,7 @@ class chain_matmul:
     tensor([[2., 2., 2.]])
     """
 
+    out_dtype = MULTI_DOT
     def function(F, *matrices):
         if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
             matrices = tuple(matrices[0])
@@ -567,6 +573,7 @@ class linalg_vecdot:
     tensor([3., 7.])
     """
 
+    out_dtype = OutRule("linalg.vecdot: Expected out of dtype{wanted} but found {found}")
     def function(F, x, y, *, dim=-1): return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 

@@ -13,6 +13,7 @@ from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
 from ..tensor import TensorRef
 from ._constants import BLOCKS, ONE, block
+from ._out import castable, FOUND, OutRule
 from ._record import op
 from ._refusals import subtracted
 from ._samples import domain, pairs, takes
@@ -218,7 +219,7 @@ class logaddexp:
         yield (np.array([1]), np.array([1])), NotImplementedError, "\"logaddexp_cpu\" not implemented for 'Long'"
 
 
-@op("logaddexp_complex(Tensor input, Tensor other) -> Tensor", namespace="_internal", method=False, out=False)
+@op("logaddexp_complex(Tensor input, Tensor other) -> Tensor", namespace="_internal", method=False)
 class logaddexp_complex:
     """`logaddexp` of complex numbers, computed from the one with the greater real part."""
 
@@ -265,6 +266,7 @@ class ldexp:
     tensor([8., 1.])
     """
 
+    out_dtype = OutRule("ldexp can't be cast to the desired output type {found}", castable)
     numpy = _ldexp
     def compose(F, input, other): return input * 2 ** other
     def vjp_input(F, grad, other): return grad * 2.0 ** other
@@ -616,6 +618,7 @@ class conj_physical:
     tensor([1.-2.j])
     """
 
+    out_dtype = FOUND
     numpy = np.conjugate
     mindspore = "ops.Conj"
     def vjp(F, grad): return F.conj_physical(grad)

@@ -16,6 +16,7 @@ from ..errors import AutogradError, LinAlgError, ShapeMismatchError
 from ._general import broadcast_shape
 from ._host import need_values, on_host
 from ._losses import constant
+from ._out import casts_safely, EXPECTED
 from ._record import Sample, get_record, op
 from ._refusals import no_kernel
 from ._shapes import like_first
@@ -160,7 +161,7 @@ def _lu_meta(A: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 @op("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Index pivots, Index info)",
-    namespace="_internal", alias="linalg.lu_factor_ex", method=False, out=False, node="LinalgLuFactorExBackward0", complex="explicit")
+    namespace="_internal", alias="linalg.lu_factor_ex", method=False, node="LinalgLuFactorExBackward0", complex="explicit")
 class linalg_lu_factor_ex:
     """The factors L and U of matrices with exchanged rows, in one matrix; the exchanges; the first zero on the diagonal of U, or 0.
 
@@ -169,6 +170,7 @@ class linalg_lu_factor_ex:
             [0.2500, 1.5000]])
     """
 
+    out_dtype = EXPECTED
     compose = on_host(_lu_factor)
     def meta(A, *rest):
         batch = A.shape[:-2]
@@ -192,7 +194,7 @@ class linalg_lu_factor_ex:
 
 
 @op("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Index pivots)", namespace="_internal", alias="linalg.lu_factor",
-    method=False, out=False)
+    method=False)
 class linalg_lu_factor:
     """`lu_factor_ex` that raises for singular matrices.
 
@@ -200,6 +202,7 @@ class linalg_lu_factor:
     tensor([2, 2], dtype=torch.int32)
     """
 
+    out_dtype = EXPECTED
     def function(F, A, *, pivot=True):
         return F.return_type(get_record("linalg_lu_factor"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
@@ -210,7 +213,7 @@ class linalg_lu_factor:
             "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
 
 
-@op("lu(Tensor A, bool pivot=True, bool get_infos=False) -> (Tensor LU, Index pivots)", out=False)
+@op("lu(Tensor A, bool pivot=True, bool get_infos=False) -> (Tensor LU, Index pivots)")
 class lu:
     """The former `linalg.lu_factor`, as a plain tuple; with `get_infos` what `lu_factor_ex` says.
 
@@ -237,7 +240,7 @@ class _lu_with_info:
 
 
 @op("linalg_lu(Tensor A, *, bool pivot=True) -> (Index P, Tensor L, Tensor U)", namespace="_internal", alias="linalg.lu", method=False,
-    out=False, node="LinalgLuBackward0", complex="explicit")
+    node="LinalgLuBackward0", complex="explicit")
 class linalg_lu:
     """P, L, U with A = P L U: a permutation, and triangular factors.
 
@@ -246,6 +249,7 @@ class linalg_lu:
             [0.0000, 1.5000]])
     """
 
+    out_dtype = EXPECTED
     compose = on_host(_lu)
     def meta(A, pivot=True): return _lu_meta(A)
     check = _check_lu("linalg.lu")
@@ -258,7 +262,7 @@ class linalg_lu:
 
 
 @op("lu_unpack(Tensor LU_data, Index LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Index P, Tensor L, Tensor U)",
-    method=False, out=False, node="LuUnpackBackward0", complex="explicit")
+    method=False, node="LuUnpackBackward0", complex="explicit")
 class lu_unpack:
     """The factors that `linalg.lu_factor` keeps in one matrix; what is not asked for is empty.
 
@@ -267,6 +271,7 @@ class lu_unpack:
             [1., 0.]])
     """
 
+    out_dtype = EXPECTED
     saved_also = {"LU_data_sym_argsize_minus_1": "LU_data_shape[-1]", "LU_data_sym_argsize_minus_2": "LU_data_shape[-2]"}
     saved_as = {"LU_data_shape": None}
     compose = on_host(_lu_unpack)
@@ -291,7 +296,7 @@ class lu_unpack:
 
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", namespace="_internal",
-    alias="linalg.lu_solve", method=False, out=False)
+    alias="linalg.lu_solve", method=False)
 class linalg_lu_solve:
     """X with A X = B (X A = B where not `left`), from the factors of A; with `adjoint` for its conjugate transpose.
 
@@ -300,6 +305,7 @@ class linalg_lu_solve:
             [0.5000]])
     """
 
+    out_dtype = EXPECTED
     def function(F, LU, pivots, B, *, left=True, adjoint=False):
         _check_matrix("linalg.lu_solve", LU, True, False)
         if B.ndim < 2:
@@ -339,7 +345,7 @@ class linalg_lu_solve:
         yield (LU, pivots, np.ones(3)), RuntimeError, "linalg.lu_solve: The input tensor B must have at least 2 dimensions."
 
 
-@op("lu_solve(Tensor b, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=False)
+@op("lu_solve(Tensor b, Tensor LU_data, Tensor LU_pivots) -> Tensor")
 class lu_solve:
     """The former `linalg.lu_solve`.
 
@@ -348,6 +354,7 @@ class lu_solve:
             [0.5000]])
     """
 
+    out_dtype = EXPECTED
     def function(F, b, LU_data, LU_pivots): return F.linalg_lu_solve(LU_data, LU_pivots, b)
 
     def samples(rng):
@@ -366,7 +373,7 @@ def _eig(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.astype(dtype), _columns(vectors.astype(dtype))
 
 
-@op("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)", namespace="_internal", alias="linalg.eig", method=False, out=False,
+@op("linalg_eig(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)", namespace="_internal", alias="linalg.eig", method=False,
     node="LinalgEigBackward0", complex="explicit")
 class linalg_eig:
     """Eigenvalues and eigenvectors of square matrices, complex.
@@ -375,6 +382,7 @@ class linalg_eig:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    out_dtype = (casts_safely("torch.linalg.eig", "eigenvalues"), casts_safely("torch.linalg.eig", "eigenvectors"))
     saved_as = {"A": None}
     compose = on_host(_eig)
     def meta(A):
@@ -416,6 +424,7 @@ class linalg_eigvals:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    out_dtype = casts_safely("torch.linalg.eigvals", "eigenvalues")
     def function(F, A): return F.linalg_eig(A)[0]
     def samples(rng): yield (np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),)
 
@@ -525,8 +534,7 @@ def _refuse_rank(rank: np.ndarray, full: int, batched: bool) -> None:
 
 
 @op("linalg_lstsq(Tensor A, Tensor B, float? rcond=None, *, Any driver=None) "
-    "-> (Tensor solution, Tensor residuals, Index rank, Tensor singular_values)", namespace="_internal", alias="linalg.lstsq", method=False,
-    out=False)
+    "-> (Tensor solution, Tensor residuals, Index rank, Tensor singular_values)", namespace="_internal", alias="linalg.lstsq", method=False)
 class linalg_lstsq:
     """Solutions X of A X = B in the sense of least squares, for matrices A (..., m, n) and B (..., m, k), or vectors B (..., m).
 
@@ -534,6 +542,7 @@ class linalg_lstsq:
     tensor([[2.0000]])
     """
 
+    out_dtype = tuple([casts_safely("torch.linalg.lstsq", part) for part in ("solution", "residuals", "rank", "singular_values")])
     def function(F, A, B, rcond=None, *, driver=None):
         name = "torch.linalg.lstsq"
         if A.ndim < 2:
@@ -588,6 +597,7 @@ class linalg_tensorinv:
     torch.Size([4, 2, 2])
     """
 
+    out_dtype = casts_safely("tensorinv")
     def function(F, A, ind=2):
         if ind <= 0:
             raise AutogradError("Expected a strictly positive integer for 'ind'")
@@ -609,6 +619,7 @@ class linalg_tensorsolve:
     tensor([1., 1., 1., 1.])
     """
 
+    out_dtype = casts_safely("tensorsolve")
     def function(F, A, B, dims=None):
         if dims is not None:
             A = F.movedim(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
@@ -686,6 +697,7 @@ class cholesky_solve:
     tensor([[2.]])
     """
 
+    out_dtype = casts_safely("cholesky_solve")
     saved_as = {"L": "input2", "B_shape": None, "L_shape": None}
     numpy = _cholesky_solve
     compose = on_host(_cholesky_solve)
@@ -730,6 +742,7 @@ class cholesky_inverse:
     tensor([[0.2500]])
     """
 
+    out_dtype = casts_safely("cholesky_inverse")
     numpy = _cholesky_inverse
     compose = on_host(_cholesky_inverse)
     shape = like_first
@@ -742,7 +755,7 @@ class cholesky_inverse:
     def samples(rng): yield Sample((np.tril(_square(rng, 3, 3)),), through="tril")
 
 
-@op("qr(Tensor input, bool some=True) -> (Tensor Q, Tensor R)", out=False)
+@op("qr(Tensor input, bool some=True) -> (Tensor Q, Tensor R)")
 class qr:
     """The former `linalg.qr`.
 
@@ -750,6 +763,7 @@ class qr:
     tensor([[2.]])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, some=True):
         return F.return_type(get_record("qr"))(*F.linalg_qr(input, "reduced" if some else "complete"))
 

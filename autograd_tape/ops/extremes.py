@@ -13,7 +13,8 @@ from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
 from ._overloads import EXTREME, no_match
-from ._record import Sample, op
+from ._out import CAN_CAST, EXPECTED, INPUT_AND_OUT
+from ._record import op, RECORDS, Sample
 from ._refusals import no_kernel, on_meta
 from .reduce import LARGE, finish, reduced_shape
 
@@ -153,6 +154,7 @@ class amax:
     tensor([4., 3.])
     """
 
+    out_dtype = INPUT_AND_OUT
     numpy = _amax
     mindspore = kernels.extreme("ReduceMax")
     compose = on_host(_amax)
@@ -178,6 +180,7 @@ class amin:
     tensor([1., 2.])
     """
 
+    out_dtype = INPUT_AND_OUT
     numpy = _amin
     mindspore = kernels.extreme("ReduceMin")
     compose = on_host(_amin)
@@ -193,6 +196,7 @@ class amin:
 class max_all:
     """The largest element."""
 
+    out_dtype = CAN_CAST
     numpy = _max
     def check(input): _check_ordered("max", input)
     mindspore = kernels.extreme("ReduceMax")
@@ -206,6 +210,7 @@ class max_all:
 class min_all:
     """The smallest element."""
 
+    out_dtype = CAN_CAST
     numpy = _min
     def check(input): _check_ordered("min", input)
     mindspore = kernels.extreme("ReduceMin")
@@ -245,6 +250,7 @@ _max_along, _min_along = _extreme_along(np.maximum, "max"), _extreme_along(np.mi
 class max_along:
     """The largest elements along a dimension, and where they are."""
 
+    out_dtype = EXPECTED
     overloads = EXTREME
     numpy = _max_along
     mindspore = kernels.extreme_along("ArgMaxWithValue")
@@ -262,6 +268,7 @@ class max_along:
 class min_along:
     """The smallest elements along a dimension, and where they are."""
 
+    out_dtype = EXPECTED
     overloads = EXTREME
     numpy = _min_along
     mindspore = kernels.extreme_along("ArgMinWithValue")
@@ -276,13 +283,7 @@ class min_along:
 
 def along(F: Any, name: str, result: Any, outs: Any = None) -> Any:
     """(values, indices) of operation `name`; copied to `outs` where given."""
-    if outs is None:
-        return result
-    from ._record import RECORDS
-
-    rec = RECORDS[name]
-    F.write_out(rec, outs, tuple(result))
-    return F.return_type(rec)(*outs)
+    return result if outs is None else F.write_out(RECORDS[name], outs, tuple(result))
 
 
 def _dispatch(F: Any, name: str, pair: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
@@ -292,7 +293,7 @@ def _dispatch(F: Any, name: str, pair: str, input: Any, dim: Any, keepdim: bool,
         return getattr(F, pair)(input, dim if other is None else other, out=out)
     if not isinstance(dim, int):
         raise no_match(name, EXTREME, (input, dim))
-    return along(F, name, getattr(F, f"{name}_along")(input, dim, keepdim), out)
+    return along(F, f"{name}_along", getattr(F, f"{name}_along")(input, dim, keepdim), out)
 
 
 def _check_ordered(name: str, input: Any) -> None:
@@ -368,6 +369,7 @@ class aminmax:
     tensor(3.)
     """
 
+    out_dtype = EXPECTED
     numpy = _aminmax
     def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     def compose(F, input, dim, keepdim): return F.amin(input, dim, keepdim), F.amax(input, dim, keepdim)
@@ -416,6 +418,7 @@ class argmax:
     tensor([1, 0])
     """
 
+    out_dtype = EXPECTED
     numpy = _argmax
     mindspore = kernels.position("ArgMaxWithValue")
     compose = on_host(_argmax)
@@ -437,6 +440,7 @@ class argmin:
     tensor([0, 1])
     """
 
+    out_dtype = EXPECTED
     numpy = _argmin
     mindspore = kernels.position("ArgMinWithValue")
     compose = on_host(_argmin)

@@ -16,6 +16,7 @@ from ..errors import AutogradError, LinAlgError, MissingKernelError, ShapeMismat
 from ._general import broadcast_shape
 from ._host import on_host
 from ._losses import buffer, constant
+from ._out import casts_safely, EXPECTED, OutRule
 from ._record import Sample, op
 from ._shapes import like_first
 from .linalg import adjoint
@@ -111,6 +112,7 @@ class inverse:
             [0.0000, 0.2500]])
     """
 
+    out_dtype = EXPECTED
     saved_as = {"result": "inverse"}
     numpy = _inv
     compose = on_host(_inv)
@@ -170,7 +172,7 @@ def _slogdet(input: np.ndarray) -> tuple[Any, Any]:
     return tuple(linalg.slogdet(input))
 
 
-@op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", out=False, node="LinalgSlogdetBackward0",
+@op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", node="LinalgSlogdetBackward0",
     complex="explicit")
 class slogdet:
     """The signs of determinants, and the logarithms of their absolute values.
@@ -179,6 +181,7 @@ class slogdet:
     tensor(-1.)
     """
 
+    out_dtype = EXPECTED
     saved_as = {"input": "A"}
     numpy = _slogdet
     compose = on_host(_slogdet)
@@ -266,6 +269,7 @@ class linalg_solve:
     tensor([1.0000, 0.5000])
     """
 
+    out_dtype = EXPECTED
     def function(F, A, B, *, left=True):
         _check_matrix("linalg.solve", A, True)
         if A.dtype is not B.dtype:
@@ -314,6 +318,7 @@ class linalg_solve_triangular:
             [1.]])
     """
 
+    out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def function(F, A, B, *, upper, left=True, unitriangular=False):
         _check_matrix("linalg.solve_triangular", A, True)
         n, dtype = A.shape[-1], buffer(A).dtype
@@ -364,6 +369,7 @@ class linalg_cholesky:
             [0., 3.]])
     """
 
+    out_dtype = EXPECTED
     saved_as = {"result": "L"}
     numpy = _cholesky
     compose = on_host(_cholesky)
@@ -393,6 +399,7 @@ class cholesky:
             [0., 3.]])
     """
 
+    out_dtype = casts_safely("cholesky")
     def function(F, input, upper=False):
         if not input._data.size:
             return F.contiguous(input)
@@ -429,7 +436,7 @@ def _qr_grad_tall(F: Any, Q: Any, R: Any, gQ: Any, gR: Any) -> Any:
     return _mH(F, F.solve_matrices(R, _mH(F, total)))
 
 
-@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", namespace="_internal", alias="linalg.qr", method=False, out=False,
+@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", namespace="_internal", alias="linalg.qr", method=False,
     node="LinalgQrBackward0", complex="explicit")
 class linalg_qr:
     """Q with orthonormal columns and upper triangular R with Q R = A; mode "reduced", "complete" or "r" (no Q).
@@ -439,6 +446,7 @@ class linalg_qr:
             [0., 3.]])
     """
 
+    out_dtype = EXPECTED
     numpy = _qr
     compose = on_host(_qr)
     def check(A, mode):
@@ -508,7 +516,7 @@ def _diagonal_matrix(F: Any, x: Any) -> Any:
 
 
 @op("linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", namespace="_internal", alias="linalg.svd",
-    method=False, out=False, node="LinalgSvdBackward0", complex="explicit")
+    method=False, node="LinalgSvdBackward0", complex="explicit")
 class linalg_svd:
     """U, S, Vh with U diag(S) Vh = A: orthonormal columns and rows, singular values in descending order.
 
@@ -516,6 +524,7 @@ class linalg_svd:
     tensor([2., 1.])
     """
 
+    out_dtype = EXPECTED
     numpy = _svd
     compose = on_host(_svd)
     def check(A, full_matrices): _check_matrix("linalg.svd", A)
@@ -565,7 +574,7 @@ def _eigh(A: np.ndarray, UPLO: Any = "L") -> tuple[np.ndarray, np.ndarray]:
 
 
 @op("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", namespace="_internal", alias="linalg.eigh",
-    method=False, out=False, node="LinalgEighBackward0", complex="explicit")
+    method=False, node="LinalgEighBackward0", complex="explicit")
 class linalg_eigh:
     """Eigenvalues, ascending, and eigenvectors of symmetric matrices, of which one triangle is read.
 
@@ -573,6 +582,7 @@ class linalg_eigh:
     tensor([1., 3.])
     """
 
+    out_dtype = EXPECTED
     numpy = _eigh
     compose = on_host(_eigh)
     def check(A, UPLO):
@@ -602,6 +612,7 @@ class linalg_eigvalsh:
     tensor([1., 3.])
     """
 
+    out_dtype = EXPECTED
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
     def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
@@ -614,11 +625,12 @@ class linalg_svdvals:
     tensor([2., 1.])
     """
 
+    out_dtype = EXPECTED
     def function(F, A): return F.linalg_svd(A, False)[1]
     def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
 
 
-@op("svd(Tensor input, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=False)
+@op("svd(Tensor input, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
 class svd:
     """U, S, V with U diag(S) V^T = input; the former form of `linalg.svd`.
 
@@ -626,6 +638,7 @@ class svd:
     tensor([2., 1.])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, some=True, compute_uv=True):
         _check_matrix("linalg.svd", input)
         U, S, Vh = F.linalg_svd(input, not some)
@@ -674,6 +687,7 @@ class linalg_pinv:
             [0.0000, 0.0000]])
     """
 
+    out_dtype = casts_safely("linalg.pinv")
     numpy = _pinv
     compose = on_host(_pinv)
     def check(input, atol, rtol, hermitian): _check_matrix("linalg.pinv", input)
@@ -693,6 +707,7 @@ class linalg_matrix_rank:
     tensor(1)
     """
 
+    out_dtype = casts_safely("torch.linalg.matrix_rank")
     def numpy(A, atol=None, rtol=None, hermitian=False):
         s = linalg.svd(A, compute_uv=False)
         if not s.size:
@@ -713,6 +728,7 @@ class matrix_power:
             [0., 1.]])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, n):
         _check_matrix("linalg.matrix_power", input, True, False)
         if n == 0:
@@ -742,6 +758,7 @@ class linalg_cond:
     tensor(2.)
     """
 
+    out_dtype = casts_safely("linalg.cond")
     def function(F, input, p=None):
         if p in (None, 2, -2):
             _check_matrix("linalg.cond", input)

@@ -12,6 +12,7 @@ from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
 from ._losses import constant
+from ._out import CASTS_INPUTS
 from ._record import RECORDS, Sample, op
 from ._strided import strided, suggests_channels_last, view_strides
 
@@ -67,6 +68,7 @@ class cat:
     tensor([1., 2., 3.])
     """
 
+    out_dtype = CASTS_INPUTS
     saved_as = {"tensors_shape": None}
     numpy = _cat
     shape = shapes.cat
@@ -122,6 +124,7 @@ class stack:
             [2., 4.]])
     """
 
+    out_dtype = CASTS_INPUTS
     numpy = _stack
     shape = shapes.stack
     compose = on_host(numpy)

@@ -18,6 +18,7 @@ from ..executors.kernels import blas
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._general import broadcast_shape
+from ._out import DOT, EXPECTED, OutRule, TENSORDOT
 from ._overloads import PRODUCT, PRODUCTS
 from ._record import op
 from ._refusals import no_kernel
@@ -161,6 +162,7 @@ class mm:
             [7.]])
     """
 
+    out_dtype = EXPECTED
     numpy = _mm
     mindspore = "ops.MatMul"
     check = _check_mm
@@ -252,6 +254,7 @@ class matmul:
     tensor([3., 7.])
     """
 
+    out_dtype = EXPECTED
     saved_as = {"other": "mat2"}
     numpy = _matmul
     shape = shapes.matmul
@@ -298,6 +301,7 @@ class bmm:
              [2.]]])
     """
 
+    out_dtype = EXPECTED
     numpy = _bmm
     mindspore = "ops.BatchMatMul"
     check = _check_bmm
@@ -329,6 +333,7 @@ class mv:
     tensor([3., 7.])
     """
 
+    out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
     numpy = _mv
     shape = shapes.matmul
     check = _check_mv
@@ -353,6 +358,7 @@ class dot:
     tensor(11.)
     """
 
+    out_dtype = DOT
     numpy = _dot
     def shape(input, tensor): return ()
     check = _check_dot
@@ -373,6 +379,7 @@ class vdot:
     tensor(11.)
     """
 
+    out_dtype = DOT
     def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
     def shape(input, other): return ()
     def check(input, other): _check_dot(input, other)
@@ -420,6 +427,7 @@ class inner:
     tensor([3., 7.])
     """
 
+    out_dtype = TENSORDOT
     def function(F, input, other):
         a, b = tuple(input.shape), tuple(other.shape)
         if not a or not b:
@@ -472,6 +480,7 @@ class addmm:
 
     deprecated = ("beta input alpha mat1 mat2", "beta input mat1 mat2")
     present = PRODUCT
+    out_dtype = EXPECTED
     saved_as = {"input_shape": None}
 
     def numpy(input, mat1, mat2, beta=1): return _plus(_mm(mat1, mat2), input, beta)
@@ -516,6 +525,7 @@ class addmv:
     """
 
     deprecated = ("beta input alpha mat vec", "beta input mat vec")
+    out_dtype = EXPECTED
     saved_as = {"input_shape": None}
 
     def numpy(input, mat, vec, beta=1): return _plus(_mv(mat, vec), input, beta)
@@ -553,6 +563,7 @@ class baddbmm:
 
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     present = PRODUCTS
+    out_dtype = EXPECTED
     saved_as = {"input_shape": None}
 
     def numpy(input, batch1, batch2, beta=1): return _plus(_bmm(batch1, batch2), input, beta)
@@ -584,6 +595,7 @@ class addbmm:
     """
 
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
+    out_dtype = OutRule("self and mat2 must have the same dtype, but got {found} and {wanted}")
     saved_as = {"input_shape": None}
 
     def numpy(input, batch1, batch2, beta=1): return _plus(np.add.reduce(_bmm(batch1, batch2), 0), input, beta)
@@ -701,7 +713,7 @@ def _linear_grad_bias(F: Any, grad: Any, bias_shape: Sequence[int]) -> Any:
     return F.reduce_to_shape(grad, tuple(bias_shape))
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn.functional", method=False, out=False,
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn.functional", method=False,
     node="AddmmBackward0")
 class linear:
     """input @ weight^T + bias: input (..., in), weight (out, in) or (in,), bias (out,).
@@ -710,6 +722,7 @@ class linear:
     tensor([[3., 3.]])
     """
 
+    out_dtype = EXPECTED
     numpy = _linear
     shape = shapes.linear
     check = _check_linear

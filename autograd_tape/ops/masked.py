@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError
 from ._host import data_dependent, on_host
+from ._out import OutRule, SELF_AND_RESULT
 from ._record import RECORDS, op
 from ._strided import empty_strided
 
@@ -41,6 +42,7 @@ class masked_select:
     tensor([1., 3.])
     """
 
+    out_dtype = SELF_AND_RESULT
     saved_as = {"input_shape": None}
     numpy = _select
     meta = data_dependent
@@ -161,6 +163,7 @@ class nonzero:
             [3]])
     """
 
+    out_dtype = OutRule("nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
     def function(F, input, as_tuple=False):
         if as_tuple:
             at = F.argwhere(F.reshape(input, (1,)) if not input.ndim else input)

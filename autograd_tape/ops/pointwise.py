@@ -16,6 +16,7 @@ from . import _mindspore as kernels
 from ._constants import typed
 from ._host import on_host
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
+from ._out import FOUND, OutRule
 from ._record import no_derivative, op
 from ._refusals import on_meta
 from ._samples import C_TYPE_NAMES, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
@@ -188,6 +189,7 @@ class neg:
     tensor([-1.,  2.])
     """
 
+    out_dtype = FOUND
     numpy = np.negative
     mindspore = "ops.Neg"
 
@@ -232,6 +234,7 @@ class abs:
     tensor([1., 2.])
     """
 
+    out_dtype = FOUND
     numpy = np.absolute
     mindspore = "ops.Abs"
     check = takes("int float complex", "abs_cpu")
@@ -262,6 +265,7 @@ class sign:
     tensor([ 1., -1.,  0.])
     """
 
+    out_dtype = FOUND
     numpy = _sign
     mindspore = "ops.Sign"
 
@@ -282,6 +286,7 @@ class sgn:
     tensor([0.6000+0.8000j])
     """
 
+    out_dtype = FOUND
     def numpy(input):
         if input.dtype.kind == "c":
             size = np.absolute(input)
@@ -723,6 +728,7 @@ class float_power:
     tensor([1., 4., 9.], dtype=torch.float64)
     """
 
+    out_dtype = OutRule("the output given to float_power has dtype {found} but the operation's result requires dtype {wanted}")
     def function(F, input, exponent):
         from ..dtypes import complex128, float64
 

@@ -22,6 +22,7 @@ from . import _mindspore as kernels
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._constants import NUMBERS, SMALL
 from ._host import on_host
+from ._out import EXPECTED
 from ._record import Sample, op
 from ._refusals import no_kernel
 from ._samples import takes
@@ -607,6 +608,7 @@ class avg_pool2d:
     tensor([[[[1.5000]]]])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -628,6 +630,7 @@ class avg_pool3d:
     tensor([[[[[1.]]]]])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 

@@ -15,6 +15,7 @@ from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
 from ._host import need_values, on_host
 from ._losses import constant
+from ._out import EXPECTED
 from ._record import op
 from ._samples import refuse_complex_gradient
 from ._strided import copy_like
@@ -326,6 +327,7 @@ class tril:
             [3., 4.]])
     """
 
+    out_dtype = EXPECTED
     numpy = _tril
     compose = on_host(_tril)
     def shape(input, diagonal): return input
@@ -347,6 +349,7 @@ class triu:
             [0., 4.]])
     """
 
+    out_dtype = EXPECTED
     numpy = _triu
     compose = on_host(_triu)
     def shape(input, diagonal): return input
@@ -397,6 +400,7 @@ class diag:
     (tensor([1., 4.]), torch.Size([2, 2]))
     """
 
+    out_dtype = EXPECTED
     def function(F, input, diagonal=0):
         if input.ndim not in (1, 2):
             raise AutogradError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
@@ -446,6 +450,7 @@ class slice_scatter:
     tensor([0., 1., 1.])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, src, dim=0, start=None, end=None, step=1):
         refuse_complex_gradient("slice_scatter", input, src)
         key = (_ALL,) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)

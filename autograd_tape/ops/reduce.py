@@ -17,6 +17,7 @@ from . import _shapes as shapes
 from ._constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
+from ._out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
 from ._record import Sample, op
 from ._refusals import on_meta
 from .pointwise import is_complex
@@ -70,6 +71,9 @@ class sum_:
     tensor([4., 6.])
     """
 
+    out_dtype = EXPECTED
+    computed_in_out = True
+    def no_out(dim, keepdim, **_): return dim is None and not keepdim
     saved_as = {"SumBackward0.dim": None, "SumBackward0.keepdim": None}
     nodes = {"dim is not None": "SumBackward1"}
     numpy = _sum
@@ -126,6 +130,7 @@ class mean:
     tensor([1.5000, 3.5000])
     """
 
+    out_dtype = OutRule("mean.dtype_out(): input types can't be cast to the desired output type {found}", castable)
     saved_also = {"self_sym_numel": "prod(input_shape)"}
     saved_as = {"MeanBackward0.dim": None, "MeanBackward0.keepdim": None}
     nodes = {"dim is not None": "MeanBackward1"}
@@ -157,6 +162,8 @@ class nansum:
     tensor(3.)
     """
 
+    out_dtype = EXPECTED
+    computed_in_out = True
     saved_as = {"input_shape": None}
 
     def numpy(input, dim, keepdim): return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
@@ -223,6 +230,9 @@ class prod:
     tensor([ 2., 12.])
     """
 
+    out_dtype = EXPECTED
+    computed_in_out = True
+    def no_out(dim, **_): return dim is None
     saved_as = {"ProdBackward0.dim": None, "ProdBackward0.keepdim": None}
     nodes = {"dim is not None": "ProdBackward1"}
     numpy = _prod
@@ -278,6 +288,7 @@ class all_:
     tensor([False,  True])
     """
 
+    out_dtype = BOOL_OR_BYTE
     numpy = _all
     shape = shapes.logical
     mindspore = kernels.logical("ReduceAll")
@@ -296,6 +307,7 @@ class any_:
     tensor([ True, False])
     """
 
+    out_dtype = BOOL_OR_BYTE
     numpy = _any
     shape = shapes.logical
     mindspore = kernels.logical("ReduceAny")
@@ -526,6 +538,8 @@ class var:
         if dim.__class__ is int and unbiased is None and correction is None:
             correction = 1
         else:
+            if out is not None and (dim.__class__ is bool or dim is None and unbiased is not None):
+                raise without_out("var")
             dim, correction = _moment_arguments("var", dim, unbiased, correction)
         return F.var_of(input, dim, correction, keepdim, out=out)
 
@@ -550,6 +564,8 @@ class std:
         if dim.__class__ is int and unbiased is None and correction is None:
             correction = 1
         else:
+            if out is not None and (dim.__class__ is bool or dim is None and unbiased is not None):
+                raise without_out("std")
             dim, correction = _moment_arguments("std", dim, unbiased, correction)
         return F.std_of(input, dim, correction, keepdim, out=out)
 
@@ -620,6 +636,7 @@ class logsumexp:
     tensor(1000.6932)
     """
 
+    out_dtype = OutRule("logsumexp(): Expected floating point type for result tensor, but got: {found}", floating)
     numpy = _logsumexp
 
     def half(input, dim, keepdim):
@@ -677,6 +694,7 @@ class renorm:
             [0.0000, 1.0000]])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, p, dim, maxnorm, *, out=None):
         if p <= 0:
             raise AutogradError("renorm: non-positive norm not supported", expected="p > 0", found=str(p))
@@ -687,7 +705,8 @@ class renorm:
         d = wrap_dim(dim, input.ndim)
         norm = F.linalg_vector_norm(input, float(p), tuple([i for i in range(input.ndim) if i != d]), True)
         # Norms within the bound scale by one; 1e-7 is torch's guard against dividing by zero.
-        return F.mul(F.contiguous(input), F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0), out=out)
+        result = F.mul(F.contiguous(input), F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0))
+        return result if out is None else F.give("renorm", out, result)
 
     def function_(F, input, p, dim, maxnorm): return F.copy_(input, F.renorm(input, p, dim, maxnorm))
 

@@ -12,6 +12,7 @@ from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._constants import NUMBERS
 from ._overloads import TENSOR_OR_NUMBER
+from ._out import FOUND
 from ._record import op
 from ._refusals import on_meta, subtracted
 from ._samples import category, domain, pairs, scalar_like, takes
@@ -40,6 +41,7 @@ class ceil:
     tensor([ 2., -1.])
     """
 
+    out_dtype = FOUND
     numpy = _rounding(np.ceil)
     mindspore = "ops.Ceil"
 
@@ -63,6 +65,7 @@ class floor:
     tensor([ 1., -2.])
     """
 
+    out_dtype = FOUND
     numpy = _rounding(np.floor)
     mindspore = "ops.Floor"
 
@@ -83,6 +86,7 @@ class trunc:
     tensor([ 1., -1.])
     """
 
+    out_dtype = FOUND
     numpy = _rounding(np.trunc)
     mindspore = "ops.Trunc"
 
@@ -102,6 +106,7 @@ class frac:
     tensor([ 0.5000, -0.5000])
     """
 
+    out_dtype = FOUND
     def numpy(input): return input - np.trunc(input)
     def compose(F, input): return input - F.trunc(input)
     check = takes("float", "frac_cpu", subtracted)
@@ -132,6 +137,7 @@ class round:
     tensor([2.3000])
     """
 
+    out_dtype = FOUND
     nodes = {"decimals": "RoundBackward1"}
 
     def complex_kernel(decimals, **_): return "round_cpu" if decimals else "round_vml_cpu"
@@ -195,6 +201,7 @@ class clamp:
     tensor([0.0000, 0.5000, 1.0000])
     """
 
+    out_dtype = FOUND
     def numpy(input, min, max):
         if min is None and max is None:
             raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -261,6 +268,7 @@ class clamp_min:
     tensor([0., 2.])
     """
 
+    out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
     numpy = np.maximum
     def compose(F, input, min): return F.maximum(input, min)
@@ -278,6 +286,7 @@ class clamp_max:
     tensor([-1.,  0.])
     """
 
+    out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
     numpy = np.minimum
     def compose(F, input, max): return F.minimum(input, max)

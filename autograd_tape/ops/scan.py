@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AutogradError
+from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import reduce as shared
 from ..executors.kernels._compile import state
 from . import _mindspore as kernels
 from ._dims import wrap_dim
 from ._host import on_host
+from ._out import EXPECTED, SCALAR_TYPE
 from ._record import op
 from .pointwise import is_complex
 from .reduce import _WIDE, finish
@@ -43,6 +44,14 @@ def _running(ufunc: np.ufunc) -> Any:
 _cumsum, _cumprod = _running(np.add), _running(np.multiply)
 
 
+def _no_booleans(name: str) -> Any:
+    def check(input: Any, dim: Any, dtype: Any) -> None:
+        if dtype is not None and dtype.name == "bool":
+            raise UnsupportedDTypeError(f"\"{name}_out_cpu\" not implemented for 'Bool'", remedy="pass another dtype")
+
+    return check
+
+
 @op("cumsum(Tensor input, int dim, *, dtype? dtype=None) -> Tensor", quiet="all", inplace=True, dtypes="float int bool half")
 class cumsum:
     """The running sum along a dimension.
@@ -51,6 +60,9 @@ class cumsum:
     tensor([1., 3., 6.])
     """
 
+    out_dtype = EXPECTED
+    computed_in_out = True
+    check = _no_booleans("cumsum")
     numpy = _cumsum
     mindspore = kernels.running("CumSum")
     compose = on_host(_cumsum)
@@ -78,6 +90,9 @@ class cumprod:
     tensor([1., 2., 6.])
     """
 
+    out_dtype = EXPECTED
+    computed_in_out = True
+    check = _no_booleans("cumprod")
     numpy = _cumprod
     mindspore = kernels.running("CumProd")
     compose = on_host(_cumprod)
@@ -135,6 +150,7 @@ class cummax:
     tensor([1., 3., 3.])
     """
 
+    out_dtype = SCALAR_TYPE
     numpy = _cummax
     compose = on_host(_cummax)
     def shape(input, dim): return input, input
@@ -153,6 +169,7 @@ class cummin:
     tensor([2., 1., 1.])
     """
 
+    out_dtype = SCALAR_TYPE
     numpy = _cummin
     compose = on_host(_cummin)
     def shape(input, dim): return input, input
@@ -187,6 +204,7 @@ class logcumsumexp:
     tensor([0.0000, 0.6931])
     """
 
+    out_dtype = SCALAR_TYPE
     numpy = _logcumsumexp
     mindspore = kernels.running_logsumexp
     compose = on_host(_logcumsumexp)

@@ -17,6 +17,7 @@ from ._constants import SMALL
 from ._dims import wrap_dim
 from ._host import data_dependent, on_host
 from ._losses import constant
+from ._out import EXPECTED, OutRule, SELF_AND_RESULT
 from ._record import op
 from ._samples import check_number
 
@@ -84,6 +85,7 @@ class gather:
             [4.]])
     """
 
+    out_dtype = EXPECTED
     saved_as = {"input_shape": None}
     layout = "rows"
     def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
@@ -169,6 +171,7 @@ def _zeroed(F: Any, grad: Any, dim: int, index: Any) -> Any:
 class scatter_src:
     """`input` with the elements of `src` put at `index` along a dimension."""
 
+    out_dtype = EXPECTED
     saved_as = {"src_shape": None}
     numpy = _scatter
     compose = on_host(_scatter)
@@ -197,6 +200,7 @@ def _to_source(F: Any, part: Any, shape: Sequence[int]) -> Any:
 class scatter_value:
     """`input` with a number put at `index` along a dimension."""
 
+    out_dtype = EXPECTED
     numpy = _scatter
     compose = on_host(_scatter)
     def shape(input, dim, index, value): return input
@@ -217,7 +221,7 @@ def _scatter_any(F: Any, suffix: str, input: Any, dim: int, index: Any, src: Any
         if not isinstance(src, TensorRef):
             src = F.expand(constant(F, input, np.asarray(src, input._k.np)), index.shape)
         result = F.scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
-        return F.copy_(input, result) if suffix else result
+        return F.copy_(input, result) if suffix else result if out is None else F.give("scatter", out, result)
     if isinstance(src, TensorRef):
         return getattr(F, "scatter_src" + suffix)(input, dim, index, src, **kwargs)
     return getattr(F, "scatter_value" + suffix)(input, dim, index, src, **kwargs)
@@ -231,6 +235,7 @@ class scatter:
     tensor([2., 0., 1.])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
         return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
 
@@ -274,6 +279,7 @@ class scatter_add:
     tensor([0., 0., 3.])
     """
 
+    out_dtype = EXPECTED
     saved_as = {"src_shape": None}
     numpy = _scatter_add
     compose = on_host(_scatter_add)
@@ -352,6 +358,7 @@ class scatter_reduce:
     tensor([3., 1.])
     """
 
+    out_dtype = EXPECTED
     def complex_kernel(reduce, **_):
         return f"scatter_gather_tensor_cpu_reduce_{reduce}" if reduce in ("amax", "amin") else None
     numpy = _scatter_reduce
@@ -485,6 +492,7 @@ class index_select:
             [3., 4.]])
     """
 
+    out_dtype = SELF_AND_RESULT
     numpy = _index_select
     shape = shapes.indexed
     compose = on_host(_index_select)
@@ -551,6 +559,7 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Any:
 class index_add_scaled:
     """`input` with the parts of `source` added at positions of a dimension."""
 
+    out_dtype = EXPECTED
     saved_as = {"source_shape": None}
     numpy = _index_add
     compose = on_host(_index_add)
@@ -572,6 +581,7 @@ class index_add:
     tensor([0., 0., 3.])
     """
 
+    out_dtype = EXPECTED
     numpy = _index_add  # what gradients call on buffers, without alpha
 
     def function(F, input, dim, index, source, *, alpha=1, out=None):
@@ -608,6 +618,7 @@ class index_copy:
     tensor([2., 0., 1.])
     """
 
+    out_dtype = EXPECTED
     saved_as = {"source_shape": None}
     numpy = _index_copy
     compose = on_host(_index_copy)
@@ -724,6 +735,7 @@ class index_reduce:
     tensor([3., 1.])
     """
 
+    out_dtype = EXPECTED
     def complex_kernel(reduce, **_): return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
     numpy = _index_reduce
     compose = on_host(_index_reduce)
@@ -767,6 +779,7 @@ class take:
     tensor([1., 4.])
     """
 
+    out_dtype = OutRule("take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {found}")
     saved_as = {"input_shape": None}
     numpy = _take
     compose = on_host(_take)
@@ -834,6 +847,7 @@ class take_along_dim:
             [2.]])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, indices, dim=None, *, out=None):
         _is_index(indices, "torch.take_along_dim", "Long")
         if dim is None:

@@ -13,6 +13,7 @@ from ..executors.kernels._compile import state
 from . import _mindspore as kernels
 from ._constants import NARROW, SMALL, SQUARES
 from ._dims import wrap_dim
+from ._out import EXPECTED
 from ._record import op
 from ._refusals import no_kernel, subtracted
 
@@ -138,6 +139,7 @@ class softmax:
     tensor([0.5000, 0.5000])
     """
 
+    out_dtype = EXPECTED
     layout = "rows"
     def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _softmax
@@ -164,6 +166,7 @@ class log_softmax:
     tensor([-0.6931, -0.6931])
     """
 
+    out_dtype = EXPECTED
     layout = "rows"
     def complex_kernel(input, dim, **_): return f"log_softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
     numpy = _log_softmax

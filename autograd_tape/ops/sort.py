@@ -19,6 +19,7 @@ from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import need_values, on_host, values_of
 from ._losses import constant
+from ._out import EXPECTED, OutRule, POSITIONS, QUANTILE, without_out
 from ._record import Sample, op
 from ._refusals import no_kernel, on_meta
 from .extremes import along, need_elements
@@ -99,6 +100,7 @@ class sort:
     tensor([1, 2, 0])
     """
 
+    out_dtype = EXPECTED
     def function(F, input, dim=-1, descending=False, stable=False, *, out=None):
         return along(F, "sort", F.sort_along(input, dim, descending, bool(stable)), out)
 
@@ -127,6 +129,7 @@ class msort:
     tensor([1., 2., 3.])
     """
 
+    out_dtype = EXPECTED
     def function(F, input):
         values = F.sort_along(input, 0)[0]
         return values
@@ -185,6 +188,7 @@ class topk:
     indices=tensor([1, 2]))
     """
 
+    out_dtype = EXPECTED
     numpy = _topk
     shape = shapes.topk
     compose = on_host(_topk)
@@ -231,6 +235,7 @@ class kthvalue:
     tensor(2.)
     """
 
+    out_dtype = OutRule("output values must be of same type as input"), OutRule("output indices must be of scalar type {wanted}")
     numpy = _kthvalue
     compose = on_host(_kthvalue)
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
@@ -348,6 +353,12 @@ class nanmedian_along:
     def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
+_MEDIAN = (OutRule("Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type {found} does not equal "
+                   "{wanted} (while checking arguments for median)"),
+           OutRule("Expected tensor for argument #1 'indices' to have scalar type {wanted}; but got {found} instead (while checking "
+                   "arguments for median)"))
+
+
 @op("median(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
 class median:
     """The median, the lower one of two; along a dimension, (values, indices).
@@ -356,7 +367,10 @@ class median:
     tensor(2.)
     """
 
+    out_dtype = _MEDIAN
     def function(F, input, dim=None, keepdim=False, *, out=None):
+        if dim is None and out is not None:
+            raise without_out("median")
         return F.median_all(input) if dim is None else along(F, "median", F.median_along(input, dim, keepdim), out)
 
     def samples(rng):
@@ -372,7 +386,10 @@ class nanmedian:
     tensor(1.)
     """
 
+    out_dtype = _MEDIAN
     def function(F, input, dim=None, keepdim=False, *, out=None):
+        if dim is None and out is not None:
+            raise without_out("nanmedian")
         return F.nanmedian_all(input) if dim is None else along(F, "nanmedian", F.nanmedian_along(input, dim, keepdim), out)
 
     def samples(rng):
@@ -407,6 +424,8 @@ class mode:
     tensor(2.)
     """
 
+    out_dtype = tuple([OutRule(f"expected scalar type '{{wanted}}' but got '{{found}}' for {part} output")
+                       for part in ("values", "indices")])
     numpy = _mode
     compose = on_host(_mode)
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
@@ -481,6 +500,7 @@ class quantile:
     tensor(3.)
     """
 
+    out_dtype = QUANTILE
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, False)
 
@@ -503,6 +523,7 @@ class nanquantile:
     """
 
     complex_on_meta = True
+    out_dtype = QUANTILE
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, True)
 
@@ -670,6 +691,8 @@ class histc:
     tensor([0., 2., 1., 0.])
     """
 
+    out_dtype = OutRule("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {wanted_c} and hist "
+                        "{found_c}")
     def function(F, input, bins=100, min=0, max=0):
         if input._k.dtype.category != FLOATING:
             no_kernel("histogram_cpu", input)
@@ -719,6 +742,7 @@ class searchsorted:
     tensor([1, 3])
     """
 
+    out_dtype = POSITIONS
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
             raise AutogradError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -774,6 +798,7 @@ class bucketize:
     tensor([1, 3])
     """
 
+    out_dtype = POSITIONS
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:
             raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -795,6 +820,7 @@ class isin:
     tensor([False,  True,  True])
     """
 
+    out_dtype = EXPECTED
     def function(F, elements, test_elements, *, assume_unique=False, invert=False):
         a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements

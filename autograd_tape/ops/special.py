@@ -14,6 +14,7 @@ from ..executors.kernels import elementwise as fused
 from . import _mindspore as kernels
 from ._host import on_host
 from ._overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
+from ._out import OutRule
 from ._record import no_derivative, op
 from ._refusals import no_kernel
 from ._samples import category, domain, pairs
@@ -564,14 +565,16 @@ class nan_to_num:
     tensor([0., 1.])
     """
 
+    out_dtype = OutRule("nan_to_num: dtype of out: {found} should be same as input: {wanted}")
     def numpy(input, nan, posinf, neginf):
         if input.dtype.kind in "biu":
             return input.copy()
         if input.dtype.kind != "c":
             top = float(ml_dtypes.finfo(input.dtype).max)
-            result = np.where(np.isnan(input), nan or 0.0, input)
-            result = np.where(input == np.inf, top if posinf is None else posinf, result)
-            return np.where(input == -np.inf, -top if neginf is None else neginf, result).astype(input.dtype)
+            number = input.dtype.type  # bfloat16 has no common dtype with a Python number
+            result = np.where(np.isnan(input), number(nan or 0.0), input)
+            result = np.where(input == np.inf, number(top if posinf is None else posinf), result)
+            return np.where(input == -np.inf, number(-top if neginf is None else neginf), result).astype(input.dtype)
         return np.nan_to_num(input, True, nan or 0.0, posinf, neginf)  # complex: part by part
 
     def compose(F, input, nan, posinf, neginf):
@@ -620,6 +623,7 @@ class heaviside:
     tensor([0.0000, 0.5000, 1.0000])
     """
 
+    out_dtype = OutRule("heaviside is not yet implemented for tensors with different dtypes.")
     def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
 
     mindspore = kernels.without_nan("Heaviside")
@@ -678,6 +682,8 @@ class frexp:
     exponent=tensor([2, 0], dtype=torch.int32))
     """
 
+    out_dtype = (OutRule("torch.frexp() expects mantissa to have dtype {wanted_c} but got {found_c}"),
+                 OutRule("torch.frexp() expects exponent to have int dtype but got {found_c}"))
     numpy = np.frexp
     compose = on_host(numpy)
     def shape(input): return input, input

@@ -43,6 +43,8 @@ class Array:
     def memory(self) -> tuple[np.ndarray, tuple[int, ...], int]:
         """(flat memory, strides in elements, offset) of the values in their layout."""
         v, n = self.values, self.values.ndim
+        if not n:  # NumPy would make one dimension of none
+            return v.reshape(1), (), 0
         if self.layout == "expanded" and n and v.shape[0] > 1:
             one = np.ascontiguousarray(v[:1])
             return one.reshape(-1), (0, *[s // v.itemsize for s in one.strides[1:]]), 0

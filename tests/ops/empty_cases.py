@@ -24,7 +24,6 @@ ODD = {
     "i(0": "the same",
     "c(0": "the same of complex numbers",
     "scaled_dot_product_attention": "torch does not look at the shape of a mask for no queries",
-    "linear(": "torch's has an `out`",
     "solve(": "strides",
 }
 """Why we give something else where torch gives a result."""

@@ -56,6 +56,32 @@ def tensors(torch: Any) -> dict[str, Any]:
         torch.autograd.backward([x for x in outputs if x.requires_grad], [torch.ones_like(x) for x in outputs if x.requires_grad])
         return outputs, [p.grad for p in (*module.parameters(), inputs[0])]
 
+    def into(kind: str, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Whether a function returned its `out`, and that: of another dtype, or "empty", "bigger", in "columns"; or empty, for arguments
+        in "columns of all"."""
+        def columns(x: Any) -> Any:
+            if isinstance(x, (list, tuple)):
+                return type(x)([columns(y) for y in x])
+            if not isinstance(x, torch.Tensor):
+                return x
+            turned = tuple(range(x.dim()))[::-1]
+            return x.permute(turned).contiguous().permute(turned)
+
+        def made(x: Any) -> Any:
+            if kind in ("empty", "columns of all"):
+                return torch.zeros(0, dtype=x.dtype)
+            made = torch.zeros((2, *x.shape) if kind == "bigger" else tuple(x.shape), dtype=getattr(torch, kind, x.dtype))
+            return columns(made) if kind == "columns" else made
+
+        torch.manual_seed(0)
+        result = function(*args, **kwargs)
+        many = not isinstance(result, torch.Tensor)
+        outs = tuple([made(x) for x in result]) if many else made(result)
+        if kind == "columns of all":
+            args, kwargs = columns(args), {k: columns(v) for k, v in kwargs.items()}
+        returned = function(*args, **kwargs, out=outs)
+        return all([x is y for x, y in zip(returned, outs)]) if many else returned is outs, outs
+
     def cast(dtype: str, function: Any, *args: Any, **kwargs: Any) -> str:
         """The dtypes of results and gradients under autocast."""
         def name(x: Any) -> Any:
@@ -82,7 +108,7 @@ def tensors(torch: Any) -> dict[str, Any]:
         return f"{name(result)} {name([x.grad for x in leaves])}"
 
     return {
-        "cast": cast, "torch": torch, "backward": backward, "trained": trained,
+        "cast": cast, "torch": torch, "backward": backward, "into": into, "trained": trained,
         "F": torch.nn.functional, "nn": torch.nn, "inf": math.inf,
         "nan": math.nan, "f": f,
         "g": lambda *shape: f(*shape).requires_grad_(),

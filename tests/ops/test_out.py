@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from op_cases import NAMES, bind, copied, is_array, samples, tree_map
+from out_cases import TABLE
+from public_calls import refused
 
 import torchcompat as torch
 from autograd_tape.ops import RECORDS
@@ -16,6 +18,15 @@ WITHOUT_DIM = ("median", "nanmedian")  # over all elements they have no out
 WITH_OUT = [n for n in NAMES if RECORDS[n].out and [t for t, _ in RECORDS[n].returns] == ["Tensor"]
             and RECORDS[n].family not in ("view", "view?")
             and n not in WITHOUT_DIM and n != "empty"]  # whose values are whatever lay in memory
+
+
+def without_out(rec: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether torch's signature for these arguments has no `out=`."""
+    refuses = rec.field("no_out")
+    if refuses is not None:
+        values = {**rec.defaults, **dict(zip([p.name for p in rec.params], made(args))), **made(kwargs)}
+        return bool(refuses(**values))
+    return rec.name in ("std", "var") and len(args) > 1 and isinstance(args[1], bool)
 
 
 def made(value: Any) -> Any:
@@ -36,6 +47,10 @@ def test_out_is_resized(name: str) -> None:
         expected = function(*made(args), **made(kwargs))
         if not isinstance(expected, torch.Tensor):
             continue
+        if without_out(rec, args, kwargs):
+            with pytest.raises(TypeError, match="this signature has no out="):
+                function(*made(args), **made(kwargs), out=torch.zeros_like(expected))
+            continue
         compared += 1
         for shape in ((0,), (2, *expected.shape), tuple(expected.shape)):
             out = torch.zeros(shape, dtype=expected.dtype)
@@ -49,3 +64,36 @@ def test_out_is_resized(name: str) -> None:
             assert out.shape == expected.shape
             np.testing.assert_array_equal(out.numpy(), expected.numpy())
     assert compared
+
+
+GROUPS = 24
+INNER = ("AttributeError", "NameError", "UnboundLocalError", "KeyError", "RecursionError", "ZeroDivisionError", "AssertionError",
+         "UFuncTypeError", "DTypePromotionError", "MemoryError", "SystemError")
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_as_torch(group: int) -> None:
+    wrong = TABLE.wrong(torch, group, GROUPS)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_differences_are_few_and_no_inner_errors() -> None:
+    assert not [call for call, found in TABLE.differ.items() if found.startswith(INNER)]
+    assert len(TABLE.differ) < 0.015 * len(TABLE.recorded)
+    kinds = [call.partition(",")[0] for call in TABLE.recorded]
+    assert min(kinds.count(kind) for kind in set(kinds)) > 500
+    assert 0.2 < sum(map(refused, TABLE.recorded.values())) / len(TABLE.recorded) < 0.8
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_nothing_is_written_where_one_of_several_is_refused() -> None:
+    values, indices = torch.zeros(3), torch.zeros(5, dtype=torch.float32)
+    with pytest.raises(RuntimeError, match="expected scalar_type|Expected out tensor"):
+        torch.max(torch.ones(2, 3), 0, out=(values, indices))
+    assert values.tolist() == [0, 0, 0] and indices.shape == (5,)
+
+
+def test_results_of_several_tensors_come_as_their_type() -> None:
+    outs = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    found = torch.sort(torch.tensor([2.0, 1.0]), out=outs)
+    assert found.values is outs[0] and found.indices is outs[1] and outs[1].tolist() == [1, 0]
