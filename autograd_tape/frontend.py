@@ -144,6 +144,11 @@ class Frontend:
                 cells |= {"_active": casting[0], "_cast": casting[1]}
                 refuse = (f"        if _active and (_c := _cast('{rec.name}', {rec.name}, {everything})) is not NotImplemented: "
                           f"return _c\n{refuse}")
+            guard = self.transform_guard(rec)
+            if guard is not None:
+                in_place = "_" if inner is rec.field("function_") else ""
+                cells |= {"_space": self.namespace, "_guard": guard}
+                refuse = f"        if not _space['Q_ALL']: _guard(_rec, {everything}, '{in_place}')\n{refuse}"
             text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n{refuse}"
                     f"        try:\n{quick}            {call_inner}\n"
                     f"        except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:\n"
@@ -202,6 +207,11 @@ class Frontend:
 
     def casting(self, rec: Record) -> tuple[Sequence[Any], Callable[..., Any]] | None:
         """(what is empty while nobody casts arguments, the function that does) for an irregular operation; None where nobody ever does."""
+        return None
+
+    def transform_guard(self, rec: Record) -> Callable[..., None] | None:
+        """What refuses arguments with tangents, or examples, for an irregular operation, called while the quiet path is closed; None where
+        it takes all."""
         return None
 
     # -- what compiled functions need -----------------------------------------------------------------------------

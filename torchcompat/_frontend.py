@@ -66,6 +66,19 @@ class TorchFrontend(Frontend):
 
         return ACTIVE, call_cast
 
+    def transform_guard(self, rec: Record) -> Any:
+        """That of forward mode and of vmap, for the operations that torch has none of them for."""
+        if rec.field("no_forward") is None and rec.field("no_vmap") is None:
+            return None
+
+        def guard(rec: Record, values: dict[str, Any], suffix: str) -> None:
+            from .func import _batching, _forward
+
+            _batching.refuse(rec, values)
+            _forward.refuse(rec, values, suffix)
+
+        return guard
+
     def conjugate(self, x: Any) -> Any:
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""
         quiet = self.namespace["Q_ALL"]

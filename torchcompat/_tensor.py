@@ -530,6 +530,11 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._node is not None:
             raise RuntimeError("cannot resize variables that require grad")
+        if "tangents" in (getattr(self, "_info", None) or ()):
+            from .func._whole import has_tangents
+
+            if has_tangents(self):
+                raise RuntimeError("cannot resize variables that has a forward grad")
         resize(self, size)
         return self
 

@@ -418,7 +418,7 @@ class General:
                     output._k = inference_kind(output._k, source._k.inference)
                     frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
         node: Any = None
-        if rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
+        if outputs and rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
             node = self._node(values, results, outputs, kinds)
         if node is not None:
             keep_on_tapes(node, tuple(tensors), tuple(outputs), values)

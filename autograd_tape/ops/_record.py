@@ -87,6 +87,11 @@ class Record:
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
     `keywords`            {keyword: name of the operation that carries out a method call with it}: `x.view(dtype=...)`
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
+    `no_forward`          what torch's message calls the step of it that has no forward mode ("aten::..." where it has no derivative at
+                          all), or a function of the arguments that gives the name, or None where they have one
+    `no_vmap`             of an irregular operation that torch has no batching rule for, the name of its step ("aten::equal"), or what
+                          the message begins with; or a function of the arguments that gives either, or None
+    `without_tangents`    the inputs whose tangents count for nothing, since torch's formula does not look at them
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
     `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on
                           arguments
@@ -305,6 +310,30 @@ class Record:
         """Whether torch has no kernel for complex tensors."""
         return self.complex not in ("analytic", "explicit", "no gradient") or self.field("complex_kernel") is not None
 
+    def forward_refusal(self, values: dict[str, Any], suffix: str = "") -> NotImplementedError | None:
+        """torch's error where some of these arguments have tangents; None where the operation has a forward mode for them."""
+        name = f"aten::{self.name}" if self.node_name == "NotImplemented" else self.field("no_forward")
+        if callable(name):
+            name = name(**values)
+        if name is None:
+            return None
+        name += suffix
+        why = "" if name.startswith("aten::") else (
+            " because it has not been implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
+            "template=feature-request.yml so that we can prioritize its implementation or submit a PR adding the implementation to "
+            "derivatives.yaml")
+        return NotImplementedError(f"Trying to use forward AD with {name} that does not support it{why or '.'}")
+
+    def vmap_refusal(self, values: dict[str, Any]) -> RuntimeError | None:
+        """torch's error where some of these arguments are examples of a vmap; None where the operation can be carried out for them."""
+        text = self.field("no_vmap")
+        if callable(text):
+            text = text(**values)
+        if text is None:
+            return None
+        return RuntimeError(f"Batching rule not implemented for {text}. We could not generate a fallback." if text.startswith("aten::")
+                            else f"{text} Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.")
+
     def complex_refusal(self, dtype: str, values: dict[str, Any], meta: bool = False) -> AutogradError | None:
         """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages; None where it takes them. With
         `meta`, for meta tensors."""
@@ -424,3 +453,8 @@ class Sample:
     """What derivatives are taken of, where the results are arbitrary in part: "abs" where the phase is."""
     no_gradient: str = ""
     """Why floating-point results have no history though they depend on floating-point arguments: what torch does, and the tests ask for."""
+
+
+def dynamic_shape(step: str) -> str:
+    """What torch says of an operation under vmap whose values decide on the size of its result, by its name there."""
+    return f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{step}."

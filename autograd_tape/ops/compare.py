@@ -190,6 +190,8 @@ class allclose:
     False
     """
 
+    no_vmap = "vmap over torch.allclose isn't supported yet."
+
     def function(F, input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         return bool(F.isclose(input, other, rtol, atol, equal_nan)._data.all())
 
@@ -203,6 +205,8 @@ class equal:
     >>> torch.equal(torch.tensor([1., 2.]), torch.tensor([1., 2.]))
     True
     """
+
+    no_vmap = "aten::equal"
 
     def function(F, input, other):
         if input.shape != other.shape:

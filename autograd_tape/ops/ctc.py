@@ -89,6 +89,8 @@ class ctc_loss:
     tensor(0.2877)
     """
 
+    no_forward = "_ctc_loss"
+
     def function(F, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         reduction = reduction_name(reduction)
         batched = log_probs.ndim == 3

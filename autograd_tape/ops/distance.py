@@ -318,6 +318,10 @@ def _distance(F: Any, difference: Any, p: float) -> Any:
     return F.linalg_vector_norm(difference, p, -1) if p else F.sum(F.abs(F.sign(difference)), -1)
 
 
+_MODES = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
+"""From how many rows on the distances of order 2 are computed by a product of matrices."""
+
+
 @op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False,
     complex="RuntimeError: cdist only supports floating-point dtypes, X1 got: {dtype}")
 class cdist:
@@ -328,9 +332,13 @@ class cdist:
     """
 
     complex_on_meta = True
+    def no_forward(x1, x2, p, compute_mode):
+        if min(x1.ndim, x2.ndim) < 2 or x1.shape[-1] != x2.shape[-1] or compute_mode not in _MODES:
+            return None
+        return "_euclidean_dist" if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode] else "_cdist_forward"
+
     def function(F, x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-        modes = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
-        if compute_mode not in modes:
+        if compute_mode not in _MODES:
             raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
         for name, x in (("X1", x1), ("X2", x2)):
             if x.ndim < 2:
@@ -343,7 +351,7 @@ class cdist:
         if p < 0:
             raise AutogradError("cdist only supports non-negative p values")
         broadcast_shape(tuple(x1.shape)[:-2], tuple(x2.shape)[:-2])
-        if p == 2 and max(x1.shape[-2], x2.shape[-2]) > modes[compute_mode]:
+        if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode]:
             return F.euclidean_distance(x1, x2)
         a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
         b = F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
@@ -369,6 +377,8 @@ class pdist:
     """
 
     complex_on_meta = True
+    def no_forward(input, p): return "_pdist_forward" if input.ndim == 2 and p >= 0 else None
+
     def function(F, input, p=2.0):
         if input.ndim != 2:
             raise AutogradError(f"pdist only supports 2D tensors, got: {input.ndim}D")

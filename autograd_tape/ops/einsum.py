@@ -554,6 +554,8 @@ class chain_matmul:
     """
 
     out_dtype = MULTI_DOT
+    no_vmap = "aten::chain_matmul"
+
     def function(F, *matrices):
         if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
             matrices = tuple(matrices[0])

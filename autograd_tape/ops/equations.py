@@ -410,6 +410,15 @@ class linalg_eig:
         result = F.solve_matrices(_mH(F, V), F.matmul(inner, _mH(F, V)))
         return result if is_complex(A) else F.real_part(result)
 
+    def jvp(F, outputs, arguments, tangents):
+        values, V = outputs
+        P = F.solve_matrices(V, F.matmul(F.cast_like(tangents["A"], V), V))
+        diagonal = constant(F, V, np.eye(V.shape[-1], dtype=np.bool_))
+        apart = F.unsqueeze(values, -2) - F.unsqueeze(values, -1)
+        change = F.matmul(V, F.masked_fill(P, diagonal, 0) / F.masked_fill(apart, diagonal, 1))
+        along = F.unsqueeze(F.real_part(F.sum(F.conj(V) * change, -2)), -2)  # vectors keep their length
+        return F.diagonal(P, 0, -2, -1), change - V * along
+
     def samples(rng): yield Sample((np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),), of="abs")
     def errors(rng):
         yield (np.ones((2, 3)),), RuntimeError, "linalg.eig: A must be batches of square matrices, but they are 2 by 3 matrices"
@@ -751,6 +760,11 @@ class cholesky_inverse:
     def vjp(F, grad, L, result, upper):
         term = F.matmul(result, F.matmul(grad + _mH(F, grad), result))
         return -(F.matmul(L, term) if upper else F.matmul(term, L))
+
+    def jvp(F, outputs, arguments, tangents):
+        L, dL = [_mH(F, x) if arguments["upper"] else x for x in (arguments["L"], tangents["L"])]
+        part = F.matmul(outputs[0], F.matmul(F.matmul(dL, _mH(F, L)), outputs[0]))
+        return -(part + _mH(F, part))
 
     def samples(rng): yield Sample((np.tril(_square(rng, 3, 3)),), through="tril")
 

@@ -382,6 +382,15 @@ class linalg_cholesky:
         phi = F.matmul(_mH(F, L), g) * constant(F, L, half)
         inverse = F.inverse(L)
         return _product(F, _mH(F, inverse), phi + _mH(F, phi), inverse) * 0.5
+
+    def jvp(F, outputs, arguments, tangents):
+        L = _mH(F, outputs[0]) if arguments["upper"] else outputs[0]
+        n, dtype = L.shape[-1], buffer(L).dtype
+        half = np.tri(n, n, -1, dtype) + np.eye(n, dtype=dtype) / dtype.type(2)
+        inverse = F.inverse(L)
+        change = F.matmul(L, _product(F, inverse, tangents["input"], _mH(F, inverse)) * constant(F, L, half))
+        return _mH(F, change) if arguments["upper"] else change
+
     def samples(rng):
         yield Sample((_definite(rng, 3),), through="symmetric")
         yield Sample((_definite(rng, 3),), {"upper": True}, through="symmetric")
@@ -400,6 +409,8 @@ class cholesky:
     """
 
     out_dtype = casts_safely("cholesky")
+    no_forward = "cholesky"
+
     def function(F, input, upper=False):
         if not input._data.size:
             return F.contiguous(input)
@@ -562,6 +573,31 @@ class linalg_svd:
             rest = gVh - F.matmul(F.matmul(gVh, _mH(F, Vh)), Vh)
             total = total + F.matmul(U, rest / column)
         return total
+
+    def jvp(F, outputs, arguments, tangents):
+        (U, S, Vh), tangent = outputs, tangents["A"]
+        k = S.shape[-1]
+        m, n = U.shape[-2], Vh.shape[-1]
+        full = arguments["full_matrices"] and m != n
+        if full:
+            U, Vh = F.slice(U, -1, 0, k), F.slice(Vh, -2, 0, k)
+        row, column, squares = F.unsqueeze(S, -2), F.unsqueeze(S, -1), _differences(F, S * S)
+        left, right = F.matmul(_mH(F, U), tangent), F.matmul(tangent, _mH(F, Vh))
+        P = F.matmul(left, _mH(F, Vh))
+        turns_u, turns_v = [_off_diagonal(F, (x + _mH(F, x)) / squares) for x in (P * row, column * P)]
+        if is_complex(U):  # a phase that both vectors share is free, and each takes half of the other
+            half = _diagonal_matrix(F, F.imag_part(F.diagonal(P, 0, -2, -1)) / (2 * S)) * 1j
+            turns_u, turns_v = turns_u + half, turns_v - half
+        change_u, change_v = F.matmul(U, turns_u), F.matmul(_mH(F, turns_v), Vh)
+        if m > k:
+            change_u = change_u + (right - F.matmul(U, P)) / row
+        if n > k:
+            change_v = change_v + (left - F.matmul(P, Vh)) / column
+        if full:  # what completes a basis is arbitrary
+            change_u = F.constant_pad_nd(change_u, (0, m - k)) if m > k else change_u
+            change_v = F.constant_pad_nd(change_v, (0, 0, 0, n - k)) if n > k else change_v
+        return change_u, F.real_part(F.diagonal(P, 0, -2, -1)), change_v
+
     def samples(rng):
         yield rng.standard_normal((3, 2)), False
         yield rng.standard_normal((2, 2, 3)), False
@@ -601,6 +637,12 @@ class linalg_eigh:
             turned = _off_diagonal(F, J / _differences(F, eigenvalues))
             inner = turned if inner is None else inner + turned
         return _product(F, V, inner, _mH(F, V))
+
+    def jvp(F, outputs, arguments, tangents):
+        values, V = outputs
+        P = _product(F, _mH(F, V), tangents["A"], V)
+        return F.real_part(F.diagonal(P, 0, -2, -1)), F.matmul(V, _off_diagonal(F, P / _differences(F, values)))
+
     def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
 

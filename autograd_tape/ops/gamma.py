@@ -94,16 +94,6 @@ def _check(name: str) -> Any:
     return check
 
 
-def _no_tangents(name: str) -> Any:
-    def jvp(F: Any, outputs: Any, arguments: Any, tangents: Any) -> Any:
-        raise NotImplementedError(
-            f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet.\nPlease file an issue "
-            "to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
-            "implementation or submit a PR adding the implementation to derivatives.yaml")
-
-    return jvp
-
-
 def _no_gradient(name: str) -> Any:
     def vjp(F: Any, grad: Any) -> Any:
         from ..backward import current_engine
@@ -140,7 +130,7 @@ class igamma:
     compose = on_host(numpy)
     check = _check("igamma")
     samples = _samples
-    jvp = _no_tangents("igamma")
+    no_forward = "igamma"
     vjp_input = _no_gradient("igamma")
     def vjp_other(F, grad, input, other): return grad * _density(F, input, other)
     def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"igamma_cpu\" not implemented for 'Long'"
@@ -159,7 +149,7 @@ class igammac:
     compose = on_host(numpy)
     check = _check("igammac")
     samples = _samples
-    jvp = _no_tangents("igammac")
+    no_forward = "igammac"
     vjp_input = _no_gradient("igammac")
     def vjp_other(F, grad, input, other): return -grad * _density(F, input, other)
     def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"igammac_cpu\" not implemented for 'Long'"

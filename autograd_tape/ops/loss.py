@@ -369,6 +369,8 @@ class multi_margin_loss:
     tensor(0.)
     """
 
+    no_forward = "multi_margin_loss"
+
     def function(F, input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if p not in (1, 2):
@@ -414,6 +416,8 @@ class multilabel_margin_loss:
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
     tensor(0.8500)
     """
+
+    no_forward = "multilabel_margin_loss_forward"
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)

@@ -10,7 +10,7 @@ from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError
 from ._host import data_dependent, on_host
 from ._out import OutRule, SELF_AND_RESULT
-from ._record import RECORDS, op
+from ._record import RECORDS, dynamic_shape, op
 from ._strided import empty_strided
 
 
@@ -164,6 +164,8 @@ class nonzero:
     """
 
     out_dtype = OutRule("nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
+    def no_vmap(as_tuple, **_): return "aten::nonzero_numpy" if as_tuple else dynamic_shape("nonzero")
+
     def function(F, input, as_tuple=False):
         if as_tuple:
             at = F.argwhere(F.reshape(input, (1,)) if not input.ndim else input)

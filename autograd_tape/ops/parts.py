@@ -683,6 +683,7 @@ class unsafe_split_with_sizes:
     (tensor([0.]), tensor([1., 2.]))
     """
 
+    no_vmap = "aten::unsafe_split_with_sizes"
     def function(F, input, split_sizes, dim=0): return _on_their_own(F.split_with_sizes(input, list(split_sizes), dim))
     def samples(rng): yield rng.standard_normal((5, 2)), [2, 3]
 

@@ -392,6 +392,8 @@ class grid_sample:
     tensor([[[[2.]]]])
     """
 
+    def no_forward(input, **_): return "grid_sampler_2d" if input.ndim == 4 else "grid_sampler_3d"
+
     def function(F, input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
         if mode not in ("bilinear", "nearest", "bicubic"):
             raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "

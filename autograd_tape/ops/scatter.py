@@ -236,6 +236,8 @@ class scatter:
     """
 
     out_dtype = EXPECTED
+    def no_forward(reduce, **_): return None if reduce is None else "aten::scatter"
+
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
         return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
 
@@ -737,6 +739,7 @@ class index_reduce:
 
     out_dtype = EXPECTED
     def complex_kernel(reduce, **_): return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
+    no_forward = "index_reduce"
     numpy = _index_reduce
     compose = on_host(_index_reduce)
     def shape(input, dim, index, source, reduce, include_self): return input

@@ -20,7 +20,7 @@ from ._dims import wrap_dim
 from ._host import need_values, on_host, values_of
 from ._losses import constant
 from ._out import EXPECTED, OutRule, POSITIONS, QUANTILE, without_out
-from ._record import Sample, op
+from ._record import Sample, dynamic_shape, op
 from ._refusals import no_kernel, on_meta
 from .extremes import along, need_elements
 from .reduce import finish
@@ -592,6 +592,9 @@ class unique:
     (tensor([1, 3]), tensor([1, 2]))
     """
 
+    def no_forward(dim, **_): return "_unique2" if dim is None else "unique_dim"
+    def no_vmap(dim, **_): return dynamic_shape("_unique2" if dim is None else "unique_dim")
+
     def function(F, input, sorted=True, return_inverse=False, return_counts=False, dim=None):
         data = need_values(input)
         if dim is None:
@@ -626,6 +629,9 @@ class unique_consecutive:
     tensor([1, 2, 1])
     """
 
+    no_forward = "unique_consecutive"
+    no_vmap = dynamic_shape("unique_consecutive")
+
     def function(F, input, return_inverse=False, return_counts=False, dim=None):
         data = need_values(input)
         if dim is not None and data.ndim:
@@ -658,6 +664,8 @@ class bincount:
     >>> torch.bincount(torch.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
+
+    no_forward = "aten::bincount"
 
     def function(F, input, weights=None, minlength=0):
         if input._k.dtype.category not in (INTEGER, BOOL):

@@ -607,6 +607,7 @@ class copysign:
     def compose(F, input, other): return F.where((other < 0) | ((other == 0) & (1 / other < 0)), -F.abs(input), F.abs(input))
     def vjp_input(F, grad, input, result): return F.masked_fill(grad * (result / input), input == 0, 0)
     def vjp_other(F, grad): return F.zero_gradient(grad)
+    without_tangents = ("other",)
 
     def samples(rng):
         yield np.array([[1.5, -0.5, 2.0]]), np.array([[-1.0], [2.0]])
@@ -660,6 +661,7 @@ class nextafter:
     compose = on_host(numpy)  # ops.NextAfter broadcasts wrongly, and changes nothing at infinities and large numbers
     def vjp_input(F, grad, input, other): return F.masked_fill(grad, input == other, 0)
     def vjp_other(F, grad): return F.zero_gradient(grad)
+    without_tangents = ("other",)
 
     def check(input, other):
         if max(category(input), category(other)) < FLOATING:

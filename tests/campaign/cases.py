@@ -116,15 +116,22 @@ def lookup(torch: Any, path: str) -> Any:
 
 @cache
 def record_samples(name: str) -> tuple[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]:
-    """(path, samples) of a record; an empty path where torch has no such function."""
+    """(path, samples) of a record; an empty path where torch has no such function in the same place."""
     import torch
+
+    import torchcompat
 
     rec = RECORDS[name]
     names = [name, *[alias for alias, of in ALIASES.items() if of == name]]
-    paths = [place + n for n in names for place in PLACES if lookup(torch, place + n) is not None]
+    paths = [place + n for n in names for place in PLACES if None not in (lookup(torch, place + n), lookup(torchcompat, place + n))]
     path = paths[0] if paths and rec.namespace != "_internal" else ""
-    found = []
-    for sample in rec.field("samples")(np.random.default_rng(7)) if path else ():
+    return path, plain_samples(name) if path else []
+
+
+def plain_samples(name: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """A record's samples as they stand, (args, kwargs) with `Array`s for arrays."""
+    rec, found = RECORDS[name], []
+    for sample in rec.field("samples")(np.random.default_rng(7)):
         sample = sample if isinstance(sample, Sample) else Sample(tuple(sample))
         plain = rec.field("function") is None and rec.field("make") is None
         args, kwargs = list(sample.args), dict(sample.kwargs)
@@ -132,7 +139,7 @@ def record_samples(name: str) -> tuple[str, list[tuple[tuple[Any, ...], dict[str
             kwargs |= {p.name: v for p, v in zip(rec.params, args) if p.keyword_only}
             args = [v for p, v in zip(rec.params, args) if not p.keyword_only]
         found.append(tree(lambda x: Array(np.asarray(x)), (tuple(args), kwargs), (np.ndarray, np.generic)))
-    return path, found
+    return found
 
 
 @cache

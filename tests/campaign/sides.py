@@ -141,6 +141,8 @@ class Side:
             array = None
             if values and t.device.type == "cpu":
                 d = t.detach().resolve_conj().resolve_neg()
+                if not self.ours and d._is_zerotensor():  # torch's tangents of zeros have no memory to look at
+                    d = self.torch.zeros_like(d)
                 if dtype == "bfloat16":
                     d = d.float()
                 array = np.array(d.numpy())

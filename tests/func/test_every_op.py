@@ -13,13 +13,13 @@ import torchcompat as torch
 from autograd_tape.ops import RECORDS
 from torchcompat._tensor import frontend
 from torchcompat.func import _batching, jvp, vmap
-from torchcompat.func._batching import DYNAMIC, RANDOM
+from torchcompat.func._batching import RANDOM
 from torchcompat.utils._pytree import tree_flatten, tree_unflatten
 
 NAMES = sorted(n for n, r in RECORDS.items() if r.field("samples"))
 RANDOM_NAMES = {n for n in NAMES if "dropout" in n} | RANDOM
-VALUES_DECIDE = set(DYNAMIC) | set("unique unique_consecutive bincount histc allclose equal item repeat_interleave masked_scatter "
-                              "masked_place combinations one_hot isin gaussian_nll_loss".split())
+VALUES_DECIDE = set("masked_select nonzero argwhere bincount histc item repeat_interleave masked_scatter masked_place combinations one_hot "
+                    "isin gaussian_nll_loss".split())
 """Operations whose result's shape, very result in Python, or refusal of their input depends on values."""
 LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_view view_dtype contiguous new_empty new_empty_strided empty_like "
                      "view_as_complex".split())
@@ -28,8 +28,10 @@ LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_view view_dtype contiguo
 
 LOOPS = {"ctc_loss"}
 """Operations that vmap carries out example by example, as torch does."""
-REFUSED = {"igamma", "igammac"}
-"""Operations that torch has no forward mode for."""
+NOT_BATCHED = {n for n in NAMES if RECORDS[n].field("no_vmap") is not None}
+"""Operations that torch has no batching rule for; `test_transforms.py` holds how they refuse."""
+REFUSED = {n for n in NAMES if isinstance(RECORDS[n].field("no_forward"), str)} | {"cdist", "pdist", "grid_sample"}
+"""Operations that torch has no forward mode for; `test_transforms.py` holds how they refuse."""
 THROUGH: dict[str, Any] = {"symmetric": lambda x: (x + x.mT) / 2,
                            "tril": lambda x: x.tril() if x.shape[-1] == x.shape[-2] else x,
                            "log_softmax": lambda x: x.log_softmax(-1)}
@@ -95,16 +97,7 @@ def test_forward_mode_matches_central_differences(name: str, excused: Callable[[
                 np.testing.assert_allclose(t.detach().numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["floor_divide", "heaviside", *sorted(REFUSED)])
-@pytest.mark.no_numbers("there is no derivative to compare")
-def test_forward_mode_refuses_what_has_no_derivative(name: str) -> None:
-    function, arrays, _ = calls(name)[0]
-    primals = tuple(torch.from_numpy(a.copy()) for a in arrays)
-    with pytest.raises(RuntimeError, match=f"derivative for .*{name}.* is not implemented|forward AD with {name} that does not"):
-        jvp(function, primals, tuple(torch.ones_like(p) for p in primals))
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in VALUES_DECIDE | LAYOUT_DECIDES | RANDOM_NAMES])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in VALUES_DECIDE | LAYOUT_DECIDES | RANDOM_NAMES | NOT_BATCHED])
 def test_vmap_matches_a_loop(name: str, monkeypatch: pytest.MonkeyPatch, excused: Callable[[str], None]) -> None:
     def refuse(level: Any, function: Any, args: Any, op: str) -> Any:
         raise AssertionError(f"{op} is carried out example by example")

@@ -130,6 +130,15 @@ class BatchedTensor(Tensor):
         count = self._value.size(self._bdim)
         return batched(self._level, self._value.new_empty_strided((count, *size), (reach, *stride), **options), 0)
 
+    def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
+        """Changes the shape of each example in place, the batch being laid out anew over its memory."""
+        size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+        if self._bdim:
+            raise RuntimeError("NYI: resizing an example of a batch whose examples do not lie one behind the other")
+        self._value.resize_((self._value.shape[0], *size))
+        self._data = batched(self._level, self._value, 0)._data
+        return self
+
     def _become(self, view: Any) -> None:
         """Takes the shape of a view of itself, in place."""
         self._value, self._bdim, self._data = view._value, view._bdim, view._data

@@ -24,7 +24,6 @@ from ._whole import front, hide, levels_of, show
 F = frontend
 RANDOM = frozenset(["random_dropout", "random_mask"])
 NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
-DYNAMIC = {"masked_select": "masked_select", "nonzero": "nonzero", "argwhere": "nonzero"}
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
           "vmap or perform the randomness operation out of vmap")
 
@@ -39,12 +38,6 @@ _ARITHMETIC = frozenset("sub mul div copy logical_and logical_or".split())
 _SHAPED = frozenset("add atan2 bitwise_and bitwise_or bitwise_xor copysign gcd".split())
 _NAMED = frozenset("fill index_put scatter_add index_add index_fill bernoulli".split())
 _MORE = " Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
-REFUSED = {
-    "allclose": "vmap over torch.allclose isn't supported yet." + _MORE,
-    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    "unique": "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::_unique2." + _MORE,
-}
-"""Irregular operations whose result depends on the values of examples, and what is said of them."""
 
 
 def unbatched(level: Level, name: str, args: Sequence[Any]) -> RuntimeError:
@@ -123,6 +116,13 @@ def shifted(dim: int, rank: int) -> int:
     return dim % n + 1
 
 
+def refuse(rec: Record, values: dict[str, Any]) -> None:
+    """Raises torch's error where examples are among the arguments of an irregular operation that has no batching rule."""
+    if (any([isinstance(t, BatchedTensor) and t._level.number < state.ceiling for t in tensors_in(list(values.values()))])
+            and (error := rec.vmap_refusal(values)) is not None):
+        raise error
+
+
 def is_example(x: Any, level: Level) -> bool:
     """Whether `x` is an example of this vmap."""
     return x.__class__ is BatchedTensor and x._level is level
@@ -134,10 +134,6 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     if rec.name == "masked_select" and is_example(args[1], level):
         raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
                            "batch this would return a differently shaped Tensor." + _MORE)
-    if rec.name in DYNAMIC:
-        raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                           f"aten::{DYNAMIC[rec.name]}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
-                           "feature.")
     if inplace:
         return _update(level, general, args)
     if out is not None:
@@ -259,7 +255,7 @@ def _taken(x: Any, level: Level, i: int) -> Any:
 def loop(level: Level, function: Callable[..., Any], args: Sequence[Any], name: str) -> Any:
     """`function` for each example, the results stacked."""
     if not level.size:
-        raise RuntimeError(f"Batching rule not implemented for aten::{name}; the fallback path doesn't work on vmap over dims of size 0.")
+        raise RuntimeError(f"Batching rule not implemented for aten::{name}. The fallback path does not support vmap over dims of size 0.")
     opened = [_opened(a, level) for a in args]
     return _stacked(level, [function(*[_taken(a, level, i) for a in opened]) for i in range(level.size)])
 
@@ -306,8 +302,6 @@ def _irregular(level: Level, function: Any, args: tuple[Any, ...], kwargs: dict[
 
     rec: Record = function.record
     named, params = RULES.get(rec.name), rec.params
-    if named is None and rec.name in REFUSED:
-        raise RuntimeError(REFUSED[rec.name])
     if named is None or kwargs.get("out") is not None or len(args) > len(params):
         return NotImplemented
     values = [args[i] if i < len(args) else kwargs[p.name] if p.name in kwargs else rec.defaults.get(p.name) for i, p in enumerate(params)]

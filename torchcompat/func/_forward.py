@@ -22,7 +22,7 @@ from ..bits import bits_of
 from ._levels import Level, below, tensors_in
 from ._pull import begin, pull
 from ._batched import BatchedTensor
-from ._whole import innermost, logical, same_view, set_tangent, tangent_of
+from ._whole import has_tangents, innermost, logical, same_view, set_tangent, tangent_of
 
 LINEAR = frozenset((
     "zero_gradient neg conj_physical deg2rad rad2deg real_part imag_part positive clone cast sum mean cumsum flip roll repeat tril triu "
@@ -32,6 +32,8 @@ LINEAR = frozenset((
     "masked_scale max_unpool_nd embedding_backward").split())
 """Linear in their first tensor, which is the only one with a gradient."""
 BILINEAR = frozenset("mm mm_nt mm_tn bmm mv dot outer matmul".split())
+TOGETHER = frozenset("index_add_scaled index_copy masked_scatter put put_at scatter_add scatter_src".split())
+"""Linear in all their tensors together: what ends where in the result, ends there in its tangent."""
 JOINS = frozenset("cat stack block_diag_list".split())
 NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
 FLOATS = ("Tensor", "Tensor[]")
@@ -40,6 +42,7 @@ FLOATS = ("Tensor", "Tensor[]")
 def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Carries out an operation some of whose arguments have tangents at `level`."""
     rec: Record = general.rec
+    refuse(rec, {p.name: a for p, a in zip(rec.params, args)}, "_" * inplace)
     if out is not None:
         if any(tangent_of(t, level) is not None for t in tensors_in(args)) or not inplace:
             raise RuntimeError(f"Trying to use forward AD with {rec.name}_out that does not support it because it is an out= function")
@@ -63,6 +66,12 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
                     t = frontend.clone(t)
             attach(o, level, t, nr)
     return result
+
+
+def refuse(rec: Record, values: dict[str, Any], suffix: str = "") -> None:
+    """Raises torch's error where tensors among an operation's arguments have tangents for which it has no forward mode."""
+    if has_tangents(list(values.values())) and (error := rec.forward_refusal(values, suffix)) is not None:
+        raise error
 
 
 def _is_shared(t: Any, tangents: dict[str, Any]) -> bool:
@@ -95,7 +104,10 @@ def _outputs(result: Any) -> list[Any]:
 def _tangents(level: Level, rec: Record, arguments: dict[str, Any]) -> dict[str, Any]:
     """The tangents of an operation's differentiable arguments, by parameter; for a list one per item."""
     found: dict[str, Any] = {}
+    unseen = rec.field("without_tangents") or ()
     for p in rec.differentiable_params:
+        if p.name in unseen:
+            continue
         value = arguments[p.name]
         if p.type == "Tensor[]":
             each = [tangent_of(x, level) for x in value]
@@ -117,7 +129,8 @@ def _is_elementwise(rec: Record) -> bool:
 
 
 def _is_simple(rec: Record) -> bool:
-    return rec.family in ("view", "view?") or rec.name in LINEAR | JOINS | BILINEAR | {"constant_pad_nd", "copy"} or _is_elementwise(rec)
+    return rec.family in ("view", "view?") or rec.name in LINEAR | TOGETHER | JOINS | BILINEAR | {"constant_pad_nd", "copy"} or \
+        _is_elementwise(rec)
 
 
 def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], outputs: Sequence[Any]) -> Sequence[Any]:
@@ -129,6 +142,9 @@ def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], o
     if rec.family in ("view", "view?") or rec.name in LINEAR:
         (name, t), = tangents.items()
         return _outputs(general(tuple({**arguments, name: t}.values())))
+    if rec.name in TOGETHER:
+        zeros = {p.name: frontend.zeros_like(arguments[p.name]) for p in rec.differentiable_params if p.name not in tangents}
+        return [general(tuple({**arguments, **zeros, **tangents}.values()))]
     if rec.name == "constant_pad_nd":
         return [frontend.constant_pad_nd(tangents["input"], arguments["pad"])]
     if rec.name in JOINS:
@@ -203,6 +219,8 @@ def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents:
     record = keep or before is GradMode.ENABLED and any(t._node is not None for _, t in linear)
     found = iter(pull([g for g, _ in linear], [_like(t, g) for g, t in linear], [v for v in dummies if v is not None], create_graph=record))
     derivatives = [None if v is None else next(found) for v in dummies]
+    # Where the formula has no term, the derivative is zero.
+    derivatives = [frontend.zeros_like(v) if d is None and v is not None else d for d, v in zip(derivatives, dummies)]
     if not keep:
         for o in outputs:
             o._node = None

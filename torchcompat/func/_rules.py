@@ -137,9 +137,9 @@ def transpose_matrix(call: Call) -> Any:
 def roll(call: Call) -> Any:
     """Named dimensions, or the flattened example."""
     rank = call.ranks["input"]
-    if call.dims:
-        return call(dims=tuple([shifted(d, rank) for d in ((call.dims,) if isinstance(call.dims, int)
-                                                           else call.dims)])) if rank else NotImplemented
+    dims = (call.dims,) if isinstance(call.dims, int) else call.dims
+    if dims:
+        return call(dims=tuple([shifted(d, rank) for d in dims])) if rank else NotImplemented
     x = call.input
     flat = F.reshape(x, (call.size, math.prod(x._data.shape[1:])))
     return F.reshape(call(input=flat, dims=(1,)), tuple(x._data.shape))

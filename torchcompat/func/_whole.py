@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
-from ._levels import Level, below, tensors_in
+from ._levels import Level, below, state, tensors_in
 
 # -- tangents ---------------------------------------------------------------------------------------------------------------
 
@@ -39,6 +39,11 @@ def tangent_of(t: Any, level: Level) -> Any:
         whole = tangent_of(t._value, level)
         return None if whole is None else hide(t._level, whole, t._bdim)
     return tangents_of(t).get(level)
+
+
+def has_tangents(value: Any) -> bool:
+    """Whether a tensor among arguments, or the batch that it is an example of, has tangents that are looked at now."""
+    return any([level.number < state.ceiling for t in tensors_in(value) for level in tangents_of(innermost(t))])
 
 
 def set_tangent(t: Any, level: Level, tangent: Any) -> None:
