@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import FLOATING
 from ..errors import AutogradError
 from ._losses import buffer, constant, reduced, reduction_name
 from ._record import Sample, op
+from ._refusals import no_kernel
 
 NEVER = -1e30  # the logarithm of an impossible path: finite, so that differences of two are no NaN
 
@@ -93,6 +95,8 @@ class ctc_loss:
 
     def function(F, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         reduction = reduction_name(reduction)
+        if log_probs.dtype.category < FLOATING:
+            no_kernel("ctc_loss_cpu", log_probs)
         batched = log_probs.ndim == 3
         x = log_probs if batched else F.unsqueeze(log_probs, 1)
         steps, batch, classes = tuple(x.shape)

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import SCALAR_TYPE_NAMES, int64
+from ..dtypes import BOOL, SCALAR_TYPE_NAMES, int64
 from ..errors import AutogradError, ShapeMismatchError
 from ._dims import wrap_dim
 from ._losses import buffer
 from ._out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ._record import Sample, op
+from ._refusals import no_kernel
 from ._samples import refuse_complex_gradient
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -358,6 +359,8 @@ def _check_cross(input: Any, other: Any, dim: int) -> None:
     a, b = input.shape[d] if input.ndim else 1, other.shape[d] if other.ndim else 1
     if a != 3 or b != 3:
         raise ShapeMismatchError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a} and {b}")
+    if input.dtype.category == BOOL:
+        no_kernel("cross", input)
 
 
 def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:

@@ -531,6 +531,10 @@ class poisson_nll_loss:
         yield Sample((rng.uniform(0.5, 2, (2, 3)), rng.uniform(2, 5, (2, 3))), {"log_input": False, "full": True})
 
 
+_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+            "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
+
+
 @op("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-6, str reduction='mean') -> Tensor",
     namespace="nn.functional", method=False, out=False)
 class gaussian_nll_loss:
@@ -541,6 +545,8 @@ class gaussian_nll_loss:
     """
 
     def function(F, input, target, var, full=False, eps=1e-6, reduction="mean"):
+        if input.dtype.category < FLOATING:
+            raise AutogradError(f"result type Float can't be cast to the desired output type {_C_NAMES[input.dtype.name]}")
         if isinstance(var, float):
             if var < 0:
                 raise ValueError("var has negative entry/entries")

@@ -562,7 +562,7 @@ class linalg_lstsq:
             names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (A, B)]
             raise AutogradError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {names[0]} and other's "
                                 f"dtype {names[1]}")
-        if A.dtype.category < FLOATING:
+        if A.dtype.category < FLOATING or A.dtype.itemsize == 2:
             raise AutogradError("This function doesn't handle types other than float and double")
         if driver not in (None, *_DRIVERS):
             raise AutogradError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
@@ -686,6 +686,11 @@ class vander:
     def samples(rng): yield rng.standard_normal(3), 4
 
 
+def _check_substituted(kernel: str, x: Any) -> None:
+    if x.dtype.category < FLOATING or x.dtype.itemsize == 2:
+        no_kernel(kernel, x)
+
+
 def _cholesky_solve(B: np.ndarray, L: np.ndarray, upper: bool = False) -> np.ndarray:
     """Substitution forwards, then backwards; a zero on the diagonal makes infinities, as in LAPACK."""
     lower, n = adjoint(L) if upper else L, L.shape[-1]
@@ -721,6 +726,7 @@ class cholesky_solve:
         if B.shape[-2] != L.shape[-1]:
             raise ShapeMismatchError("Incompatible matrix sizes for cholesky_solve: each A matrix is "
                                      f"{L.shape[-1]} by {L.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}")
+        _check_substituted("cholesky_solve_cpu", B)
 
     def vjp_B(F, grad, L, upper, B_shape): return F.reduce_to_shape(F.cholesky_solve(grad, L, upper), tuple(B_shape))
 
@@ -755,7 +761,9 @@ class cholesky_inverse:
     numpy = _cholesky_inverse
     compose = on_host(_cholesky_inverse)
     shape = like_first
-    def check(L, upper): _check_matrix("cholesky_inverse", L, True, False)
+    def check(L, upper):
+        _check_matrix("cholesky_inverse", L, True, False)
+        _check_substituted("cholesky_inverse_out_cpu", L)
 
     def vjp(F, grad, L, result, upper):
         term = F.matmul(result, F.matmul(grad + _mH(F, grad), result))

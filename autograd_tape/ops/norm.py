@@ -410,6 +410,7 @@ def _instance_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any
                    eps: float) -> Any:
     if not use_input_stats and (running_mean is None or running_var is None):
         raise AutogradError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    _check_floating("batch_norm", input)
     shape = tuple(input.shape)
     n, c = shape[:2]
 

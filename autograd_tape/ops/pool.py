@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import FLOATING
+from ..dtypes import BOOL, FLOATING
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import pooling as fused
 from ..executors.kernels._compile import state
@@ -503,6 +503,8 @@ def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, paddi
     _check_window(input, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
     if n == 1 and input.dtype.category < FLOATING:
         no_kernel("max_pool1d_impl", input)
+    if input.dtype.category == BOOL:
+        no_kernel(name, input)
     return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import SCALAR_TYPE_NAMES
+from ..dtypes import BOOL, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError
 from ..executors.kernels._compile import is_half
 from ..executors.kernels.reduce import add_at
@@ -19,6 +19,7 @@ from ._host import data_dependent, on_host
 from ._losses import constant
 from ._out import EXPECTED, OutRule, SELF_AND_RESULT
 from ._record import op
+from ._refusals import no_kernel
 from ._samples import check_number
 
 NUMBERED = 1 << 31  # elements up to which places have numbers
@@ -370,6 +371,8 @@ class scatter_reduce:
     def check(input, dim, index, src, reduce, include_self):
         _check_scatter("scatter_reduce")(input, dim, index, src)
         _check_reduce(reduce)
+        if reduce == "mean" and input.dtype.category == BOOL:
+            no_kernel("scatter_gather_tensor_cpu_reduce_mean", input)
 
     def vjp(F, grad, input, src, result, dim, index, reduce, include_self):
         return _reduce_vjp(F, grad, input, src, result, reduce, include_self,
@@ -748,6 +751,8 @@ class index_reduce:
         if reduce not in ("prod", "mean", "amax", "amin"):
             raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
         _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
+        if reduce == "mean" and input.dtype.category == BOOL:
+            no_kernel("index_func_", input)
 
     def vjp(F, grad, input, source, result, dim, index, reduce, include_self):
         return _reduce_vjp(F, grad, input, source, result, reduce, include_self,

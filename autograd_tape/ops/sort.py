@@ -679,7 +679,7 @@ class bincount:
             return constant(F, input, np.zeros(minlength, np.int64))
         if weights is not None and weights.shape != input.shape:
             raise AutogradError("weights should be 1-d and have the same length as input")
-        result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else values_of(weights), minlength)
+        result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else values_of(weights).real, minlength)
         single = weights is not None and weights._k.dtype.name == "float32"
         return constant(F, input, result.astype(np.float32) if single else result)
 
