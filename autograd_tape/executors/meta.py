@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..errors import MissingKernelError
 from ..ops._record import Record
+from ..ops._strided import contiguous_strides, empty_in_order
 from .base import Executor, get_executor
 
 BACKED = 1 << 26  # bytes up to which zeros are allocated as usual
@@ -141,13 +142,11 @@ class MetaExecutor(Executor):
         else:
             shape = rule(*[v.shape if isinstance(v, np.ndarray) else [x.shape for x in v] if _tensors(v) else v for v in values])
         dtypes = self._dtypes(rec, values)
+        words = (rec.field("meta_layout") or ("input" if rec.family in ELEMENTWISE else "rows")).split()
         if shape and isinstance(shape[0], (tuple, type(None))):  # several outputs; None for what is saved and not there
-            return tuple([None if s is None else meta_array(tuple(s), d) for s, d in zip(shape, dtypes)])
-        shape = tuple(shape)
-        strides = None
-        if rec.family in ELEMENTWISE and len(shape) > 1:
-            strides = elementwise_strides(shape, arrays, dtypes[0].itemsize)
-        return meta_array(shape, dtypes[0], strides)
+            words += words[-1:] * (len(shape) - len(words))
+            return tuple([None if s is None else _laid_out(word, tuple(s), d, arrays) for word, s, d in zip(words, shape, dtypes)])
+        return _laid_out(words[0], tuple(shape), dtypes[0], arrays)
 
     def _dtypes(self, rec: Record, values: tuple[Any, ...]) -> list[np.dtype]:
         """The outputs' dtypes: what the record says, or what its NumPy kernel makes of single elements."""
@@ -156,11 +155,13 @@ class MetaExecutor(Executor):
                  for a in (v if isinstance(v, list) else [v]) if isinstance(a, np.ndarray)]
         first = typed[0].dtype if typed else next((v.dtype for v in values if isinstance(v, np.ndarray)), np.dtype("f4"))
         count = len(rec.returns) + len(rec.saved_returns)
+        whole = first.kind in "biu" and rec.quiet == "float" and rec.promotion == "none"  # what its kernel is not written for
         if rec.result == "numpy" and rec.field("numpy") is not None and not rec.name.startswith("random"):
             try:
                 made = get_executor("numpy").call(rec, rec.field("numpy"), [_ones(v) for v in values])
                 made = made if isinstance(made, (tuple, list)) else (made,)
-                return [np.asarray(r).dtype if r is not None else first for r in made][:count] + [first] * (count - len(made))
+                found = [np.asarray(r).dtype if r is not None else first for r in made]
+                return [first if whole and d.kind == "f" else d for d in found][:count] + [first] * (count - len(made))
             except Exception:
                 pass  # single elements do not suit every operation; then dtypes stay
         found = [np.dtype("i8") if t == "Index" else np.dtype(bool) if t == "Mask" else first for t, _ in rec.returns]
@@ -175,13 +176,29 @@ class MetaExecutor(Executor):
                     raise MissingKernelError(f"The operation '{rec.name}' has no shape rule for the meta executor",
                                              expected="a field 'shape' in its record", found="none",
                                              remedy=f"add one to {rec.module}")
-                return np.zeros(v.shape, v.dtype)
+                like = empty_in_order(v, v.dtype)
+                like.fill(0)
+                return like
             return [zeros(x) for x in v] if isinstance(v, list) else v
 
         results = get_executor("numpy").call(rec, rec.field("numpy"), [zeros(v) for v in values])
-        if isinstance(results, (tuple, list)):
-            return tuple([r if r is None or isinstance(r, (int, float)) else _like(r) for r in results])
-        return _like(results)
+        words = (rec.field("meta_layout") or "").split()
+        arrays = [v for v in values if isinstance(v, np.ndarray)]
+        if not isinstance(results, (tuple, list)):
+            return _laid_out(words[0], results.shape, results.dtype, arrays) if words else _like(results)
+        words += [""] * (len(results) - len(words))
+        return tuple([r if r is None or isinstance(r, (int, float)) else _laid_out(word, r.shape, r.dtype, arrays) if word else _like(r)
+                      for word, r in zip(words, results)])
+
+
+def _laid_out(word: str, shape: tuple[int, ...], dtype: np.dtype, operands: list[np.ndarray]) -> np.ndarray:
+    """A result laid out as a record's `meta_layout` says."""
+    if len(shape) < 2 or word == "rows":
+        return meta_array(shape, dtype)
+    if word == "input":
+        return meta_array(shape, dtype, elementwise_strides(shape, [a for a in operands if a.ndim <= len(shape)], dtype.itemsize))
+    *batch, step, column = contiguous_strides((*shape[:-2], shape[-1], shape[-2]), dtype.itemsize)
+    return meta_array(shape, dtype, (*batch, column, step))
 
 
 def _tensors(value: Any) -> bool:

@@ -23,6 +23,10 @@ def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return compose
 
 
+NO_ITEM = "Tensor.item() cannot be called on meta tensors"
+"""What torch says where a composition reads a number out of a meta tensor."""
+
+
 def data_dependent(*args: Any) -> Any:
     """A `meta` field of operations whose result's shape depends on values, which meta tensors do not have."""
     raise MissingKernelError("The shape of the result depends on the values of the input, and meta tensors have none",

@@ -80,6 +80,8 @@ class Record:
     `vjp_<input>(F, grad, ...)`  the gradient with respect to one input, computed only when wanted
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
+    `meta_layout`         how the meta executor lays results out that are not element-wise, in one word or one per output: "input" in the
+                          order of the tensors, "columns" as LAPACK does; left out, "rows"
     `meta(...)`           the meta executor's own kernel, where `shape` does not say enough
     `place(values)`       the device of the result of an operation whose tensors may be on several, from its arguments by name; nothing
                           can come from a meta tensor, though
@@ -337,7 +339,8 @@ class Record:
     def complex_refusal(self, dtype: str, values: dict[str, Any], meta: bool = False) -> AutogradError | None:
         """torch's error for arguments with a tensor of a complex `dtype`, by its name in torch's messages; None where it takes them. With
         `meta`, for meta tensors."""
-        kernel, refusal = self.field("complex_kernel"), self.field("complex_on_meta") if meta else True
+        kernel = self.field("complex_kernel")
+        refusal: Any = self.field("complex_on_meta") if meta else True
         if refusal is True:
             refusal = self.complex if kernel is None else kernel(**values)
         if refusal is None:

@@ -156,7 +156,7 @@ class leaky_relu:
         return np.where(input > 0, input, input * negative_slope)
 
     def compose(F, input, negative_slope): return F.where(input > 0, input, input * negative_slope)
-    check = takes("float", "leaky_relu_cpu")
+    check = takes("float", "leaky_relu_cpu", cast_unsafely("negative_slope", ValueError))
     def vjp(F, grad, input, negative_slope): return F.leaky_relu_backward(grad, input, negative_slope)
     samples = domain(-2, 2, 0.2, kinks=(0,))
 
@@ -475,7 +475,8 @@ class softplus:
         return fused.softplus(input, beta, threshold)
 
     def compose(F, input, beta, threshold): return F.where(input * beta > threshold, input, F.log1p(F.exp(input * beta)) / beta)
-    check = takes("float", "softplus_cpu", cast_unsafely("beta", ValueError))
+    def check(input, beta, threshold):
+        takes("float", "softplus_cpu", cast_unsafely("beta", ValueError) if beta != 1 else None)(input=input)
     def vjp(F, grad, input, beta, threshold): return F.softplus_backward(grad, input, beta, threshold)
 
     def samples(rng):
@@ -730,6 +731,7 @@ class glu:
     tensor([0.5000, 1.0000])
     """
 
+    meta_layout = "input"
     numpy = _glu
     def shape(input, dim):
         d = dim % len(input)

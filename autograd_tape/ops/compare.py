@@ -12,6 +12,7 @@ from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import select
 from ..tensor import TensorRef
 from ._constants import SMALL
+from ._host import NO_ITEM, data_dependent
 from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ._out import FOUND, ONLY_BOOL, OutRule
 from ._record import op
@@ -193,6 +194,8 @@ class allclose:
     no_vmap = "vmap over torch.allclose isn't supported yet."
 
     def function(F, input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+        if on_meta(input, other):
+            raise AutogradError(NO_ITEM)
         return bool(F.isclose(input, other, rtol, atol, equal_nan)._data.all())
 
     def samples(rng): yield np.ones(3), np.ones(3)
@@ -209,6 +212,8 @@ class equal:
     no_vmap = "aten::equal"
 
     def function(F, input, other):
+        if on_meta(input, other):
+            data_dependent()
         if input.shape != other.shape:
             return False
         same = F.eq(input, other)._data

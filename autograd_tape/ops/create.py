@@ -16,11 +16,12 @@ import numpy as np
 from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, dtype_of, kind
 from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError, UnsupportedDTypeError
 from ..tensor import LEAF, TensorRef, as_dtype, leaf_node
-from ._host import need_values
+from ._host import NO_ITEM, need_values
 from ._losses import constant
 from ._overloads import no_match
 from ._out import ARGUMENT_OUT
 from ._record import op
+from ._refusals import on_meta
 from ._samples import check_number
 from ._strided import empty_in_order, empty_strided
 
@@ -615,9 +616,12 @@ def _triangle_indices(name: str, lower: bool) -> Any:
         for what, n in (("row", row), ("col", col)):
             if n < 0:
                 raise AutogradError(f"{what} must be non-negative, got{n}", expected="0 or more", found=str(n))
+        wanted = None if dtype is None else _dtype(dtype)
+        if wanted is not None and wanted.name not in ("int32", "int64"):
+            raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'", remedy="ask for int64")
         keep = np.tri(row, col, offset if lower else offset - 1, bool)
         indices = np.array(np.nonzero(keep if lower else ~keep))
-        return finish(F, indices.astype(np.int64 if dtype is None else _dtype(dtype).np).reshape(2, -1), device, False, None, layout)
+        return finish(F, indices.astype(np.int64 if wanted is None else wanted.np).reshape(2, -1), device, False, None, layout)
 
     return function
 
@@ -663,6 +667,8 @@ class one_hot:
             raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64",
                                 found=input._k.dtype.name,
                                 remedy="convert it with .long()")
+        if on_meta(input) and num_classes < 0:
+            raise AutogradError(NO_ITEM)
         data = input._data if num_classes >= 0 else need_values(input)
         if not data.size and num_classes <= 0:
             raise AutogradError("Can not infer total number of classes from empty tensor.")
@@ -692,7 +698,11 @@ class one_hot:
 
 def _check_parts(a: Any, b: Any) -> None:
     names = [SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (a, b)]
-    if any([n not in ("Half", "Float", "Double") for n in names]):
+    if on_meta(a, b):
+        for what, x in (("real", a), ("imag", b)):
+            if x._k.dtype.category != FLOATING:
+                raise AssertionError(f"{what} must be floating point, got torch.{x._k.dtype.name}")
+    elif any([n not in ("Half", "Float", "Double") for n in names]):
         raise AutogradError(f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
     if names[0] != names[1]:
         raise AutogradError(f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")

@@ -11,10 +11,11 @@ import numpy as np
 from ..dtypes import BOOL, SCALAR_TYPE_NAMES, int64
 from ..errors import AutogradError, ShapeMismatchError
 from ._dims import wrap_dim
+from ._host import data_dependent
 from ._losses import buffer
 from ._out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ._record import Sample, op
-from ._refusals import no_kernel
+from ._refusals import no_kernel, on_meta
 from ._samples import refuse_complex_gradient
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -600,6 +601,8 @@ class cov:
             raise AutogradError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
         if input.dtype.name == "bool":
             raise AutogradError("cov(): bool dtype is not supported for input")
+        if on_meta(input):
+            data_dependent()
         n = input.shape[1] if input.ndim == 2 else prod(tuple(input.shape))
         x = input if input.ndim == 2 else F.reshape(input, (1, n))
         for name, w in (("fweights", fweights), ("aweights", aweights)):

@@ -14,11 +14,11 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, LinAlgError, ShapeMismatchError
 from ._general import broadcast_shape
-from ._host import need_values, on_host
+from ._host import data_dependent, need_values, on_host
 from ._losses import constant
 from ._out import casts_safely, EXPECTED
 from ._record import Sample, get_record, op
-from ._refusals import no_kernel
+from ._refusals import no_kernel, on_meta
 from ._shapes import like_first
 from ._strided import contiguous_strides, empty_strided
 from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square
@@ -574,6 +574,8 @@ class linalg_lstsq:
             raise ShapeMismatchError(f"{name}: input.size(-2) should match other.size({-1 if vector or B.ndim < 2 else -2})")
         m, n = a[-2:]
         limit = max(m, n) * float(np.finfo(A._k.np).eps) if rcond is None else float(rcond)
+        if on_meta(A):
+            data_dependent()
         solution, rank = F.lstsq_solution(A, X, limit)
         if driver == "gels":
             _refuse_rank(need_values(rank), min(m, n), len(a) > 2)
@@ -712,6 +714,7 @@ class cholesky_solve:
     """
 
     out_dtype = casts_safely("cholesky_solve")
+    meta_layout = "columns"
     saved_as = {"L": "input2", "B_shape": None, "L_shape": None}
     numpy = _cholesky_solve
     compose = on_host(_cholesky_solve)
@@ -758,6 +761,7 @@ class cholesky_inverse:
     """
 
     out_dtype = casts_safely("cholesky_inverse")
+    meta_layout = "columns"
     numpy = _cholesky_inverse
     compose = on_host(_cholesky_inverse)
     shape = like_first

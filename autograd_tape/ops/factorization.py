@@ -113,6 +113,7 @@ class inverse:
     """
 
     out_dtype = EXPECTED
+    meta_layout = "columns"
     saved_as = {"result": "inverse"}
     numpy = _inv
     compose = on_host(_inv)
@@ -240,6 +241,7 @@ class solve_matrices:
 
     saved_as = {"A": "A", "A_shape": None, "B_shape": None}
     numpy = _solve
+    meta_layout = "columns"
     compose = on_host(_solve)
     def shape(A, B): return (*broadcast_shape(A[:-2], B[:-2]), A[-1], B[-1])
     def vjp_A(F, grad, A, result, A_shape):
@@ -370,6 +372,7 @@ class linalg_cholesky:
     """
 
     out_dtype = EXPECTED
+    meta_layout = "columns"
     saved_as = {"result": "L"}
     numpy = _cholesky
     compose = on_host(_cholesky)
@@ -536,6 +539,7 @@ class linalg_svd:
     """
 
     out_dtype = EXPECTED
+    meta_layout = "columns rows rows"
     numpy = _svd
     compose = on_host(_svd)
     def check(A, full_matrices): _check_matrix("linalg.svd", A)
@@ -775,8 +779,8 @@ class matrix_power:
         _check_matrix("linalg.matrix_power", input, True, False)
         if n == 0:
             k, k_input = input.shape[-1], input._k
-            nothing = F.masked_fill(input, F.wrap(np.ones(input._data.shape, np.bool_)), 0)
-            return nothing + F.wrap(np.eye(k, dtype=k_input.np), k_input)
+            nothing = F.masked_fill(input, constant(F, input, np.ones(input._data.shape, np.bool_)), 0)
+            return nothing + constant(F, input, np.eye(k, dtype=k_input.np))
         x, n = (F.inverse(input), -n) if n < 0 else (input, n)
         result = None
         while n:

@@ -39,6 +39,12 @@ def _basic(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
     return _new_axes(input, view, index) if None in index else view
 
 
+def _basic_on_meta(input: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
+    """`_basic` of what may have no memory: NumPy reads the element at an index that leaves no dimension, but not with an Ellipsis."""
+    view = input[index if any([i is ... for i in index]) else (*index, ...)]
+    return _new_axes(input, view, index) if None in index else view
+
+
 def _new_axes(input: np.ndarray, view: np.ndarray, index: tuple[Any, ...]) -> np.ndarray:
     """`view` with torch's strides for new dimensions, where NumPy's are 0: the reach of the dimension of `input` that follows."""
     if not view.size:
@@ -76,6 +82,7 @@ class _BasicIndex:
     """The view at a basic index: numbers, ranges, None and Ellipsis."""
 
     def numpy(input, index): return _basic(input, index)
+    def meta(input, index): return _basic_on_meta(input, index)
     def samples(rng): yield rng.standard_normal((3, 4)), (slice(0, 2), None, -1)
     def vjp(F, grad, input_shape, index): return F.basic_index_backward(grad, input_shape, index)
 

@@ -10,10 +10,11 @@ import numpy as np
 from ..errors import AutogradError
 from . import _shapes as shapes
 from ._dims import wrap_dim
-from ._host import on_host
+from ._host import data_dependent, on_host
 from ._losses import constant
 from ._out import CASTS_INPUTS
 from ._record import RECORDS, Sample, op
+from ._refusals import on_meta
 from ._strided import strided, suggests_channels_last, view_strides
 
 SHORT = 1024  # elements of a tensor up to which NumPy stacks quicker than it concatenates
@@ -400,6 +401,8 @@ class combinations:
             raise AutogradError(f"Expect a non-negative number, but got {r}")
         if r == 0:
             return F.slice(input, 0, 0, 0)
+        if on_meta(input):
+            data_dependent()
         chosen = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(input.shape[0]), r)
         at = constant(F, input, np.array(list(chosen), np.int64).reshape(-1, r))
         return F.reshape(F.index_select(input, 0, F.reshape(at, (-1,))), at.shape)

@@ -63,6 +63,7 @@ class fill:
     tensor([3., 3.])
     """
 
+    meta_layout = "input"
     numbers = {"value": "FillBackward0"}
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 

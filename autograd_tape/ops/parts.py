@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dtypes import INTEGER
-from ..errors import AutogradError, IndexRangeError
+from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels.reduce import add_at
 from ..tensor import TensorRef
 from . import _shapes as shapes
@@ -239,8 +239,8 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
         raise AutogradError(f"Tensor: invalid storage offset {at}")
     need = 0 if 0 in size else at + 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
     if need * item > owner.nbytes:
-        raise AutogradError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} requiring a "
-                            f"storage size of {need * item} are out of bounds for storage of size {owner.nbytes}")
+        raise ShapeMismatchError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and itemsize {item} "
+                            f"requiring a storage size of {need * item} are out of bounds for storage of size {owner.nbytes}")
     return strided(input, size, [s * item for s in stride], (at - here) * item)
 
 
@@ -252,6 +252,16 @@ class as_strided_view:
     saved_as = {"geometry": None}
 
     def numpy(input, size, stride, storage_offset, geometry): return _as_strided(input, size, stride, storage_offset)
+
+    def meta(input, size, stride, storage_offset, geometry):
+        # torch's meta tensors reach beyond their storage, too, since there is none.
+        from ..executors.meta import meta_array
+
+        try:
+            return _as_strided(input, size, stride, storage_offset)
+        except ShapeMismatchError:
+            return meta_array(tuple(size), input.dtype, tuple([s * input.itemsize for s in stride]))
+
 
     def vjp(F, grad, size, stride, storage_offset, geometry):
         at = geometry[2] if storage_offset is None else storage_offset

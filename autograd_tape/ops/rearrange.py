@@ -17,6 +17,7 @@ from ._host import need_values, on_host
 from ._losses import constant
 from ._out import EXPECTED
 from ._record import op
+from ._refusals import on_meta
 from ._samples import refuse_complex_gradient
 from ._strided import copy_like
 from .parts import _diagonal
@@ -46,6 +47,7 @@ class flip:
     tensor([3., 2., 1.])
     """
 
+    meta_layout = "input"
     numpy = _flip
     def mindspore(ms, input, dims): return ms.ops.flip(input, (dims,) if isinstance(dims, int) else tuple(dims))
     compose = on_host(_flip)
@@ -258,6 +260,10 @@ class repeat_interleave:
         d = wrap_dim(dim, input.ndim)
         n = input.shape[d] if input.ndim else 1
         if isinstance(repeats, TensorRef):
+            if on_meta(repeats):
+                if output_size is None:
+                    raise AutogradError("cannot repeat_interleave a meta tensor without output_size")
+                return F.index_select(input, d, constant(F, input, np.zeros(output_size, np.int64)))
             counts = need_values(repeats).reshape(-1)
             if repeats.ndim > 1:
                 raise AutogradError("repeat_interleave only accept 1D vector as repeat")

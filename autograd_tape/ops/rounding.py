@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import COMPLEX, scalar_dtype
+from ..dtypes import BOOL, COMPLEX, FLOATING, DType, result_dtype, scalar_dtype
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
@@ -14,8 +14,8 @@ from ._constants import NUMBERS
 from ._overloads import TENSOR_OR_NUMBER
 from ._out import FOUND
 from ._record import op
-from ._refusals import on_meta, subtracted
-from ._samples import category, domain, pairs, scalar_like, takes
+from ._refusals import no_kernel, on_meta, subtracted
+from ._samples import category, check_number, domain, pairs, scalar_like, takes
 from .pointwise import broadcast_shapes
 
 _core: Any = getattr(np, "core" if np.__version__.startswith("1.") else "_core")
@@ -174,17 +174,67 @@ def _wider(input: Any, *bounds: Any) -> bool:
         isinstance(b, TensorRef) or scalar_like(b) and scalar_dtype(b).category > input._k.dtype.category for b in bounds)
 
 
+class _Bounds(type(NUMBERS)):  # type: ignore[misc]  # its name is the other module's own
+    """NUMBERS, but AutogradError for one beyond the dtype's range."""
+
+    def __missing__(self, key: tuple[str, float]) -> np.ndarray:
+        check_number(key[1], DType.by_name[np.dtype(key[0]).name])
+        return super().__missing__(key)
+
+
+_BOUNDS = _Bounds()
+
+
+def _bound(input: np.ndarray, value: Any) -> Any:
+    """A bound in the dtype of `input`, which Python's numbers beyond its range would change."""
+    return _BOUNDS[input.dtype.char, value] if input.dtype.char in "fd" and not isinstance(value, np.ndarray) else value
+
+
+def _check_bounds(input: Any, *bounds: Any) -> None:
+    """Raises for numbers that the floating-point dtype of the result does not hold."""
+    numbers = [b for b in bounds if scalar_like(b)]
+    dtype = result_dtype([(x._k.dtype, x.ndim) for x in (input, *bounds) if isinstance(x, TensorRef)], numbers) if numbers else None
+    if dtype is not None and dtype.category == FLOATING:
+        for b in numbers:
+            check_number(b, dtype)
+
+
+def _check_bound(input: Any, **bound: Any) -> None:
+    if category(input) == BOOL and not _wider(input, *bound.values()):
+        no_kernel(f"clamp_{next(iter(bound))}_scalar_cpu", input)
+    _check_bounds(input, *bound.values())
+
+
+def _redirect(name: str) -> Any:
+    """A `redirect` to the operation with tensors for bounds where a bound has another category. `clamp` takes a complex bound
+    that is real."""
+    def redirect(input: Any, *bounds: Any) -> Any:
+        if not _wider(input, *bounds):
+            return None
+        if name == "clamp" and category(input) == FLOATING and any([isinstance(b, complex) for b in bounds]):
+            for b in bounds:
+                if isinstance(b, complex):
+                    check_number(b, DType.by_name["float64"])
+            return name, (input, *[b.real if isinstance(b, complex) else b for b in bounds])
+        return f"{name}_tensor", (input, *bounds)
+
+    return redirect
+
+
 def _check_clamp(input: Any, min: Any, max: Any) -> None:
     if min is None and max is None:
         raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None", remedy="pass a bound")
-    if any(category(x) == COMPLEX for x in (input, min, max) if x is not None):
+    if any(category(x) == COMPLEX for x in (input, min, max) if x is not None) and not on_meta(input):
         raise UnsupportedDTypeError("clamp is not supported for complex types", remedy="clamp real and imaginary parts")
+    if category(input) == BOOL and not _wider(input, min, max):
+        no_kernel("clamp_scalar_cpu" if None not in (min, max) else f"clamp_{'max' if min is None else 'min'}_scalar_cpu", input)
+    _check_bounds(input, min, max)
 
 
 def _clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     if min is not None:
-        input = np.maximum(input, min)
-    return input if max is None else np.minimum(input, max)
+        input = np.maximum(input, _bound(input, min))
+    return input if max is None else np.minimum(input, _bound(input, max))
 
 
 def _keep(F: Any, grad: Any, inside: Any) -> Any:
@@ -206,14 +256,14 @@ class clamp:
         if min is None and max is None:
             raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
         if min is not None and max is not None and input.dtype.char in "fd":
-            return _clip(input, NUMBERS[input.dtype.char, min], NUMBERS[input.dtype.char, max])
+            return _clip(input, _BOUNDS[input.dtype.char, min], _BOUNDS[input.dtype.char, max])
         return _clamp(input, min, max)
 
     def compose(F, input, min, max):
         input = input if min is None else F.maximum(input, min)
         return input if max is None else F.minimum(input, max)
 
-    def redirect(input, min, max): return ("clamp_tensor", (input, min, max)) if _wider(input, min, max) else None
+    redirect = _redirect("clamp")
     check = _check_clamp
 
     def vjp(F, grad, input, min, max):
@@ -270,9 +320,10 @@ class clamp_min:
 
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
-    numpy = np.maximum
+    def numpy(input, min): return np.maximum(input, _bound(input, min))
     def compose(F, input, min): return F.maximum(input, min)
-    def redirect(input, min): return ("clamp_min_tensor", (input, min)) if _wider(input, min) else None
+    redirect = _redirect("clamp_min")
+    check = _check_bound
     def vjp(F, grad, input, min): return _keep(F, grad, input >= min)
     def samples(rng): yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
 
@@ -288,9 +339,10 @@ class clamp_max:
 
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
-    numpy = np.minimum
+    def numpy(input, max): return np.minimum(input, _bound(input, max))
     def compose(F, input, max): return F.minimum(input, max)
-    def redirect(input, max): return ("clamp_max_tensor", (input, max)) if _wider(input, max) else None
+    redirect = _redirect("clamp_max")
+    check = _check_bound
     def vjp(F, grad, input, max): return _keep(F, grad, input <= max)
     def samples(rng): yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
 
@@ -302,6 +354,7 @@ class clamp_min_tensor:
     """`clamp_min` with a tensor, which broadcasts and gets a gradient."""
 
     numpy = np.maximum
+    check = _check_bound
     def compose(F, input, min): return F.maximum(input, min)
     shape = broadcast_shapes
     def vjp_input(F, grad, input, min): return _keep(F, grad, input >= min)
@@ -319,6 +372,7 @@ class clamp_max_tensor:
     """`clamp_max` with a tensor, which broadcasts and gets a gradient."""
 
     numpy = np.minimum
+    check = _check_bound
     def compose(F, input, max): return F.minimum(input, max)
     shape = broadcast_shapes
     def vjp_input(F, grad, input, max): return _keep(F, grad, input <= max)

@@ -750,6 +750,7 @@ class zeros_for:
 class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
+    meta_layout = "input"
     saved_as = {"input_dtype": None}
 
     def numpy(input, dtype): return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)

@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 import operator
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +23,9 @@ from autograd_tape.dtypes import DType
 from autograd_tape.ops import ALIASES, RECORDS, Record
 
 UNINITIALISED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
+
+
+DTYPES = ("float32", "float64", "bfloat16", "float16", "complex64", "complex128", "int64", "int32", "uint8", "bool", "int8", "int16")
 
 
 class NoSource(TypeError):
@@ -107,8 +111,32 @@ def tensors(torch: Any) -> dict[str, Any]:
             return f"{name(result)}"
         return f"{name(result)} {name([x.grad for x in leaves])}"
 
+    def meta(function: Any, *args: Any, **kwargs: Any) -> str:
+        """What comes of meta tensors in rows and in columns, in each dtype in place of those of floating point: dtype, shape and strides
+        ("=" for the dtype itself), or the type of the error."""
+        found: dict[str, list[str]] = {}
+        for dtype in DTYPES:
+            def convert(x: Any, columns: bool) -> Any:
+                if isinstance(x, (list, tuple)):
+                    return type(x)([convert(y, columns) for y in x])
+                if not isinstance(x, torch.Tensor):
+                    return x
+                kind = getattr(torch, dtype) if x.is_floating_point() or x.is_complex() else x.dtype
+                if not columns:
+                    return torch.empty(x.shape, dtype=kind, device="meta")
+                return torch.empty(tuple(x.shape)[::-1], dtype=kind, device="meta").permute(tuple(range(x.dim()))[::-1])
+
+            for columns in (False, True) if dtype == "float32" else (False,):
+                try:
+                    result = function(*convert(args, columns), **{k: convert(v, columns) for k, v in kwargs.items()})
+                    text = re.sub(rf"\b{dtype}\b", "=", seen(torch, result))
+                except Exception as error:  # noqa: BLE001  # any exception is an outcome
+                    text = type(error).__name__
+                found.setdefault(text, []).append(dtype + " in columns" * columns)
+        return "; ".join([f"{', '.join(dtypes)}: {text}" for text, dtypes in found.items()])
+
     return {
-        "cast": cast, "torch": torch, "backward": backward, "into": into, "trained": trained,
+        "cast": cast, "meta": meta, "torch": torch, "backward": backward, "into": into, "trained": trained,
         "F": torch.nn.functional, "nn": torch.nn, "inf": math.inf,
         "nan": math.nan, "f": f,
         "g": lambda *shape: f(*shape).requires_grad_(),
