@@ -244,3 +244,28 @@ def test_drawing_in_place_ends_history(name: str) -> None:
         getattr(plain, name)(*arguments)
         torch.manual_seed(3)
         assert torch.equal(getattr(build(x * 2), name)(*arguments).detach(), plain)
+
+
+DRAWN_BY = {"normal(mean)": (lambda p: torch.normal(p, 1.0), "NormalBackward1"),
+            "normal(std)": (lambda p: torch.normal(1.0, p), "NormalBackward2"),
+            "normal(mean, std)": (lambda p: torch.normal(p, p), "NormalBackward3"),
+            "normal, broadcast": (lambda p: torch.normal(torch.ones(3, 2), p), "NormalBackward3"),
+            "bernoulli": (torch.bernoulli, "BernoulliBackward0"), "poisson": (torch.poisson, "PoissonBackward0")}
+
+
+@pytest.mark.parametrize("name", DRAWN_BY)
+def test_numbers_drawn_are_constants_to_their_parameters(name: str) -> None:
+    draw, node = DRAWN_BY[name]
+    p = torch.full((2,), 0.5, requires_grad=True)
+    torch.manual_seed(0)
+    drawn = draw(p)
+    torch.manual_seed(0)
+    assert drawn.grad_fn.name() == node and torch.equal(drawn, draw(p.detach()))
+    drawn.sum().backward()
+    assert p.grad.tolist() == [0, 0]
+
+
+def test_numbers_of_one_chance_for_all_have_no_derivative() -> None:
+    drawn = torch.bernoulli(torch.ones(2, requires_grad=True), 0.5)
+    with pytest.raises(RuntimeError, match="derivative for aten::bernoulli is not implemented"):
+        drawn.sum().backward()

@@ -178,6 +178,18 @@ def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
     return draw(shape, source)
 
 
+def _constant(x: Any) -> Any:
+    """A parameter without its history."""
+    return x.detach() if isinstance(x, Tensor) and x._node is not None else x
+
+
+def _sampled(numbers: Any, by: str, *parameters: Tensor) -> Any:
+    """The numbers as a function of parameters that require grad, whose gradients are zeros."""
+    if grad_mode() is not GradMode.ENABLED or all([p._node is None for p in parameters]):
+        return numbers
+    return frontend.sampled(numbers, *parameters, *[None] * (2 - len(parameters)), by)
+
+
 def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """The sizes, which may also be given as `size=`; torch, which has several signatures of these, says that none fits."""
     if not named:
@@ -293,7 +305,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
         array = _stream(generator).bernoulli(t._data if p is None else p, shape, dtype.np)
         return _finish(array, dtype, input._k.device, False, out)
 
-    return _draw(input._data.shape, draw, input)
+    return _sampled(_draw(input._data.shape, draw, input), "bernoulli" if p is None else "bernoulli(p)", input)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
@@ -307,9 +319,10 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     k = out._k if out is not None else mean._k if isinstance(mean, Tensor) else std._k
     if k.dtype.category < FLOATING:
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_TYPE_NAMES[k.dtype.name]}'")
-    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k),
-                  [x for x in (mean, std) if isinstance(x, Tensor)])
-    result = noise * std + mean
+    parameters = {name: x for name, x in (("mean", mean), ("std", std)) if isinstance(x, Tensor)}
+    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k), list(parameters.values()))
+    numbers = (noise * _constant(std) + _constant(mean)).to(k.dtype)
+    result = _sampled(numbers, f"normal({', '.join(parameters)})", *parameters.values())
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
 
 
@@ -328,7 +341,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Poisson numbers of the rates in `input`."""
-    return _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).poisson(t._data), input._k), input)
+    numbers = _draw(input._data.shape, lambda _, t: frontend.wrap(_stream(generator).poisson(t._data), input._k), input)
+    return _sampled(numbers, "poisson", input)
 
 
 # -- in place -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ArgumentError, AutogradError
 from ..tensor import TensorRef
-from ._record import op
+from ._record import no_derivative, op
 from ._samples import check_number
 from ._strided import address, owner_of
 
@@ -109,6 +109,28 @@ class drawn:
     def shape(input, numbers, by): return input
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "normal_"
+
+
+_NO_BERNOULLI = no_derivative("bernoulli")
+
+
+@op("sampled(Tensor numbers, Tensor parameter, Tensor? other, str by) -> Tensor", family="ternary", promotion="none", result="same",
+    quiet="all", broadcasts=True, out=False, method=False, namespace="_internal")
+class sampled:
+    """Random `numbers`, drawn by `by` with parameters that are tensors. The parameters' gradients are zeros: numbers drawn are taken to
+    be constants.
+    """
+
+    nodes = {f"by == '{by}'": node for by, node in (
+        ("bernoulli", "BernoulliBackward0"), ("bernoulli(p)", "NotImplemented"), ("poisson", "PoissonBackward0"),
+        ("normal(mean)", "NormalBackward1"), ("normal(std)", "NormalBackward2"), ("normal(mean, std)", "NormalBackward3"))}
+
+    def numpy(numbers, parameter, other, by): return numbers.copy()
+    def compose(F, numbers, parameter, other, by): return numbers.copy()
+    def shape(numbers, parameter, other, by): return numbers
+    def vjp_parameter(F, grad, by): return _NO_BERNOULLI(F, grad) if by == "bernoulli(p)" else F.zero_gradient(grad)
+    def vjp_other(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0, 1, (3,)), "normal(mean, std)"
 
 
 @op("fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor", namespace="Tensor", out=False)
