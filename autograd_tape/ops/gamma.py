@@ -51,7 +51,7 @@ def _fraction(a: Any, x: Any) -> Any:
         c = b + factor / c
         c = np.where(np.abs(c) < _TINY, _TINY, c)
         value = value * (c * d)
-        if not (np.abs(c * d - 1) > _EPSILON).any():
+        if not (np.abs(c * d - 1) > 4 * _EPSILON).any():  # rounding may keep it a unit in the last place from 1 for good
             break
     return _prefactor(a, x) * a * value
 

@@ -218,9 +218,12 @@ def _lgamma(input: Any) -> Any:
 
 
 def _zeta_minus_one(n: int) -> float:
-    """zeta(n) - 1 by direct summation with the integral's tail."""
+    """zeta(n) - 1 by direct summation, and Euler and Maclaurin's formula for the tail, exact to the last place or two."""
     m = 40
-    return sum(k ** -n for k in range(2, m)) + m ** (1 - n) / (n - 1) + 0.5 * m ** -n + n * m ** (-n - 1) / 12
+    tail = [m ** (1 - n) / (n - 1), 0.5 * m ** -n]
+    for k, b in enumerate(_BERNOULLI[:4], 1):  # B_2k / (2k)! times the derivatives of order 2k - 1
+        tail.append(b / math.factorial(2 * k) * math.prod(range(n, n + 2 * k - 1)) * m ** -(n + 2 * k - 1.0))
+    return math.fsum([*[k ** -n for k in range(2, m)], *tail])
 
 
 _ZETA = tuple(_zeta_minus_one(n) for n in range(2, 40))
