@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def to_meta(x: Any) -> TensorRef:
 
 @pytest.mark.no_numbers("shapes and dtypes")
 @pytest.mark.parametrize("name", SAMPLED)
-def test_shapes_and_dtypes(name: str) -> None:
+def test_shapes_and_dtypes(name: str, excused: Callable[[str], None]) -> None:
     rec = RECORDS[name]
     for sample in samples(rec):
         args, kwargs = bind(rec, sample)
@@ -52,6 +53,7 @@ def test_shapes_and_dtypes(name: str) -> None:
                 found = tensors(run(rec, tree_map(to_meta, args), tree_map(to_meta, kwargs)))
             except AutogradError as error:
                 assert name in DEPENDENT and ("depends on the values" in str(error) or "meta tensor" in str(error))
+                excused("the shape depends on the values")
                 continue
         assert [(f.shape, f.dtype) for f in found] == [(e.shape, e.dtype) for e in expected]
         for f, e in zip(found, expected):

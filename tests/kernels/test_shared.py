@@ -54,7 +54,9 @@ def test_python_work_calls_workers_back():
     for _ in range(50):
         elementwise.relu(x)
         meet = threading.Barrier(2, timeout=10)
-        pool.parallel_for(2, 1, lambda start, stop, meet=meet: meet.wait())  # opens only if a worker has come
+        met: list[int] = []
+        pool.parallel_for(2, 1, lambda start, stop, meet=meet, met=met: met.append(meet.wait()))  # opens only if a worker has come
+        assert sorted(met) == [0, 1]
 
 
 def test_concurrent_callers():

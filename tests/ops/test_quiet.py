@@ -3,6 +3,7 @@ so that no other test would notice."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_plain_samples_take_the_quiet_path(name: str, entered: list[str]) -> Non
 @pytest.mark.no_numbers("which way is taken")
 @pytest.mark.no_numbers("which path is taken")
 @pytest.mark.parametrize("name", [n for n in REGULAR if RECORDS[n].inplace and "    try:" in inplace_source(RECORDS[n])])
-def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str]) -> None:
+def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str], excused: Callable[[str], None]) -> None:
     rec, quiet = RECORDS[name], 0
     for frontend in (F, torch_frontend):
         loud = set()
@@ -98,7 +99,9 @@ def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str
                 try:
                     with np.errstate(all="ignore"):
                         frontend.function(name + "_")(*target, **values)
-                except (AutogradError, RuntimeError):  # the result does not fit
+                except (AutogradError, RuntimeError) as error:
+                    assert "can't be cast" in str(error) or "doesn't match the broadcast shape" in str(error), f"{name}_: {error}"
+                    excused("the result does not fit")
                     continue
                 if name not in entered:
                     quiet += 1

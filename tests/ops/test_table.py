@@ -35,6 +35,7 @@ from autograd_tape.executors.base import available_executors, get_executor, set_
 from autograd_tape.frontend import Frontend, install_methods
 from autograd_tape.ops import ALIASES, RECORDS
 from autograd_tape.ops._host import data_dependent
+from autograd_tape.tree import leaves
 
 pytestmark = pytest.mark.filterwarnings("error::DeprecationWarning:autograd_tape")
 TENSOR_NAMES = [n for n in NAMES if RECORDS[n].tensor_params and not RECORDS[n].field("function") and not RECORDS[n].field("make")]
@@ -104,6 +105,10 @@ def test_gradient(name: str, excused: Callable[[str], None]) -> None:
     if reason:
         excused(reason)
         return
+    for sample in samples(RECORDS[name]):
+        floating = {np.asarray(x).dtype.char for x in leaves(bind(RECORDS[name], sample)) if is_array(x)} & set("efFE")
+        assert not floating or any(np.asarray(x).dtype.char in "dD" for x in leaves(bind(RECORDS[name], sample)) if is_array(x)), (
+            f"{sample} is in single precision alone, for which central differences are too coarse")
     for problem in problems(name):
         if problem.no_gradient:
             _, outputs = problem.call(problem.inputs, requires_grad=True)

@@ -114,6 +114,7 @@ def test_a_recorded_operation_replays_and_survives_json(name: str, excused: Call
             graph = tape.to_graph(wanted)
         except AutogradError as error:
             assert "shares memory with a view" in str(error), str(case)
+            excused("it is a view of what is changed, which is said")
             continue
         computed = {value for node in graph.nodes for value in node.outputs}
         assert all(o.id in computed for o in wanted), f"{case} is not in the graph"

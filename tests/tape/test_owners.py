@@ -9,6 +9,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -153,15 +154,12 @@ class TestBlocks:
             tape.start_recording()
         else:
             tape.__enter__()
-        try:
-            with tape:
-                if second == "start":
-                    tape.start_recording()
-                inner = operation(leaf())
-                if end == "raise":
-                    raise ZeroDivisionError
-        except ZeroDivisionError:
-            pass
+        with pytest.raises(ZeroDivisionError) if end == "raise" else nullcontext(), tape:
+            if second == "start":
+                tape.start_recording()
+            inner = operation(leaf())
+            if end == "raise":
+                raise ZeroDivisionError
         assert tape.is_recording, "the outer one goes on"
         outer = operation(leaf())
         tape.stop_recording() if first == "start" else tape.__exit__()

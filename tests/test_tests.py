@@ -1,0 +1,145 @@
+"""What every test owes, found by reading the tests: it checks something, forgives no error, and is left out for a known reason."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.rglob("*.py"))}
+STEMS: dict[str, set[Path]] = {}
+for _path in TREES:
+    STEMS.setdefault(_path.stem, set()).add(_path)
+DEFINITIONS: dict[Path, dict[str, list[ast.FunctionDef]]] = {}
+for _path, _tree in TREES.items():
+    for _node in ast.walk(_tree):
+        if isinstance(_node, ast.FunctionDef):
+            DEFINITIONS.setdefault(_path, {}).setdefault(_node.name, []).append(_node)
+TESTS = [(path, function) for path, names in DEFINITIONS.items() if path.name.startswith("test_")
+         for name, found in names.items() if name.startswith("test_") for function in found]
+
+REASONS = (
+    "Numba is not installed", "NumPy is not linked to OpenBLAS", "torch is not installed", "is missing: pip install", "REASON",
+    "the plot needs matplotlib", "cannot be sent on this system", "this system does not list",
+    "the system has no fork", "the system has no timer signals", "this system does not fork", "this machine has",
+)
+"""Why a test may be left out: something is absent that the package or the system may lack. REASON is what an executor says of itself."""
+
+
+def called(node: ast.AST) -> Iterator[str]:
+    """The names of the functions that are called within, without what they are attributes of."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Call):
+            yield n.func.id if isinstance(n.func, ast.Name) else n.func.attr if isinstance(n.func, ast.Attribute) else ""
+
+
+def says(node: ast.AST) -> bool:
+    """Whether something is checked right here."""
+    return any(isinstance(n, ast.Assert) for n in ast.walk(node)) or any(
+        name in ("raises", "warns", "fail") or name.startswith("assert_") for name in called(node))
+
+
+def visible(path: Path) -> dict[str, list[ast.FunctionDef]]:
+    """The tests' own functions that a file can call: defined in it, in what it imports, or fixtures of the folders that it lies in."""
+    imported = {path}
+    for node in ast.walk(TREES[path]):
+        names = [node.module or "", *[a.name for a in node.names]] if isinstance(node, ast.ImportFrom) else \
+            [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            imported |= STEMS.get(name.rpartition(".")[2], set())
+    imported |= {other for other in TREES if other.name == "conftest.py" and path.is_relative_to(other.parent)}
+    found: dict[str, list[ast.FunctionDef]] = {}
+    for other in imported:
+        for name, functions in DEFINITIONS.get(other, {}).items():
+            found.setdefault(name, []).extend(functions)
+    return found
+
+
+VISIBLE = {path: visible(path) for path in TREES}
+
+
+def checking() -> set[ast.FunctionDef]:
+    """The functions that check something, themselves or by one of the tests' functions that they call."""
+    calls = {function: (path, {*called(function)}) for path, names in DEFINITIONS.items() for found in names.values() for function in found}
+    known = {function for function in calls if says(function)}
+    while True:
+        more = {function for function, (path, names) in calls.items() if function not in known and any(
+            helper in known for name in names for helper in VISIBLE[path].get(name, ()))}
+        if not more:
+            return known
+        known |= more
+
+
+CHECKING = checking()
+
+
+def unchecked(known: set[ast.FunctionDef]) -> list[str]:
+    return [f"{path.name}:{test.lineno}: {test.name}" for path, test in TESTS if test not in known]
+
+
+def forgiving(path: Path, function: ast.FunctionDef) -> list[str]:
+    """The errors that a test catches and goes on after as if nothing had been: without a note (`excused`, a counter, a value that is
+    compared), another check than a look at the error's text, or a word on what holds where there is no error."""
+    found = []
+    for node in ast.walk(function):
+        for handler in node.handlers if isinstance(node, ast.Try) and not node.orelse else []:
+            body = ast.Module(handler.body, [])
+            noted = any(isinstance(n, (ast.Raise, ast.Return, ast.Assign, ast.AugAssign)) for n in ast.walk(body))
+            if not noted and not {*called(body)} & {"excused", "append", "fail", "raises"}:
+                found.append(f"{path.name}:{handler.lineno}: {ast.unparse(handler)[:120]}")
+    return found
+
+
+def unknown_skips(path: Path) -> list[str]:
+    """Skips without a reason of the list, and failures that are expected."""
+    found = []
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Attribute) and node.attr == "xfail":
+            found.append(f"{path.name}:{node.lineno}: xfail")
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        place = node.func.attr
+        if place in ("skip", "skipif", "importorskip") and ast.unparse(node.func).startswith("pytest"):
+            stated = [k.value for k in node.keywords if k.arg == "reason"] or (node.args[:1] if place == "skip" else [])
+            if not any(known in ast.unparse(r) for r in stated for known in REASONS):
+                found.append(f"{path.name}:{node.lineno}: {ast.unparse(node)[:120]}")
+    return found
+
+
+def test_every_test_checks_something() -> None:
+    assert len(TESTS) > 800
+    assert unchecked(CHECKING) == []
+
+
+def test_no_test_forgives_an_error_in_passing() -> None:
+    assert [line for path, test in TESTS for line in forgiving(path, test)] == []
+
+
+def test_tests_are_left_out_for_known_reasons() -> None:
+    assert [line for path in TREES if path != Path(__file__) for line in unknown_skips(path)] == []
+
+
+@pytest.mark.parametrize("source, found", [
+    ("def test_a():\n    run()", ["unchecked"]),
+    ("def run(): pass\ndef test_a():\n    run()", ["unchecked"]),
+    ("def run():\n    assert 1\ndef test_a():\n    run()", []),
+    ("def test_a(excused):\n    try: f()\n    except RuntimeError as e:\n        assert 'implemented' in str(e)", ["forgiving"]),
+    ("def test_a(excused):\n    try: f()\n    except RuntimeError:\n        excused('why')\n    assert f", []),
+    ("def test_a():\n    assert 1\n    pytest.skip('no time')", ["unknown_skips"]),
+    ("def test_a():\n    assert 1\n    pytest.skip()", ["unknown_skips"]),
+    ("def test_a():\n    assert 1\n    pytest.skip('Numba is not installed')", []),
+    ("@pytest.mark.xfail\ndef test_a():\n    assert 1", ["unknown_skips"]),
+])
+def test_the_reading_finds(source: str, found: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path, tree = FOLDER / "test_made.py", ast.parse(source)
+    functions = {f.name: [f] for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)}
+    monkeypatch.setitem(TREES, path, tree)
+    monkeypatch.setattr(sys.modules[__name__], "DEFINITIONS", {path: functions})
+    monkeypatch.setitem(VISIBLE, path, visible(path))
+    test = functions["test_a"][0]
+    seen = {"unchecked": {test} - checking(), "forgiving": forgiving(path, test), "unknown_skips": unknown_skips(path)}
+    assert [kind for kind, lines in seen.items() if lines] == found
