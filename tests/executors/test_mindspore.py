@@ -67,11 +67,13 @@ def converted(value: Any, dtype: np.dtype) -> Any:
 def results(rec: Record, sample: Sample, dtype: np.dtype) -> list[np.ndarray]:
     args, kwargs = bind(rec, sample)
     args, kwargs = as_tensors(converted(copied(args), dtype)), as_tensors(converted(copied(kwargs), dtype))
-    return [t.numpy().copy() for t in tensors(run(rec, args, kwargs))]
+    result = run(rec, args, kwargs)
+    result = args[0] if result is None else result  # what was written to
+    return [t.numpy().copy() for t in tensors(result)] or [np.asarray(result)]
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_dtypes(name: str) -> None:
+def test_dtypes(name: str, excused: Callable[[str], None]) -> None:
     """The same values, shapes and dtypes in single precision, integers, bool and half, as far as the record says it takes them."""
     rec = RECORDS[name]
     for dtype in dtypes_of(rec):
@@ -84,6 +86,7 @@ def test_dtypes(name: str) -> None:
             assert not isinstance(found, Exception), f"{dtype}: {found!r}"
             assert [(f.dtype, f.shape) for f in found] == [(e.dtype, e.shape) for e in expected], dtype
             if name in UNSPECIFIED:
+                excused("memory as it was found")
                 continue
             rtol, atol = (5e-3, 5e-3) if dtype.char == "e" else SINGLE.get(name, (2e-5, 1e-5))
             for f, e in zip(found, expected):
@@ -107,6 +110,8 @@ def test_gradients(name: str, excused: Callable[[str], None]) -> None:
                 continue
             assert not isinstance(found, Exception), f"order {order}: {found!r}"
             assert [g is None for g in found] == [g is None for g in expected]
+            if all(g is None for g in expected):
+                excused("nothing differentiable comes out, on either")
             for f, e in zip(found, expected):
                 if e is not None:
                     assert f.dtype == e.dtype and f.shape == e.shape
@@ -137,7 +142,7 @@ def elementwise() -> list[str]:
 
 
 @pytest.mark.parametrize("name", elementwise())
-def test_special_values(name: str) -> None:
+def test_special_values(name: str, excused: Callable[[str], None]) -> None:
     """NaN, infinities and zeros of both signs come out as on NumPy."""
     rec = RECORDS[name]
     count = sum(p.type in ("Tensor", "Operand") and p.default is None for p in rec.params)
@@ -148,6 +153,7 @@ def test_special_values(name: str) -> None:
         found = on("mindspore", lambda: run(rec, as_tensors(copied(operands)), {}).numpy())
         if isinstance(expected, Exception):
             assert type(found) is type(expected) and str(found) == str(expected)
+            excused("both refuse it in the same words")
             continue
         assert not isinstance(found, Exception), repr(found)
         usual = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*[np.abs(a) < 1e20 for a in operands])), expected.shape)
@@ -178,7 +184,8 @@ def test_nothing_is_missing() -> None:
 def test_named_primitives_exist() -> None:
     """A name in a record is that of something MindSpore has; making the kernel looks it up."""
     executor = get_executor("mindspore")
-    assert all(callable(executor.kernel(RECORDS[name])) for name in NAMES)
+    native = [name for name in NAMES if executor.status(RECORDS[name]) == "native"]
+    assert len(native) > 100 and all(callable(executor.kernel(RECORDS[name])) for name in native)
 
 
 def test_what_only_the_host_does_is_moving_and_drawing() -> None:

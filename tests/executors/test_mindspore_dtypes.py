@@ -52,8 +52,10 @@ def outcome(executor: str, rec: Record, sample: Sample, dtype: np.dtype, gradien
             leaves = [t for t in tensors(given) if gradient and t.numpy().dtype == dtype]
             for t in leaves:
                 t._node = at.tensor.LEAF
-            found = tensors(run(rec, *given))
-            results: list[Any] = [t.numpy().copy() for t in found]
+            result = run(rec, *given)
+            result = given[0][0] if result is None else result  # what was written to
+            found = tensors(result)
+            results: list[Any] = [t.numpy().copy() for t in found] or [np.asarray(result)]
             recorded = [t for t in found if t.requires_grad and not t.is_leaf]
             if recorded:
                 got = at.backward(recorded, grad_outputs=[np.ones(t.shape, t.numpy().dtype) for t in recorded])
