@@ -319,7 +319,7 @@ class celu:
             raise AutogradError("ZeroDivisionError: alpha cannot be 0 for CELU", remedy="pass another alpha")
         takes("float", "elu_cpu", cast_unsafely("alpha", ValueError))(input=input)
 
-    def vjp(F, grad, input, alpha): return F.where(input > 0, grad, grad * F.exp(F.clamp_max(input, 0) / alpha))
+    def vjp(F, grad, input, alpha): return F.where(input <= 0, grad * F.exp(F.clamp_max(input, 0) / alpha), grad)  # NaN passes it on
     samples = domain(-2, 2, 1.5, kinks=(0,))
 
 

@@ -754,7 +754,7 @@ class polar:
     def numpy(abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
     def check(abs, angle): _check_parts(abs, angle)
     def compose(F, abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
-    def vjp_abs(F, grad, angle): return F.real_part(grad) * F.cos(angle) + F.imag_part(grad) * F.sin(angle)
+    def vjp_abs(F, grad, result): return F.real_part(F.conj(grad) * F.sgn(result))  # nothing at 0, as in torch
     def jvp(F, outputs, arguments, tangents):
         along = [tangents["abs"] * F.polar(F.ones_like(arguments["angle"]), arguments["angle"])] if "abs" in tangents else []
         across = [tangents["angle"] * outputs[0] * 1j] if "angle" in tangents else []

@@ -121,6 +121,14 @@ class linalg_vector_norm:
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
 
 
+def _extreme(F: Any, x: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+    """The largest for a positive order, 0 where there are none, else the smallest."""
+    if ord > 0 and not x.shape[dim]:
+        dim %= x.ndim
+        return F.zeros_for(x, (*tuple(x.shape)[:dim], *([1] if keepdim else []), *tuple(x.shape)[dim + 1:]))
+    return (F.amax if ord > 0 else F.amin)(x, dim, keepdim)
+
+
 def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) -> Any:
     if len(dim) != 2:
         raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
@@ -131,7 +139,7 @@ def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) ->
         return F.linalg_vector_norm(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
         values = F.linalg_svdvals(F.movedim(A, (rows, columns), (-2, -1)))
-        result = F.sum(values, -1) if ord == "nuc" else F.amax(values, -1) if ord == 2 else F.amin(values, -1)
+        result = F.sum(values, -1) if ord == "nuc" else _extreme(F, values, ord, -1, False)
         return F.movedim(F.unsqueeze(F.unsqueeze(result, -1), -1), (-2, -1), (rows, columns)) if keepdim else result
     if ord in (1, -1):
         rows, columns = columns, rows
@@ -139,7 +147,7 @@ def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) ->
         raise AutogradError(f"linalg.matrix_norm: Order {ord} not supported.")
     sums = F.sum(F.abs(A), columns, keepdim)
     rows -= 0 if keepdim or rows < columns else 1
-    return (F.amax if ord > 0 else F.amin)(sums, rows, keepdim)
+    return _extreme(F, sums, ord, rows, keepdim)
 
 
 @op("linalg_matrix_norm(Tensor A, Any ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, dtype? dtype=None) -> Tensor",
@@ -176,7 +184,7 @@ class linalg_norm:
     out_dtype = OutRule("linalg.norm expected out tensor dtype {wanted} but got: {found}")
     def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
-        _check_floating("linalg.norm", A, dtype)
+        _check_floating("linalg.vector_norm", A, dtype)
         A = A if dtype is None else F.cast(A, dtype)
         dims = (dim,) if isinstance(dim, int) else dim
         if dims is not None and len(dims) not in (1, 2):
@@ -226,7 +234,12 @@ class dist:
     tensor(5.)
     """
 
-    def function(F, input, other, p=2): return F.linalg_vector_norm(input - other, p)
+    def function(F, input, other, p=2):
+        difference = input - other
+        if difference.dtype.category < FLOATING:
+            raise AutogradError("norm(): input dtype should be either floating point or complex. Got "
+                                f"{SCALAR_TYPE_NAMES[difference.dtype.name]} instead.")
+        return F.linalg_vector_norm(difference, p)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal(3)

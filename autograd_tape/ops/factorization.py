@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
+from ..errors import ArgumentError, AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
+from ..tensor import TensorRef
 from ._general import broadcast_shape
 from ._host import on_host
 from ._losses import buffer, constant
@@ -381,10 +382,11 @@ class linalg_cholesky:
     def vjp_input(F, grad, result, upper):
         L, g = (_mH(F, result), _mH(F, grad)) if upper else (result, grad)
         n, dtype = L.shape[-1], buffer(L).dtype
-        half = np.tri(n, n, -1, dtype) + np.eye(n, dtype=dtype) / dtype.type(2)
-        phi = F.matmul(_mH(F, L), g) * constant(F, L, half)
+        inner = F.matmul(_mH(F, L), g) * constant(F, L, np.tri(n, n, 0, dtype))
+        # Of a complex diagonal the imaginary part is kept, as in torch.
+        symmetric = inner + _mH(F, inner * constant(F, L, np.tri(n, n, -1, dtype)))
         inverse = F.inverse(L)
-        return _product(F, _mH(F, inverse), phi + _mH(F, phi), inverse) * 0.5
+        return _product(F, _mH(F, inverse), symmetric, inverse) * 0.5
 
     def jvp(F, outputs, arguments, tangents):
         L = _mH(F, outputs[0]) if arguments["upper"] else outputs[0]
@@ -706,11 +708,28 @@ def _svd_record() -> Any:
 # -- built on the above -----------------------------------------------------------------------------------------------
 
 
-def _pinv(A: np.ndarray, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
-    u, s, vh = linalg.svd(A, False)
-    relative = (max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if rtol is None and not atol else 0.0) if rtol is None else rtol
-    largest = s.max(-1, keepdims=True) if s.size else s
-    kept = s > np.maximum(relative * largest, atol or 0.0)
+def _check_limits(name: str, *limits: Any) -> None:
+    for limit, value in zip(("atol", "rtol"), limits):
+        if value is not None and not isinstance(value, (int, float, TensorRef)):
+            raise ArgumentError(f"{name}(): argument '{limit}' must be float, not {type(value).__name__}")
+
+
+def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: Any) -> np.ndarray:
+    """Which of the singular values of a matrix, or of the absolute eigenvalues, exceed max(atol, rtol * largest). The limits are numbers,
+    tensors with one for each matrix, or None."""
+    atol, rtol = [x._data if isinstance(x, TensorRef) else x for x in (atol, rtol)]
+    absolute = np.asarray(0.0 if atol is None else atol)[..., None]
+    relative = np.where(absolute > 0, 0, max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)) if rtol is None else np.asarray(rtol)[..., None]
+    return sizes > np.maximum(relative * sizes.max(-1, keepdims=True, initial=0), absolute)
+
+
+def _pinv(A: np.ndarray, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> np.ndarray:
+    if hermitian:  # of which one triangle is read
+        s, v = linalg.eigh(A)
+        kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
+    else:
+        u, s, vh = linalg.svd(A, False)
+        kept = _kept(A, s, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
     return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))
 
@@ -723,7 +742,7 @@ def _pinv_gradient(F: Any, grad: Any, A: Any, P: Any) -> Any:
     return gtP - _product(F, Pt, grad, Pt) - _product(F, A, P, gtP) + PtPgt - _product(F, PtPgt, P, A)
 
 
-@op("linalg_pinv(Tensor input, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
+@op("linalg_pinv(Tensor input, *, Any atol=None, Any rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
     alias="linalg.pinv", method=False, complex="explicit")
 class linalg_pinv:
     """The Moore-Penrose inverses of matrices: singular values up to max(atol, rtol * largest) count as zero.
@@ -736,15 +755,21 @@ class linalg_pinv:
     out_dtype = casts_safely("linalg.pinv")
     numpy = _pinv
     compose = on_host(_pinv)
-    def check(input, atol, rtol, hermitian): _check_matrix("linalg.pinv", input)
+    def check(input, atol, rtol, hermitian):
+        if not input.dtype.is_complex and input.dtype.name not in ("float32", "float64"):
+            raise AutogradError(f"linalg.pinv({SCALAR_TYPE_NAMES[input.dtype.name]}{{{list(input.shape)}}}): expected a tensor with 2 or "
+                                "more dimensions of float, double, cfloat or cdouble types")
+        _check_matrix("linalg.pinv", input, hermitian)
+        _check_limits("linalg_pinv", atol, rtol)
     def vjp_input(F, grad, input, result): return _pinv_gradient(F, grad, input, result)
 
     def samples(rng):
         yield (rng.standard_normal((3, 2)),)
         yield (rng.standard_normal((2, 2, 3)),)
+        yield Sample((_definite(rng, 3),), {"hermitian": True}, through="symmetric")
 
 
-@op("linalg_matrix_rank(Tensor A, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
+@op("linalg_matrix_rank(Tensor A, *, Any atol=None, Any rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
     alias="linalg.matrix_rank", method=False, result="int64", dtypes="float")
 class linalg_matrix_rank:
     """How many singular values exceed max(atol, rtol * largest).
@@ -755,14 +780,15 @@ class linalg_matrix_rank:
 
     out_dtype = casts_safely("torch.linalg.matrix_rank")
     def numpy(A, atol=None, rtol=None, hermitian=False):
-        s = linalg.svd(A, compute_uv=False)
-        if not s.size:
-            return np.zeros(A.shape[:-2], np.int64)
-        relative = (max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if not atol else 0.0) if rtol is None else rtol
-        return np.add.reduce(s > np.maximum(relative * s.max(-1, keepdims=True), atol or 0.0), -1, np.int64)
+        s = np.abs(linalg.eigvalsh(A)) if hermitian else linalg.svd(A, compute_uv=False)
+        return np.add.reduce(_kept(A, s, atol, rtol), -1, np.int64)
     compose = on_host(numpy)
-    def check(A, atol, rtol, hermitian): _check_matrix("linalg.matrix_rank", A)
-    def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
+    def check(A, atol, rtol, hermitian):
+        _check_matrix("linalg.matrix_rank", A, hermitian, False)
+        _check_limits("linalg_matrix_rank", atol, rtol)
+    def samples(rng):
+        yield (rng.standard_normal((2, 3, 2)),)
+        yield Sample((_definite(rng, 3),), {"hermitian": True})
 
 
 @op("matrix_power(Tensor input, int n) -> Tensor", alias="linalg.matrix_power")

@@ -67,13 +67,15 @@ class fill:
     numbers = {"value": "FillBackward0"}
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
 
-    def numpy(input, value): return np.full(input.shape, value, input.dtype)
+    def numpy(input, value): return np.full_like(input, value)
     def store(a, value): a.fill(value)
     def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)
     def shape(input, value): return input
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_value(F, grad): return F.sum(grad)
+    def jvp(F, outputs, arguments, tangents):
+        return F.expand(tangents["value"], tuple(outputs[0].shape)) if "value" in tangents else F.zeros_like(outputs[0])
     def samples(rng): yield rng.standard_normal((2, 3)), 1.5
 
 

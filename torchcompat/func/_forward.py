@@ -60,6 +60,9 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
             result = general(args)
             pushed = _simple(general, arguments, tangents, _outputs(result))
     for nr, (o, t) in enumerate(zip(_outputs(result), pushed)):
+        if t is None and not rec.returns_list and rec.returns[nr][0] == "Tensor":  # a derivative that is zero everywhere
+            with below(level):
+                t = frontend.zeros_like(o)
         if t is not None and (o._k.dtype.is_floating_point or o._k.dtype.is_complex):
             if rec.family not in ("view", "view?") and _is_shared(t, tangents):
                 with below(level):
