@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import ArgumentError, AutogradError
 from ..tensor import TensorRef
+from ._host import on_host
 from ._record import no_derivative, op
 from ._samples import check_number
 from ._strided import address, owner_of
@@ -127,9 +128,12 @@ class sampled:
         ("bernoulli", "BernoulliBackward0"), ("bernoulli(p)", "NotImplemented"), ("poisson", "PoissonBackward0"),
         ("normal(mean)", "NormalBackward1"), ("normal(std)", "NormalBackward2"), ("normal(mean, std)", "NormalBackward3"))}
 
-    def numpy(numbers, parameter, other, by): return numbers.copy()
-    def compose(F, numbers, parameter, other, by): return numbers.copy()
-    def shape(numbers, parameter, other, by): return numbers
+    def numpy(numbers, parameter, other, by):
+        parameters = [p.shape for p in (parameter, other) if p is not None]
+        return np.broadcast_to(numbers, np.broadcast_shapes(numbers.shape, *parameters)).copy()
+
+    compose = on_host(numpy)
+    def shape(numbers, parameter, other, by): return np.broadcast_shapes(*[s for s in (numbers, parameter, other) if s is not None])
     def vjp_parameter(F, grad, by): return _NO_BERNOULLI(F, grad) if by == "bernoulli(p)" else F.zero_gradient(grad)
     def vjp_other(F, grad): return F.zero_gradient(grad)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0, 1, (3,)), "normal(mean, std)"

@@ -71,7 +71,7 @@ def tree_map(function: Any, value: Any) -> Any:
 
 
 def run(torch: Any, function: Any, args: Any, kwargs: Any, fill: str, chosen: tuple[int, ...]) -> list[np.ndarray]:
-    """Outputs and gradients, as arrays; gradients are of the sum of the outputs."""
+    """Outputs and gradients, as arrays; gradients are of the sum of the outputs, none where there is no derivative."""
     leaves: list[Any] = []
 
     def tensor(value: Any) -> Any:
@@ -79,15 +79,19 @@ def run(torch: Any, function: Any, args: Any, kwargs: Any, fill: str, chosen: tu
             return torch.tensor(np.asarray(value).tolist(), dtype=getattr(torch, str(np.asarray(value).dtype)))
         nr = len(leaves)
         array = filled(np.asarray(value), fill, 5 * nr) if nr in chosen else np.asarray(value, np.float32)
-        leaves.append(torch.tensor(array.tolist(), dtype=torch.float32).reshape(array.shape).requires_grad_())
+        labels = array.size > 1 and np.array_equal(value, np.sign(value))  # which some losses have no derivative by
+        leaves.append(torch.tensor(array.tolist(), dtype=torch.float32).reshape(array.shape).requires_grad_(not labels))
         return leaves[-1]
 
     result = function(*tree_map(tensor, args), **tree_map(tensor, kwargs))
     outputs = [t for t in (result if isinstance(result, (list, tuple)) else [result]) if isinstance(t, torch.Tensor)]
-    found = [t.detach().numpy() for t in outputs]
+    found = [t.detach().numpy() for t in outputs] or ([np.atleast_1d(result)] if isinstance(result, bool) else [])
     flow = [t for t in outputs if t.requires_grad and t.dtype.is_floating_point]
     if flow:
-        torch.autograd.backward(flow, [torch.ones_like(t) for t in flow])
+        try:
+            torch.autograd.backward(flow, [torch.ones_like(t) for t in flow])
+        except (RuntimeError, NotImplementedError):  # of operations without a derivative, the results alone
+            return [np.atleast_1d(a) for a in found]
         found += [np.zeros(0) if leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
     return found
 
