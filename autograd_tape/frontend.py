@@ -127,6 +127,15 @@ class Frontend:
                 refuse = (f"        if hasattr({first}, '_k') and {first}._k.dtype.is_complex:\n"
                           f"            _e = _refusal(_NAMES[{first}._k.dtype.name], {everything}, {first}._k.device.type == 'meta')\n"
                           "            if _e is not None: raise _F.error(_e)\n")
+            if rec.lacks:
+                first = next(iter(signature))
+                cells |= {"_lacks": rec.lacks, "_lack": rec.refuse_lacking, "_Shape": ShapeMismatchError}
+                refuse += (f"        if hasattr({first}, '_k') and {first}._k.dtype.name in _lacks:\n"
+                           f"            try: {plain}\n"  # wrong shapes are told first
+                           "            except _Shape as _e: raise _F.error(_e) from None\n"
+                           "            except (_Error, TypeError, ValueError, RuntimeError, OverflowError): pass\n"
+                           f"            try: _lack({first}._k.dtype.name, {first})\n"
+                           "            except _Error as _e: raise _F.error(_e) from None\n")
             parameters = {p.name: p for p in rec.params}
             own = [n for n, q in signature.items() if n in parameters and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]
             optional = frozenset([n for n in own if signature[n].default is None])

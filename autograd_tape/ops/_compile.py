@@ -209,6 +209,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
             tests.append(f"{p.name}._k is _k")
     if rec.field("refuses_bool"):
         tests.append("_k.np.kind != 'b'")
+    if rec.lacks:  # which the general path refuses
+        tests.append(f"(_k is Q_F32 or _k.dtype.name not in {tuple(sorted(rec.lacks))})")
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
     tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.
@@ -505,7 +507,7 @@ def inplace_source(rec: Record, *, operator: bool = False) -> str:
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
         test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["not _more"] if more else [])])
-        quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" else "Q_FLOAT"
+        quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.lacks else "Q_FLOAT"
         finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:

@@ -257,6 +257,8 @@ class General:
                 return handled
         device, executor = frontend.place(rec, tensors, values)
         compute, arrays = self._arrays(values, tensors, device)
+        if rec.lacks and tensors:
+            rec.refuse_lacking((compute or tensors[0]._k.dtype).name, tensors[0])
         if rec.broadcasts:
             broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])
         results = executor.run(rec, arrays)

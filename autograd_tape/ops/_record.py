@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from ..errors import AutogradError, UnknownOperationError, UnsupportedDTypeError
+from ..dtypes import SCALAR_TYPE_NAMES
+from ..errors import AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from ..locks import cached_property
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
+_DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float32", "float64"),
+                "short": ("uint8", "int8", "int16", "int32"), "complex": ("complex64", "complex128")}
+"""What a word for dtypes stands for; "short" are the integers but int64."""
 DIFFERENTIABLE = {"Tensor", "Tensor?", "Operand", "Tensor[]"}
 
 
@@ -116,6 +120,9 @@ class Record:
     `computed_in_out`     whether the dtype of `out=` counts as `dtype` where none is given
     `no_out(...)`         whether torch's signature for these arguments has no `out=`
     `refuses_bool`        whether `check` refuses bool tensors, so that the quiet path leaves them to it
+    `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which
+                          {dtype} stands for the dtype; dtypes are names, or words as for the option `dtypes`. "if any" after a kernel's
+                          name: tensors without elements never come to it
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input
@@ -350,6 +357,22 @@ class Record:
             kind, text = "NotImplementedError", f'"{refusal}" not implemented for \'{dtype}\''
         return (UnsupportedDTypeError if kind == "NotImplementedError" else AutogradError)(
             text.replace("{dtype}", dtype), expected="a real dtype", found=dtype, remedy="use real and imaginary parts")
+
+    @cached_property
+    def lacks(self) -> dict[str, str]:
+        """What the field says, by the name of each dtype."""
+        return {name: kernel for words, kernel in (self.field("lacks") or {}).items() for word in words.split()
+                for name in _DTYPE_WORDS.get(word, (word,))}
+
+    def refuse_lacking(self, dtype: str, tensor: Any) -> None:
+        """Raises torch's error for a computation in a dtype that it has no kernel for; `tensor` is the first."""
+        kind, _, text = self.lacks.get(dtype, "").partition(": ")
+        if not kind or not text and (tensor._k.device.type == "meta" or kind.endswith(" if any") and not tensor._data.size):
+            return
+        name = SCALAR_TYPE_NAMES[dtype]
+        if text:
+            raise AutogradError(text.replace("{dtype}", name), remedy="convert the tensor first")
+        raise MissingKernelError(f"\"{kind.removesuffix(' if any')}\" not implemented for '{name}'", remedy="convert the tensor first")
 
     @cached_property
     def saves_values(self) -> bool:

@@ -82,6 +82,7 @@ class relu6:
     tensor([0., 2., 6.])
     """
 
+    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh"}
     saved_also = {"min_val": "0", "max_val": "6"}
 
     def numpy(input): return np.minimum(np.maximum(input, 0), 6)
@@ -102,6 +103,7 @@ class hardtanh:
     tensor([-1.0000,  0.5000,  1.0000])
     """
 
+    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh"}
     def numpy(input, min_val, max_val):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val")
@@ -242,6 +244,7 @@ class threshold:
     tensor([9., 2.])
     """
 
+    lacks = {"bool": "threshold_cpu"}
     def numpy(input, threshold, value): return np.where(input <= threshold, input.dtype.type(value), input)
     def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)
     def vjp(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
@@ -557,6 +560,7 @@ class softsign:
     tensor([-0.5000,  0.5000])
     """
 
+    lacks = {"bool": "abs_cpu"}
     def redirect(input): return ("div", (input, input.abs() + 1)) if isinstance(input, TensorRef) and input._k.dtype.is_complex else None
     def numpy(input): return input / (1 + np.abs(input))
     def half(input): return input / (np.abs(input) + input.dtype.type(1))
@@ -575,6 +579,8 @@ class tanhshrink:
     tensor([0.0000, 0.2384])
     """
 
+    lacks = {"bool": "RuntimeError: Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                     "mask, use the `~` or `logical_not()` operator instead."}
     saved_also = {"alpha": "1"}
     saved_as = {"input": None}
 

@@ -247,6 +247,7 @@ class nn_functional_unfold:
              [1., 3.]]])
     """
 
+    lacks = {"int": "im2col_out_cpu"}
     def function(F, input, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
@@ -280,6 +281,7 @@ class fold:
     tensor([[[[1., 2., 1.]]]])
     """
 
+    lacks = {"int": "col2im_out_cpu"}
     def function(F, input, output_size, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
@@ -447,6 +449,7 @@ class conv1d:
     tensor([[[1., 3., 5.]]])
     """
 
+    lacks = {"bool": "slow_conv2d_cpu"}
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -463,6 +466,7 @@ class conv2d:
     tensor([[[[4.]]]])
     """
 
+    lacks = {"bool": "slow_conv2d_cpu"}
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -488,6 +492,7 @@ class conv3d:
     tensor([[[[[4.]]]]])
     """
 
+    lacks = {"bool": "compute_columns3d"}
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -502,6 +507,7 @@ class conv_transpose1d:
     tensor([[[1., 2., 1.]]])
     """
 
+    lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -516,6 +522,7 @@ class conv_transpose2d:
     tensor([[[[1., 2., 1.]]]])
     """
 
+    lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -536,6 +543,7 @@ class conv_transpose3d:
     tensor([[[[[1., 2., 1.]]]]])
     """
 
+    lacks = {"short bool": "slow_conv_transpose3d_out_cpu"}
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -551,6 +559,7 @@ class convolution:
     tensor([[[2.]]])
     """
 
+    lacks = {"bool": "slow_conv2d_cpu"}
     def function(F, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
         n = weight.ndim - 2
         if input.dtype.is_complex:  # `conv2d` and its kin take complex numbers apart before they come here

@@ -750,6 +750,7 @@ class polar:
     tensor([2.+0.j])
     """
 
+    lacks = {"half": "polar_cpu"}
     out_dtype = ARGUMENT_OUT
     def numpy(abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
     def check(abs, angle): _check_parts(abs, angle)

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOATING
 from ..errors import AutogradError
 from ._losses import buffer, constant, reduced, reduction_name
 from ._record import Sample, op
-from ._refusals import no_kernel
 
 NEVER = -1e30  # the logarithm of an impossible path: finite, so that differences of two are no NaN
 
@@ -91,12 +89,11 @@ class ctc_loss:
     tensor(0.2877)
     """
 
+    lacks = {"half int bool complex": "ctc_loss_cpu"}
     no_forward = "_ctc_loss"
 
     def function(F, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         reduction = reduction_name(reduction)
-        if log_probs.dtype.category < FLOATING:
-            no_kernel("ctc_loss_cpu", log_probs)
         batched = log_probs.ndim == 3
         x = log_probs if batched else F.unsqueeze(log_probs, 1)
         steps, batch, classes = tuple(x.shape)

@@ -344,6 +344,7 @@ class cdist:
     tensor([[5., 1.]])
     """
 
+    lacks = {"half": "cdist if any"}
     complex_on_meta = True
     def no_forward(x1, x2, p, compute_mode):
         if min(x1.ndim, x2.ndim) < 2 or x1.shape[-1] != x2.shape[-1] or compute_mode not in _MODES:
@@ -389,6 +390,7 @@ class pdist:
     tensor([5.0000, 1.0000, 4.2426])
     """
 
+    lacks = {"half": "pdist if any", "int bool": "RuntimeError: pdist only supports floating-point dtypes"}
     complex_on_meta = True
     def no_forward(input, p): return "_pdist_forward" if input.ndim == 2 and p >= 0 else None
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL, SCALAR_TYPE_NAMES, int64
+from ..dtypes import SCALAR_TYPE_NAMES, int64
 from ..errors import AutogradError, ShapeMismatchError
 from ._dims import wrap_dim
 from ._host import data_dependent
 from ._losses import buffer
 from ._out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
 from ._record import Sample, op
-from ._refusals import no_kernel, on_meta
+from ._refusals import on_meta
 from ._samples import refuse_complex_gradient
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -360,8 +360,6 @@ def _check_cross(input: Any, other: Any, dim: int) -> None:
     a, b = input.shape[d] if input.ndim else 1, other.shape[d] if other.ndim else 1
     if a != 3 or b != 3:
         raise ShapeMismatchError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a} and {b}")
-    if input.dtype.category == BOOL:
-        no_kernel("cross", input)
 
 
 def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
@@ -381,6 +379,7 @@ class linalg_cross:
     tensor([0., 0., 1.])
     """
 
+    lacks = {"bool": "cross"}
     out_dtype = EXPECTED
     layout = "rows"
     numpy = half = _cross
@@ -410,6 +409,7 @@ class cross:
     tensor([0., 0., 1.])
     """
 
+    lacks = {"bool": "cross"}
     out_dtype = EXPECTED
     def function(F, input, other, dim=None):
         if dim is None:
@@ -430,6 +430,7 @@ class trace:
     tensor(5.)
     """
 
+    lacks = {"bool": "trace"}
     def function(F, input):
         if input.ndim != 2:
             raise AutogradError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
@@ -579,6 +580,7 @@ class linalg_vecdot:
     tensor([3., 7.])
     """
 
+    lacks = {"int bool": "RuntimeError: linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = OutRule("linalg.vecdot: Expected out of dtype{wanted} but found {found}")
     def function(F, x, y, *, dim=-1): return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)

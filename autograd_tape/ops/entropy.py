@@ -451,6 +451,7 @@ class binary_cross_entropy_with_logits:
     tensor(0.6931)
     """
 
+    lacks = {"int bool": "log_sigmoid_cpu"}
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
         reduction = reduction_name(reduction, size_average, reduce)
         if tuple(input.shape) != tuple(target.shape):
@@ -487,6 +488,7 @@ class kl_div:
     tensor(1.)
     """
 
+    lacks = {"int bool": "RuntimeError: kl_div: Integral inputs not supported."}
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
         if reduction == "batchmean" and size_average is None and reduce is None:
             kept = "sum"

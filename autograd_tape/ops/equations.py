@@ -18,7 +18,7 @@ from ._host import data_dependent, need_values, on_host
 from ._losses import constant
 from ._out import casts_safely, EXPECTED
 from ._record import Sample, get_record, op
-from ._refusals import no_kernel, on_meta
+from ._refusals import on_meta
 from ._shapes import like_first
 from ._strided import contiguous_strides, empty_strided
 from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square
@@ -97,8 +97,6 @@ def _check_lu(name: str) -> Any:
     def check(A: Any, pivot: bool, **rest: Any) -> None:
         if A.ndim < 2:
             raise ShapeMismatchError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
-        if A.dtype.category < FLOATING:
-            no_kernel("lu_cpu", A)
         if not pivot:
             raise AutogradError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
@@ -170,6 +168,7 @@ class linalg_lu_factor_ex:
             [0.2500, 1.5000]])
     """
 
+    lacks = {"half int bool": "lu_cpu if any"}
     out_dtype = EXPECTED
     compose = on_host(_lu_factor)
     def meta(A, *rest):
@@ -202,6 +201,7 @@ class linalg_lu_factor:
     tensor([2, 2], dtype=torch.int32)
     """
 
+    lacks = {"half int bool": "lu_cpu if any"}
     out_dtype = EXPECTED
     def function(F, A, *, pivot=True):
         return F.return_type(get_record("linalg_lu_factor"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
@@ -249,6 +249,7 @@ class linalg_lu:
             [0.0000, 1.5000]])
     """
 
+    lacks = {"half int bool": "lu_cpu if any"}
     out_dtype = EXPECTED
     compose = on_host(_lu)
     def meta(A, pivot=True): return _lu_meta(A)
@@ -305,6 +306,8 @@ class linalg_lu_solve:
             [0.5000]])
     """
 
+    lacks = {"half": "linalg.lu_solve_cpu if any",
+             "int bool": "RuntimeError: torch.linalg.lu_solve: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = EXPECTED
     def function(F, LU, pivots, B, *, left=True, adjoint=False):
         _check_matrix("linalg.lu_solve", LU, True, False)
@@ -382,6 +385,7 @@ class linalg_eig:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    lacks = {"half": "linalg_eig_out_cpu"}
     out_dtype = (casts_safely("torch.linalg.eig", "eigenvalues"), casts_safely("torch.linalg.eig", "eigenvectors"))
     saved_as = {"A": None}
     compose = on_host(_eig)
@@ -644,6 +648,11 @@ class linalg_tensorsolve:
     def samples(rng): yield _square(rng, 6, 6).reshape(2, 3, 6), rng.standard_normal((2, 3))
 
 
+def _powers(F: Any, x: Any, n: int) -> Any:
+    column = F.unsqueeze(x, -1)
+    return F.cat([F.ones_like(column), F.cumprod(F.expand(column, (*tuple(x.shape), n - 1)), -1)], -1)
+
+
 @op("linalg_vander(Tensor x, *, int? N=None) -> Tensor", namespace="_internal", alias="linalg.vander", method=False, out=False)
 class linalg_vander:
     """The powers 0 to N - 1 of each number, along a new last dimension.
@@ -654,14 +663,12 @@ class linalg_vander:
             [1, 3, 9]])
     """
 
+    lacks = {"half bool": "RuntimeError: linalg.vander supports floating point, complex, and integer tensors, but got {dtype}"}
     def function(F, x, *, N=None):
         x = x if x.ndim else F.reshape(x, (1,))
-        n = x.shape[-1] if N is None else N
-        if n <= 1 and N is not None:
+        if N is not None and N <= 1:
             raise AutogradError("N must be greater than 1.")
-        column = F.unsqueeze(x, -1)
-        powers = F.cumprod(F.expand(column, (*tuple(x.shape), n - 1)), -1)
-        return F.cat([F.ones_like(column), powers], -1)
+        return _powers(F, x, x.shape[-1] if N is None else N)
 
     def samples(rng): yield Sample((rng.standard_normal((2, 3)),), {"N": 4})
 
@@ -682,15 +689,10 @@ class vander:
         n = x.shape[0] if N is None else N
         result = F.full((x.shape[0], max(n, 0)), 1, dtype=x.dtype)
         if n > 1:
-            result = F.linalg_vander(x, N=n)
+            result = _powers(F, x, n)
         return result if increasing else F.flip(result, (-1,))
 
     def samples(rng): yield rng.standard_normal(3), 4
-
-
-def _check_substituted(kernel: str, x: Any) -> None:
-    if x.dtype.category < FLOATING or x.dtype.itemsize == 2:
-        no_kernel(kernel, x)
 
 
 def _cholesky_solve(B: np.ndarray, L: np.ndarray, upper: bool = False) -> np.ndarray:
@@ -713,6 +715,7 @@ class cholesky_solve:
     tensor([[2.]])
     """
 
+    lacks = {"half int bool": "cholesky_solve_cpu"}
     out_dtype = casts_safely("cholesky_solve")
     meta_layout = "columns"
     saved_as = {"L": "input2", "B_shape": None, "L_shape": None}
@@ -729,7 +732,6 @@ class cholesky_solve:
         if B.shape[-2] != L.shape[-1]:
             raise ShapeMismatchError("Incompatible matrix sizes for cholesky_solve: each A matrix is "
                                      f"{L.shape[-1]} by {L.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}")
-        _check_substituted("cholesky_solve_cpu", B)
 
     def vjp_B(F, grad, L, upper, B_shape): return F.reduce_to_shape(F.cholesky_solve(grad, L, upper), tuple(B_shape))
 
@@ -760,14 +762,13 @@ class cholesky_inverse:
     tensor([[0.2500]])
     """
 
+    lacks = {"half int bool": "cholesky_inverse_out_cpu"}
     out_dtype = casts_safely("cholesky_inverse")
     meta_layout = "columns"
     numpy = _cholesky_inverse
     compose = on_host(_cholesky_inverse)
     shape = like_first
-    def check(L, upper):
-        _check_matrix("cholesky_inverse", L, True, False)
-        _check_substituted("cholesky_inverse_out_cpu", L)
+    def check(L, upper): _check_matrix("cholesky_inverse", L, True, False)
 
     def vjp(F, grad, L, result, upper):
         term = F.matmul(result, F.matmul(grad + _mH(F, grad), result))

@@ -113,6 +113,7 @@ class inverse:
             [0.0000, 0.2500]])
     """
 
+    lacks = {"half": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
     meta_layout = "columns"
     saved_as = {"result": "inverse"}
@@ -158,6 +159,7 @@ class det:
     tensor(8.)
     """
 
+    lacks = {"half": "lu_cpu if any"}
     saved_as = {"input": "A"}
     numpy = linalg.det
     compose = on_host(linalg.det)
@@ -183,6 +185,7 @@ class slogdet:
     tensor(-1.)
     """
 
+    lacks = {"half": "RuntimeError: linalg.slogdet: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
     saved_as = {"input": "A"}
     numpy = _slogdet
@@ -207,6 +210,7 @@ class logdet:
     tensor(0.)
     """
 
+    lacks = {"half": "RuntimeError: logdet: Low precision dtypes not supported. Got {dtype}"}
     def function(F, input):
         _check_matrix("logdet", input, True)
         sign, value = F.slogdet(input)
@@ -240,6 +244,7 @@ def _solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 class solve_matrices:
     """X with A X = B, for batches of matrices."""
 
+    lacks = {"half": "lu_cpu if any"}
     saved_as = {"A": "A", "A_shape": None, "B_shape": None}
     numpy = _solve
     meta_layout = "columns"
@@ -321,6 +326,7 @@ class linalg_solve_triangular:
             [1.]])
     """
 
+    lacks = {"half int bool": "triangular_solve_cpu"}
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def function(F, A, B, *, upper, left=True, unitriangular=False):
         _check_matrix("linalg.solve_triangular", A, True)
@@ -372,6 +378,7 @@ class linalg_cholesky:
             [0., 3.]])
     """
 
+    lacks = {"half": "cholesky_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns"
     saved_as = {"result": "L"}
@@ -413,6 +420,7 @@ class cholesky:
             [0., 3.]])
     """
 
+    lacks = {"half int bool": "cholesky_cpu if any"}
     out_dtype = casts_safely("cholesky")
     no_forward = "cholesky"
 
@@ -462,6 +470,7 @@ class linalg_qr:
             [0., 3.]])
     """
 
+    lacks = {"half": "geqrf_cpu"}
     out_dtype = EXPECTED
     numpy = _qr
     compose = on_host(_qr)
@@ -540,6 +549,7 @@ class linalg_svd:
     tensor([2., 1.])
     """
 
+    lacks = {"half": "linalg_svd_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns rows rows"
     numpy = _svd
@@ -624,6 +634,7 @@ class linalg_eigh:
     tensor([1., 3.])
     """
 
+    lacks = {"half": "linalg_eigh_cpu if any"}
     out_dtype = EXPECTED
     numpy = _eigh
     compose = on_host(_eigh)
@@ -778,6 +789,7 @@ class linalg_matrix_rank:
     tensor(1)
     """
 
+    lacks = {"half int bool": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = casts_safely("torch.linalg.matrix_rank")
     def numpy(A, atol=None, rtol=None, hermitian=False):
         s = np.abs(linalg.eigvalsh(A)) if hermitian else linalg.svd(A, compute_uv=False)

@@ -301,6 +301,7 @@ class bmm:
              [2.]]])
     """
 
+    lacks = {"bool": "bmm if any"}
     out_dtype = EXPECTED
     numpy = _bmm
     mindspore = "ops.BatchMatMul"
@@ -333,6 +334,7 @@ class mv:
     tensor([3., 7.])
     """
 
+    lacks = {"bool": "addmv_impl_cpu if any"}
     out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
     numpy = _mv
     shape = shapes.matmul
@@ -358,6 +360,7 @@ class dot:
     tensor(11.)
     """
 
+    lacks = {"bool": "dot"}
     out_dtype = DOT
     numpy = _dot
     def shape(input, tensor): return ()
@@ -379,6 +382,7 @@ class vdot:
     tensor(11.)
     """
 
+    lacks = {"bool": "dot"}
     out_dtype = DOT
     def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
     def shape(input, other): return ()
@@ -524,6 +528,7 @@ class addmv:
     tensor([3., 6.])
     """
 
+    lacks = {"bool": "addmv_impl_cpu if any"}
     deprecated = ("beta input alpha mat vec", "beta input mat vec")
     out_dtype = EXPECTED
     saved_as = {"input_shape": None}
@@ -561,6 +566,7 @@ class baddbmm:
     tensor([[[3.]]])
     """
 
+    lacks = {"bool": "baddbmm if any"}
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     present = PRODUCTS
     out_dtype = EXPECTED
@@ -594,6 +600,7 @@ class addbmm:
     tensor([[5.]])
     """
 
+    lacks = {"bool": "addmm_impl_cpu_ if any"}
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     out_dtype = OutRule("self and mat2 must have the same dtype, but got {found} and {wanted}")
     saved_as = {"input_shape": None}

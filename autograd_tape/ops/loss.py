@@ -237,6 +237,8 @@ class hinge_embedding_loss:
     tensor(0.5000)
     """
 
+    lacks = {"int": "RuntimeError: mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+                    "Got: {dtype}"}
     def function(F, input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         zeros = F.zeros_like(input)
@@ -369,6 +371,7 @@ class multi_margin_loss:
     tensor(0.)
     """
 
+    lacks = {"half int bool": "multi_margin_loss_cpu_kernel if any"}
     no_forward = "multi_margin_loss"
 
     def function(F, input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -417,6 +420,7 @@ class multilabel_margin_loss:
     tensor(0.8500)
     """
 
+    lacks = {"half int bool": "multilabel_margin_loss_forward_out_frame if any"}
     no_forward = "multilabel_margin_loss_forward"
 
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):

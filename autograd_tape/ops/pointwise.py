@@ -331,6 +331,7 @@ class addcmul:
     tensor([61.])
     """
 
+    lacks = {"bool": "addcmul_cpu_out"}
     deprecated = ("input value tensor1 tensor2",)
 
     def numpy(input, tensor1, tensor2, value):
@@ -535,6 +536,7 @@ class floor_divide:
     tensor([ 3, -4])
     """
 
+    lacks = {"bool": "div_floor_cpu"}
     complex_on_meta = "RuntimeError: {dtype} not supported for floor_divide"
     numbers = {"other": "NotImplemented", "input": "NotImplemented"}
     numpy = _floor_divide
@@ -571,6 +573,7 @@ class remainder:
     tensor([3, 1])
     """
 
+    lacks = {"bool": "remainder_cpu"}
     numbers = {"other": "RemainderBackward0"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = _remainder
@@ -592,6 +595,7 @@ class fmod:
     tensor([ 3, -3])
     """
 
+    lacks = {"bool": "fmod_cpu"}
     numbers = {"other": "FmodBackward0"}
     overloads = TENSOR_OR_NUMBER
     numpy = _fmod

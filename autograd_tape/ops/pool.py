@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOATING
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import pooling as fused
 from ..executors.kernels._compile import state
@@ -24,7 +23,7 @@ from ._constants import NUMBERS, SMALL
 from ._host import on_host
 from ._out import EXPECTED
 from ._record import Sample, op
-from ._refusals import no_kernel, on_meta
+from ._refusals import on_meta
 from ._samples import takes
 from .conv import _keep_channels_last
 
@@ -501,10 +500,6 @@ def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, paddi
     if name == "max_pool1d" and not indices:
         _check_not_empty(input, n, name)
     _check_window(input, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
-    if n == 1 and input.dtype.category < FLOATING:
-        no_kernel("max_pool1d_impl", input)
-    if input.dtype.category == BOOL:
-        no_kernel(name, input)
     return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
 
 
@@ -557,23 +552,24 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:[4]" if n == 1 else
             f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
 
+    lacks = {"int bool": "max_pool1d_impl"} if n == 1 else {"bool": f"max_pool{n}d"}
     text = f"The maxima of windows of (N, C, {letters}); NaN wins."
     op(f"max_pool{n}d{_MAX}) -> Tensor", method=False, out=False)(
         type(f"max_pool{n}d", (), {"__doc__": doc(text, f"torch.max_pool{n}d"), "__module__": __name__, "function": values,
-                                   "samples": samples, "errors": errors}))
+                                   "lacks": lacks, "samples": samples, "errors": errors}))
     op(f"nn_functional_max_pool{n}d{_MAX}, bool return_indices=False) -> Tensor", namespace="_internal",
        alias=f"nn.functional.max_pool{n}d",
        method=False, out=False)(
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
-            "__module__": __name__, "function": both, "samples": samples}))
+            "__module__": __name__, "function": both, "lacks": lacks, "samples": samples}))
     op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
        alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
         type(f"max_pool{n}d_with_indices", (), {
             "__doc__": doc(f"The maxima of windows of (N, C, {letters}) and their flat indices within the last dimensions.",
                            f"torch.nn.functional.max_pool{n}d_with_indices").replace(shown, f"({shown}, tensor({'[' * (n + 2)}1, "
                                                                                             f"3{']' * (n + 2)}))"),
-            "__module__": __name__, "function": always, "samples": samples}))
+            "__module__": __name__, "function": always, "lacks": {"bool": f"max_pool{max(n, 2)}d"}, "samples": samples}))
 
 
 for _n, _sample in ((1, (2, 2, 7)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 4, 5))):
@@ -590,6 +586,7 @@ class avg_pool1d:
     tensor([[[0.5000, 2.5000]]])
     """
 
+    lacks = {"short bool": "avg_pool2d"}
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         return _pooled_avg(F, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
@@ -610,6 +607,7 @@ class avg_pool2d:
     tensor([[[[1.5000]]]])
     """
 
+    lacks = {"short bool": "avg_pool2d"}
     out_dtype = EXPECTED
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -632,6 +630,7 @@ class avg_pool3d:
     tensor([[[[[1.]]]]])
     """
 
+    lacks = {"half short bool": "avg_pool3d_out_frame"}
     out_dtype = EXPECTED
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -706,6 +705,7 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
         yield _permuted(rng, *sample), size
         yield _permuted(rng, *sample), 2 if n == 1 else (None, *size[1:])
 
+    lacks = {"int bool": "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"}
     where: dict[str, Any] = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
     op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
         type(avg, (), {"__module__": __name__, "function": mean, "samples": samples,
@@ -713,12 +713,12 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
                                   f"{opened}0.5000, 2.5000{closed}"}))
     op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False,
        out=False)(
-        type(largest, (), {"__module__": __name__, "function": maximum, "samples": samples,
+        type(largest, (), {"__module__": __name__, "function": maximum, "lacks": lacks, "samples": samples,
                            "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
                                       f"({example})\n{opened}1., 3.{closed}"}))
     op(f"{largest}_with_indices(Tensor input, int[] output_size) -> (Tensor values, Index indices)", namespace="_internal", method=False,
        out=False, alias=f"nn.functional.{largest}_with_indices")(
-        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "samples": samples,
+        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "lacks": lacks, "samples": samples,
                                              "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}) and their flat indices."}))
 
 
@@ -745,7 +745,8 @@ def _lp_record(n: int, sample: tuple[int, ...]) -> None:
     shape = ", ".join(["1"] * (n + 1))
     op(f"lp_pool{n}d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
        namespace="nn.functional", method=False, out=False)(
-        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__":
+        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples,
+                                  "lacks": {"half": "avg_pool3d_out_frame"} if n == 3 else {}, "__doc__":
              f"The sums of powers of windows, and the root of that: (sum x^p)^(1/p).\n\n>>> torch.nn.functional.lp_pool{n}d("
              f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, {'2' if n == 1 else '(' + '1, ' * (n - 1) + '2)'})\n"
              f"tensor({'[' * (n + 2)}5.{']' * (n + 2)})"}))
@@ -806,7 +807,8 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
     op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> "
        "Tensor",
        namespace="nn.functional", method=False, out=False)(
-        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__": doc}))
+        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__": doc,
+                                     "lacks": {"int bool": f"max_unpool{max(n, 2)}d if any"}}))
 
 
 for _n, _sample in ((1, (2, 2, 3)), (2, (1, 2, 2, 3)), (3, (1, 1, 2, 2, 2))):

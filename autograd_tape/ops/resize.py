@@ -392,6 +392,7 @@ class grid_sample:
     tensor([[[[2.]]]])
     """
 
+    lacks = {"int bool": "grid_sampler_2d_cpu_kernel_impl if any"}
     def no_forward(input, **_): return "grid_sampler_2d" if input.ndim == 4 else "grid_sampler_3d"
 
     def function(F, input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):

@@ -204,6 +204,7 @@ class logcumsumexp:
     tensor([0.0000, 0.6931])
     """
 
+    lacks = {"int bool": "logcumsumexp_out_cpu"}
     out_dtype = SCALAR_TYPE
     numpy = _logcumsumexp
     mindspore = kernels.running_logsumexp
@@ -313,6 +314,7 @@ class cumulative_trapezoid:
     tensor([ 3.0000, 10.5000])
     """
 
+    lacks = {"bool": "RuntimeError: cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported"}
     def function(F, y, x=None, *, dx=None, dim=-1):
         if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
             return F.cumsum(y, dim)

@@ -751,6 +751,7 @@ class searchsorted:
     tensor([1, 3])
     """
 
+    lacks = {"bool": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
@@ -807,6 +808,7 @@ class bucketize:
     tensor([1, 3])
     """
 
+    lacks = {"bool": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:

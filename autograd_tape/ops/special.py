@@ -121,7 +121,7 @@ def _erfcx(input: Any) -> Any:
 
 
 @op("erfcx(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    node="SpecialErfcxBackward0", dtypes="float int half", complex="erfcx_cpu")
+    node="SpecialErfcxBackward0", dtypes="float int", complex="erfcx_cpu")
 class erfcx:
     """exp(input^2) * erfc(input), which neither overflows nor vanishes for large input.
 
@@ -129,6 +129,7 @@ class erfcx:
     tensor([1.0000, 0.0561])
     """
 
+    lacks = {"half": "erfcx_cpu"}
     numpy = _erfcx
     compose = on_host(_erfcx)
     def vjp(F, grad, input, result): return grad * (2 * input * result - _2_SQRTPI)
@@ -143,7 +144,7 @@ def _log_ndtr(input: Any) -> Any:
 
 
 @op("log_ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    node="SpecialLogNdtrBackward0", dtypes="float int half", complex="log_ndtr_cpu")
+    node="SpecialLogNdtrBackward0", dtypes="float int", complex="log_ndtr_cpu")
 class log_ndtr:
     """The logarithm of the normal distribution function, accurate in both tails.
 
@@ -151,6 +152,7 @@ class log_ndtr:
     tensor([ -0.6931, -53.2313])
     """
 
+    lacks = {"half": "log_ndtr_cpu"}
     numpy = _log_ndtr
     compose = on_host(_log_ndtr)
     def vjp(F, grad, input): return grad * (math.sqrt(2 / math.pi) / F.erfcx(input * -math.sqrt(0.5)))
@@ -171,7 +173,7 @@ def _ndtri(input: Any) -> Any:
 
 
 @op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
-    node="SpecialNdtriBackward0", dtypes="float int half", complex="ndtri_cpu")
+    node="SpecialNdtriBackward0", dtypes="float int", complex="ndtri_cpu")
 class ndtri:
     """The inverse of ndtr: the argument at which the normal distribution function has the value `input`.
 
@@ -179,6 +181,7 @@ class ndtri:
     tensor([0.0000, 1.9600])
     """
 
+    lacks = {"half": "ndtri_cpu"}
     numpy = _ndtri
     compose = on_host(_ndtri)
     def vjp(F, grad, result): return grad * (F.exp(result * result * 0.5) * math.sqrt(2 * math.pi))

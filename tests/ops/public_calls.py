@@ -135,8 +135,14 @@ def tensors(torch: Any) -> dict[str, Any]:
                 found.setdefault(text, []).append(dtype + " in columns" * columns)
         return "; ".join([f"{', '.join(dtypes)}: {text}" for text, dtypes in found.items()])
 
+    def called(mode: str, name: str, dtype: str) -> Any:
+        """A record's sample, see `mode_cases`."""
+        from mode_cases import called
+
+        return called(torch, mode, name, dtype)
+
     return {
-        "cast": cast, "meta": meta, "torch": torch, "backward": backward, "into": into, "trained": trained,
+        "called": called, "cast": cast, "meta": meta, "torch": torch, "backward": backward, "into": into, "trained": trained,
         "F": torch.nn.functional, "nn": torch.nn, "inf": math.inf,
         "nan": math.nan, "f": f,
         "g": lambda *shape: f(*shape).requires_grad_(),
