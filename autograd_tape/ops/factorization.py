@@ -721,13 +721,14 @@ def _svd_record() -> Any:
 
 def _check_limits(name: str, *limits: Any) -> None:
     for limit, value in zip(("atol", "rtol"), limits):
-        if value is not None and not isinstance(value, (int, float, TensorRef)):
+        if value is not None and not isinstance(value, (int, float, np.ndarray, TensorRef)):
             raise ArgumentError(f"{name}(): argument '{limit}' must be float, not {type(value).__name__}")
 
 
 def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: Any) -> np.ndarray:
     """Which of the singular values of a matrix, or of the absolute eigenvalues, exceed max(atol, rtol * largest). The limits are numbers,
     tensors with one for each matrix, or None."""
+    _check_limits("linalg_pinv", atol, rtol)  # here, too: NumPy would take lists, and the quiet path comes without a check
     atol, rtol = [x._data if isinstance(x, TensorRef) else x for x in (atol, rtol)]
     absolute = np.asarray(0.0 if atol is None else atol)[..., None]
     relative = np.where(absolute > 0, 0, max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)) if rtol is None else np.asarray(rtol)[..., None]
