@@ -53,7 +53,7 @@ class CopySlices(TapeEntry):
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """On buffers."""
         base_shape, base_strides, shape, strides, offset, dtype = self.geometry
-        if grad.size and any([s == 0 and n > 1 for s, n in zip(base_strides, base_shape)]):
+        if grad.size and any([s == 0 and n > 1 for s, n in zip((*base_strides, *strides), (*base_shape, *shape))]):
             raise AutogradError(ONE_PLACE)
         total = empty_strided(base_shape, base_strides, grad.dtype)
         np.copyto(total, grad)

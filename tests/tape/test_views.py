@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 
 import torchcompat as torch
 from autograd_tape import AutogradError, BackwardOptions, F, GradManager, Tape, TensorRef, backward, get_default_tape, grad, no_grad
@@ -90,7 +90,10 @@ def test_both_front_ends_agree_on_second_derivatives(program: list[Any]) -> None
 
 @settings(max_examples=60, deadline=None)
 @given(programs())
+@example([("view", "expand", 0, 0, False), ("update", "set all", 2, 0, False)])
 def test_gradients_agree_with_finite_differences(program: list[Any]) -> None:
+    # What `as_strided` reads of its base beside the view that it is called on has no gradient, as in torch.
+    assume(not any([name == "strided" for _, name, *_ in program]))
     _, refused, found = on_tensorrefs(program, False, False)
     if isinstance(found, str):
         assert "modified by an inplace operation" in found or "is a view and" in found or "refers to a single memory location" in found
