@@ -7,47 +7,45 @@
 array([[2.718, 7.389]])
 """
 
-import sys
 import warnings
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 # log(0) is -inf and 0 / 0 is nan, as IEEE 754 and torch say; NumPy's warnings about them are not for users of this package.
 # (A filter costs nothing where nothing is warned of; np.errstate around each kernel would cost more than the kernel.)
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograd_tape(\.|$)")
 
 from .dtypes import DType, Device
-from .errors import (
-    AutogradError, GradCheckFailedError, NoGradError, NoGradFnError, ShapeMismatchError, TapeNotRecordingError,
-)
-from .tape import (
-    GradMode, RecordingContext, Tape, TapeEntry, TapeId, clear_default_tape, get_default_tape, no_grad, set_default_tape,
-)
-from .tensor import TensorRef
+from .errors import AutogradError, GradCheckFailedError, NoGradError, NoGradFnError, ShapeMismatchError, TapeNotRecordingError
+from .modes import GradMode, no_grad
+from .tape import RecordingContext, Tape, clear_default_tape, get_default_tape, set_default_tape
+from .node import TapeEntry
+from .tensor import TapeId, TensorRef
 from .ops import load_families as _load_families
 
 _load_families()
 
-from .frontend import Frontend, install_methods
+from .frontend import F, install_methods
 
-F = Frontend(TensorRef, "autograd_tape.F")
-"""All operations as functions of TensorRefs: `F.add(x, y)`."""
 install_methods(TensorRef, F)
 
 from .lazy import OpSpec
-from .registry import (
-    Operation, get_grad_fn, has_grad_fn, named_grad_fn, register_grad_fn, unregister_grad_fn, vjp_rule,
-)
-from .grad import GradientInfo, GradManager
+from .manual import Operation, vjp_rule
+from .registry import get_grad_fn, has_grad_fn, named_grad_fn, register_grad_fn, unregister_grad_fn
+from .grad import GradManager, GradientInfo
 from .executors import Executor, available_executors, cpu_executor, get_executor, set_executor
-from .executors.base import apply_environment as _apply_environment
+from .executors.choose import apply_environment as _apply_environment
 
 _apply_environment()
 from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
 from .graph import Graph
 from .check import check_grad
-from .backward import (
-    BackwardContext, BackwardOptions, accumulate_cotangent, backward, grad, reduce_to_shape, topological_order,
-)
+from .backward import BackwardContext, BackwardOptions, accumulate_cotangent, reduce_to_shape, topological_order
+
+if TYPE_CHECKING:  # modules, and functions when they are called, see `autograd_tape.callable`
+    from .backward import backward
+    from .grad import grad
+else:
+    from . import backward, grad
 
 __all__ = [
     "AutogradError", "BackwardContext", "BackwardOptions", "DType", "Device", "Executor", "F", "GradCheckFailedError", "GradManager",
@@ -63,15 +61,3 @@ __all__ = [
 def __getattr__(name: str) -> object:
     # grad_add, grad_matmul, ...: derived from the records, so there is no list of them.
     return named_grad_fn(name)
-
-
-class _Package(ModuleType):
-    """`backward` and `grad` are modules and functions; as attributes of the package they are the functions, however and whenever
-    somebody imports the modules."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in ("backward", "grad") or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -14,11 +14,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .backward import BackwardOptions, Engine, run_backward
+from .backward import BackwardOptions, run_backward
 from .dtypes import CPU, FLOATING, dtype_of
+from .engine import Engine
 from .errors import ArgumentError, GradCheckFailedError, ShapeMismatchError
 from .executors import executor_for
-from .tape import WEAK_TAPE, GradMode, _ModeContext, edge_of
+from .modes import GradMode, _ModeContext
+from .node import edge_of
+from .tape import WEAK_TAPE
 from .tensor import TensorRef
 from .tree import leaves, rebuild
 

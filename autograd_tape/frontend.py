@@ -16,15 +16,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from . import views
+from .codegen import execute
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
 from .errors import ArgumentError, AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .held import hold, recordings
-from .ops import ALIASES, RECORDS, compile_function, get_record
+from .modes import GradMode, grad_mode, register_quiet_sets
+from .node import OutputEdge, TapeEntry
+from .ops import ALIASES, RECORDS, get_record
+from .ops._compile import compile_function
+from .ops._general import QUICK_FIT, check_fit, fits
 from .ops._out import check_out_dtypes
-from .ops._compile import QUIET_SETS, REALS, RESULT_KINDS, base_namespace
+from .ops._quiet import QUIET_SETS, REALS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
-from .tape import GradMode, OutputEdge, TapeEntry, grad_mode, register_quiet_sets
 from .tensor import TensorRef, leaf_node
 from .views import prune_views, unwatched_view, watch_view
 
@@ -37,12 +41,10 @@ class Frontend:
     below_autograd: Any = None
     """Carries out operations in the place of an executor: called with (general, values, tensors, inplace), returns NotImplemented to
     pass. None where nobody does."""
-    latest: "Frontend"
-    """The front end made last: whose tensors a node shows what it saved in."""
 
     def __init__(self, tensor_class: type[TensorRef], name: str) -> None:
         self.Tensor, self.name = tensor_class, name
-        Frontend.latest = self
+        TapeEntry.front_end = self
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
         self.namespace = base_namespace()
@@ -81,9 +83,6 @@ class Frontend:
         """An irregular operation, written as a plain function of the front end: `def function(F, ...)`; or, where its quiet path
         is written by hand, `def make(F)` that returns it. The first kind is given a frame that words its errors."""
         import inspect
-
-        from .ops._compile import execute
-        from .ops._general import QUICK_FIT, check_fit, fits
 
         make = rec.field("make") if inner is None else None
         if make is not None:
@@ -565,3 +564,7 @@ _RETURN_TYPES: dict[str, Any] = {}
 def _return_type_repr(self: Any) -> str:
     fields = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))
     return f"torch.return_types.{type(self).__name__}(\n{fields})"
+
+
+F = Frontend(TensorRef, "autograd_tape.F")
+"""All operations as functions of TensorRefs: `F.add(x, y)`."""

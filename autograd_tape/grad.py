@@ -9,26 +9,28 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
 
+from .backward import BackwardOptions, deliver, run_backward
+from .callable import be_callable
+from .check import check_grad
 from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor
 from .locks import fork_safe_lock
-from .tape import GradFn, GradMode, Tape, _ModeContext, grad_mode, set_grad_mode
+from .modes import GradMode, _ModeContext, grad_mode, set_grad_mode
+from .node import GradFn, Hooks
+from .registry import named_grad_fn
+from .tape import Tape
 from .tensor import TensorRef, info_of, leaf_node
+from .transforms import grad as transform
 
-if TYPE_CHECKING:
-    from .backward import BackwardOptions
-
-__all__ = ["GradMode", "GradientInfo", "GradManager"]
+__all__ = ["GradFn", "GradManager", "GradMode", "GradientInfo", "grad"]
 
 
 def __getattr__(name: str) -> GradFn:
-    from .registry import named_grad_fn
-
     return named_grad_fn(name)
 
 
@@ -167,8 +169,6 @@ class GradManager:
                 self._hook(ref)
 
     def _hook(self, ref: TensorRef) -> None:
-        from .backward import Hooks
-
         entry: Any = ref.creator
         nr = ref._node.nr if ref._node._tag == 2 else 0
         entry.hooks = entry.hooks or Hooks()
@@ -214,8 +214,6 @@ class GradManager:
     def backward(self, output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
                  options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> dict[int, Any]:
         """`autograd_tape.backward`, with the gradients of all leaves accumulated here, managed before or not."""
-        from .backward import deliver, run_backward
-
         context = run_backward(output, tape, executor, options, grad_outputs)
         deliver(context, self)
         return context.grad_tensors
@@ -339,8 +337,6 @@ class GradManager:
 
     def check_grad(self, fn: Callable[..., Any], inputs: Sequence[Any], eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3) -> bool:
         """Whether the gradients of `fn(*inputs)` agree with numerical ones; `autograd_tape.check_grad` says where they do not."""
-        from .check import check_grad
-
         return check_grad(fn, inputs, eps=eps, atol=atol, rtol=rtol).ok
 
 
@@ -387,3 +383,34 @@ def _norm(arrays: Sequence[np.ndarray], p: float) -> float:
         if largest == 0.0 or not math.isfinite(largest):
             return largest
         return float(largest * np.sum([np.sum((a / largest) ** p) for a in absolute]) ** (1.0 / p))
+
+
+def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Executor | None = None,
+         grad_outputs: Any = None, retain_graph: bool = False, create_graph: bool = False, **options: Any) -> Any:
+    """Gradients of `output` with respect to `inputs`, in their order; None where an input was not used.
+
+    With a function in the place of `output`, `autograd_tape.transforms.grad`: `grad(fn)`, `grad(fn, argnums)`.
+
+    >>> from autograd_tape import F, TensorRef
+    >>> x = TensorRef.of([3.0], requires_grad=True)
+    >>> (dx,) = grad(F.sum(x * x * x), [x], create_graph=True)
+    >>> grad(F.sum(dx), [x])
+    [array([18.])]
+    """
+    if callable(output):
+        return transform(output, *(() if inputs is None else (inputs,)), **options)
+    if options:
+        raise ArgumentError("grad() of a tensor has no such option", expected="retain_graph, create_graph, grad_outputs",
+                            found=", ".join(options), remedy="leave it out")
+    if inputs is None or isinstance(inputs, TensorRef):
+        inputs = [] if inputs is None else [inputs]
+    if not inputs:
+        raise ArgumentError("grad() needs tensors to differentiate with respect to", expected="at least one tensor in `inputs`",
+                            found="none", remedy="pass grad(output, [x, ...])")
+    settings = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=list(inputs),
+                               grad_outputs=None if grad_outputs is None else [grad_outputs])
+    context = run_backward([output], tape, executor, settings)
+    return [context.get_grad(ref) for ref in inputs]
+
+
+be_callable(__name__, grad)

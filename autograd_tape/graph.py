@@ -20,12 +20,14 @@ from .dtypes import CPU, DType
 from .errors import ArgumentError, AutogradError
 from .executors import Executor, executor_for
 from .held import Copies, Slot, memory_of
+from .indices import Indices
+from .indices import _ALL as ALL
 from .lazy import call, frontend_of
-from .ops.index import _ALL as ALL
-from .ops.index import Indices
+from .modes import GradMode, _ModeContext, aside
+from .node import TapeEntry, edge_of
 from .ops.resize import Table
-from .tape import DefaultTape, GradMode, Tape, TapeEntry, _ModeContext, aside
-from .tensor import TensorRef
+from .tape import DefaultTape, Tape
+from .tensor import TensorRef, above
 
 FORMAT = "autograd_tape.graph/2"
 
@@ -354,8 +356,6 @@ class Graph:
 
 
 def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
-    from .tape import edge_of
-
     if not outputs:
         raise ArgumentError("The default tape needs outputs to make a graph of", expected="outputs=[...]", found="none",
                             remedy="pass the tensors whose graph is wanted, or record inside `with Tape() as tape:`")
@@ -493,3 +493,6 @@ def _decode(value: Any) -> Any:
     if key == "tensor":
         return TensorRef.over(_decode(content))
     raise ValueError(f"unknown tag {key!r}")
+
+
+above.graph_of = Graph.from_tape

@@ -20,11 +20,14 @@ import attrs
 import numpy as np
 
 from .errors import AutogradError
-from .tensor import TensorRef
+from .indices import Indices
+from .modes import active_tapes, grad_mode
+from .node import TapeEntry
+from .tensor import TensorRef, listeners, next_id
 
 if TYPE_CHECKING:
     from .ops._record import Record
-    from .tape import Tape, TapeEntry
+    from .tape import Tape
 
 recordings: list[None] = []
 """As many items as there are tapes recording, on whatever thread: operations ask whether it is empty, and no more while it is."""
@@ -176,6 +179,16 @@ def frame() -> _Frame | None:
     return _state.frame
 
 
+def _note_number(tensor: TensorRef, how: str) -> None:
+    """A number of `tensor` is given to Python: tapes note it, unless it is read within an operation."""
+    if _state.frame is None:
+        for tape in active_tapes():
+            tape.held.left(tensor, how)
+
+
+listeners.append(_note_number)
+
+
 def note_write(target: TensorRef) -> None:
     """Called before the memory of `target` is written to."""
     current = _state.frame
@@ -201,8 +214,6 @@ def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dic
         inplace: it is the variant with an underscore.
         positional: the schema does not name its arguments, for it takes any number of them.
     """
-    from .tape import active_tapes, grad_mode
-
     tapes = active_tapes()
     if not tapes or _state.frame is not None:
         return call(*args, **kwargs)
@@ -293,8 +304,6 @@ def put_together(arguments: dict[str, Any], tensors: Sequence[TensorRef]) -> tup
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
     """`function` on a value, or on what a container holds."""
-    from .ops.index import Indices
-
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*[_mapped(function, x) for x in value])
     if isinstance(value, (tuple, list)):
@@ -353,8 +362,6 @@ class Held:
         return tuple(found)
 
     def _named(self, t: TensorRef, id_: int) -> int:
-        from .tape import next_id
-
         if id_ in self._used:
             id_ = next_id()
         self._used.add(id_)
@@ -388,8 +395,6 @@ class Held:
             outputs: Sequence[TensorRef], written: dict[int, np.ndarray], inplace: bool, mode: Any, sized: bool = False,
             entry: TapeEntry | None = None) -> Operation:
         """Adds a call; `written` is the memory that it wrote to."""
-        from .tape import next_id
-
         returned = {id(o) for o in outputs}
         changed = tuple([i for i, x in enumerate(inputs) if x._data is not None and memory_of(x) in written and id(x) not in returned
                          and id(x) not in {id(y) for y in inputs[:i]}])
@@ -425,8 +430,6 @@ class Held:
     def _entry(self, tape: Tape, op: Record | str, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...],
                arguments: dict[str, Any]) -> TapeEntry:
         """The entry that the call made, or one that stands for it."""
-        from .tape import TapeEntry, next_id
-
         for o in outputs:
             made = o.creator
             if made is not None and tape._entries.get(made.id) is made and made.id not in self._claimed:

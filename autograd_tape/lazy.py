@@ -21,12 +21,13 @@ from .executors.meta import meta_array
 from .frontend import Frontend
 from .held import put_together, tensors_in
 from .locks import fork_safe_lock
+from .modes import GradMode, _ModeContext, aside
+from .node import OutputEdge
 from .ops import ALIASES, RECORDS, get_record
-from .ops._compile import QUIET_SETS, base_namespace
 from .ops._general import General
-from .ops._record import Record
-from .tape import GradMode, ManualEntry, OutputEdge, _ModeContext, aside
-from .tensor import TensorRef
+from .ops._quiet import QUIET_SETS, base_namespace
+from .ops._record import OPERATIONS, Record, assign_tensors, named_arguments
+from .tensor import TensorRef, above
 from .views import unwatched_view, watch_view
 
 
@@ -80,54 +81,6 @@ def frontend_of(executor: Executor) -> ExecutorFrontend:
         if found is None:
             found = _frontends[id(executor)] = ExecutorFrontend(executor)  # holds the executor, so its id stays taken
         return found
-
-
-def named_arguments(rec: Record, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """A call's arguments by parameter name, defaults filled in; ArgumentError where they do not fit the schema.
-
-    >>> named_arguments(get_record("sum"), ["x"], {"dim": 0})
-    {'input': 'x', 'dim': 0, 'keepdim': False, 'dtype': None}
-    """
-    positional = [p.name for p in rec.params if not p.keyword_only]
-    if len(args) > len(positional):
-        raise ArgumentError(f"{rec.name}() takes {len(positional)} positional arguments but {len(args)} were given",
-                            expected=rec.schema, found=f"{len(args)} positional arguments", remedy="pass the rest by keyword")
-    values = dict(zip(positional, args))
-    for name, value in kwargs.items():
-        if name in values or name not in {p.name for p in rec.params}:
-            what = "got multiple values for argument" if name in values else "got an unexpected keyword argument"
-            raise ArgumentError(f"{rec.name}() {what} '{name}'", expected=rec.schema, found=name, remedy="follow the schema")
-        values[name] = value
-    defaults = rec.defaults
-    for p in rec.params:
-        if p.name not in values:
-            if p.default is None:
-                raise ArgumentError(f"{rec.name}() missing required argument '{p.name}'", expected=rec.schema,
-                                    found=", ".join(values) or "nothing", remedy=f"pass {p.name}")
-            values[p.name] = defaults[p.name]
-    return {p.name: values[p.name] for p in rec.params}
-
-
-def assign_tensors(rec: Record, tensors: Sequence[Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Distributes tensors over the tensor parameters that `arguments` leaves open, in the schema's order.
-
-    Returns (all arguments by name, tensors left over). A list parameter takes all that the parameters after it can spare.
-    """
-    open_ = [p for p in rec.tensor_params if p.name not in arguments]
-    named = dict(arguments)
-    rest = list(tensors)
-    for i, p in enumerate(open_):
-        if p.type == "Tensor[]":
-            after = sum(1 for q in open_[i + 1:] if q.default is None)
-            named[p.name], rest = rest[:len(rest) - after], rest[len(rest) - after:]
-        elif rest:
-            named[p.name] = rest.pop(0)
-        elif p.default is None and not p.type.endswith("?"):
-            raise ArgumentError(f"'{rec.name}' needs more tensors", expected=", ".join(q.name for q in open_ if q.default is None),
-                                found=f"{len(tensors)} tensors", remedy=f"pass {p.name}, or bind it: {p.name}=...")
-        elif p.default is None:
-            named[p.name] = None
-    return named, rest
 
 
 @attrs.define(init=False, eq=False)
@@ -204,8 +157,6 @@ def _meta(x: TensorRef) -> TensorRef:
 def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any], inplace: bool = False) -> tuple[TensorRef, ...]:
     """Carries out an operation by name: a tensor for each tensor parameter that `arguments` leaves open, and in their `Slot`s; its
     outputs."""
-    from .registry import OPERATIONS
-
     arguments, inputs = put_together(arguments, inputs)
     own = OPERATIONS.get(op)
     if own is not None:
@@ -250,7 +201,7 @@ def _origin(ref: TensorRef) -> tuple[str, Sequence[TensorRef], dict[str, Any], S
     if spec is not None:
         return spec.op, spec.inputs, spec.arguments, spec.outputs
     creator = ref.creator
-    if isinstance(creator, ManualEntry):
+    if creator is not None and creator.by_hand:
         return creator.op_name, creator.refs[0], creator.refs[2], (ref,)
     raise NoGradError(f"Tensor {ref.id} has no data", expected="bound data", found=repr(ref),
                       remedy="bind it with executor.bind(ref, array)")
@@ -334,3 +285,6 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
         _leave_views(ref)
     ref._data = data.astype(ref._k.np, copy=False)
     return ref
+
+
+above.evaluate, above.bind = evaluate, bind

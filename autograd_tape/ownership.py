@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .tape import TapeEntry
+from .node import TapeEntry
 from .tensor import TensorRef
 
 NEVER = -1

@@ -11,28 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING
+from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING, dtype_of
+from .engine import gradients
 from .errors import ArgumentError, NoGradFnError
 from .executors import executor_for
-from .held import recordings
+from .frontend import F
+from .lazy import spread
 from .locks import fork_safe_lock
+from .modes import GradMode, _ModeContext, aside
+from .node import GradFn
 from .ops import ALIASES, RECORDS
-from .ops._record import Record
-from .tape import (
-    WEAK_TAPE,
-    GradFn,
-    GradMode,
-    ManualEntry,
-    TapeId,
-    _ModeContext,
-    aside,
-    edge_of,
-    grad_mode,
-    active_tapes,
-    keep_on_tapes,
-    next_id,
-    version_of,
-)
+from .ops._nodes import conjugate
+from .ops._record import Record, assign_tensors
 from .tensor import TensorRef
 
 _registry: dict[str, GradFn] = {}
@@ -86,16 +76,12 @@ class RecordGradFn:
         """Gradients with respect to each input."""
         grads = grad_output if isinstance(grad_output, (list, tuple)) else [grad_output]
         if any(isinstance(x, TensorRef) for x in (*grads, *saved_tensors)):
-            from . import F
-
             return self.apply(F, *_as_tensors(F, grad_output, saved_tensors))
         grad = [np.asarray(g) for g in grad_output] if isinstance(grad_output, (list, tuple)) else np.asarray(grad_output)
         return self.apply(executor_for(CPU).F, grad, [np.asarray(s) for s in saved_tensors])
 
     def apply(self, F: Any, grad: Any, saved: Sequence[Any], arguments: dict[str, Any] | None = None) -> list[Any]:
         """`__call__` with the operations `F` of an executor, or of a front end."""
-        from .lazy import assign_tensors
-
         rec = self.record
         arguments = {**self.arguments, **(arguments or {})}
         named, outputs = assign_tensors(rec, saved, arguments)
@@ -108,8 +94,6 @@ class RecordGradFn:
         if _is_composite(rec) or rec.saved_returns or rec.field("redirect") is not None:
             return self._by_recording(grad, inputs, arguments)
         if rec.conjugates and any(g is not None and _category(g) == COMPLEX for g in (grad if isinstance(grad, (list, tuple)) else [grad])):
-            from .ops._compile import conjugate
-
             grads = {name: conjugate(F, g) for name, g in self._formulas(F, conjugate(F, grad), named, outputs).items()}
         else:
             grads = self._formulas(F, grad, named, outputs)
@@ -173,10 +157,6 @@ class RecordGradFn:
     def _by_recording(self, grad: Any, inputs: Sequence[Any], arguments: dict[str, Any]) -> list[Any]:
         """An operation written in terms of others has no formula of its own, and one whose kernel saves buffers has none that works on
         inputs and outputs alone: record it, and differentiate that."""
-        from . import F
-        from .backward import BackwardOptions, run_backward
-        from .lazy import assign_tensors
-
         grads = list(grad) if isinstance(grad, (list, tuple)) else [grad]
         raw = not any(isinstance(g, TensorRef) for g in grads)
         with aside(), _ModeContext(GradMode.ENABLED):
@@ -187,14 +167,12 @@ class RecordGradFn:
             if not pairs:
                 raise NoGradFnError(f"The operation '{self.record.name}' has no gradient", expected="an operation that is differentiable",
                                     found=self.record.schema, remedy="do not ask for gradients through it")
-            context = run_backward([o for o, _ in pairs], WEAK_TAPE, None, BackwardOptions(
-                create_graph=not raw, inputs=wanted, grad_outputs=[g for _, g in pairs]))
-        return [context.get_grad(x) if x.requires_grad else None for x in fresh]
+            found = iter(gradients([o for o, _ in pairs], [g for _, g in pairs], wanted, executor_for(CPU).F if raw else F,
+                                   create_graph=not raw))
+        return [next(found) if x.requires_grad else None for x in fresh]
 
 
 def _run(F: Any, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
-    from .lazy import spread
-
     positional = spread(rec, [named[p.name] for p in rec.params if not p.keyword_only])
     result = getattr(F, rec.name)(*positional, **{p.name: named[p.name] for p in rec.params if p.keyword_only})
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
@@ -206,8 +184,6 @@ def _is_integer(x: Any) -> bool:
 
 
 def _category(x: Any) -> int:
-    from .dtypes import dtype_of
-
     return (x._k.dtype if isinstance(x, TensorRef) else dtype_of(x)).category
 
 
@@ -310,114 +286,3 @@ def named_grad_fn(name: str) -> GradFn:
     if found is None:
         raise AttributeError(name)
     return found
-
-
-# -- operations of one's own ------------------------------------------------------------------------------------------
-
-OPERATIONS: dict[str, Operation] = {}
-
-
-class Operation:
-    """A new operation: `execute` computes it on arrays, `vjp_rule` gives its gradients.
-
-    Subclass it, and call an instance. `vjp_rule(primals, cotangent, output)` returns one cotangent per primal (a single one may
-    stand alone), None where there is none. It gets arrays on an ordinary backward pass and tensors where gradients of gradients
-    are wanted; written with operators and methods that both have, or with `autograd_tape.F` on tensors, it serves both. The keyword
-    arguments of the call are passed on to both. What broadcasting added is summed away afterwards.
-
-    >>> class Cube(Operation):
-    ...     def execute(self, x): return x ** 3
-    ...     def vjp_rule(self, primals, cotangent, output): return 3 * primals[0] * primals[0] * cotangent
-    >>> cube = Cube()
-    >>> from autograd_tape import F, TensorRef, backward, grad
-    >>> x = TensorRef.of([2.0], requires_grad=True)
-    >>> (dx,) = grad(F.sum(cube(x)), [x], create_graph=True)
-    >>> dx.numpy(), backward(F.sum(dx))[x.id]
-    (array([12.]), array([12.]))
-    """
-
-    name = ""
-
-    def __init__(self, name: str | None = None) -> None:
-        self.name = name or type(self).name or type(self).__name__.lower()
-        if self.name in RECORDS or self.name in ALIASES:
-            raise ArgumentError(f"There is an operation '{self.name}' already", expected="a name of its own", found=self.name,
-                                remedy="choose another name")
-        OPERATIONS[self.name] = self
-
-    def execute(self, *primals: np.ndarray, **kwargs: Any) -> np.ndarray:
-        """The value, on arrays."""
-        raise NotImplementedError(f"{type(self).__name__} needs execute(self, *primals, **kwargs)")
-
-    def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any, **kwargs: Any) -> Any:
-        """The cotangents of the primals from that of the output; `kwargs` are those of the call."""
-        raise NoGradFnError(f"The operation '{self.name}' has no vjp_rule", expected="vjp_rule(self, primals, cotangent, output)",
-                            found="none", remedy=f"define it in {type(self).__name__}")
-
-    def __call__(self, *primals: Any, **kwargs: Any) -> TensorRef:
-        """The operation on tensors (or arrays), recorded where one of them requires grad."""
-        refs = tuple(x if isinstance(x, TensorRef) else TensorRef.of(x) for x in primals)
-        if not recordings:  # no tape holds what runs
-            return self._carry_out(refs, kwargs)
-        tapes = active_tapes()
-        ids = [tape.held.ids_of(refs) for tape in tapes]
-        output = self._carry_out(refs, kwargs)
-        for tape, before in zip(tapes, ids):
-            tape.held.add(tape, self.name, dict(kwargs), before, refs, [output], {}, False, grad_mode())
-        return output
-
-    def _carry_out(self, refs: tuple[TensorRef, ...], kwargs: dict[str, Any]) -> TensorRef:
-        from .lazy import evaluate
-
-        output = TensorRef.over(np.asarray(self.execute(*[evaluate(x) for x in refs], **kwargs)))
-        edges = tuple(edge_of(x) for x in refs)
-        if grad_mode() is not GradMode.ENABLED or not any(e is not None for e in edges) or output._k.dtype.category < FLOATING:
-            return output
-        entry = ManualEntry()
-        entry.id, entry.op, entry.edges, entry.meta = TapeId(next_id()), self.name, edges, None
-        entry.grad_fn = _OutputRule(self, output, kwargs)
-        entry.saved, entry.versions = refs, tuple(version_of(x) for x in refs)
-        entry.refs = (refs, (), kwargs)
-        output._node = entry
-        keep_on_tapes(entry, refs, (output,), kwargs)
-        return output
-
-
-class _OutputRule:
-    """A `vjp_rule` as a gradient function that knows the output's value (not the output, which holds the entry)."""
-
-    __slots__ = ("operation", "value", "kwargs")
-
-    def __init__(self, operation: Operation, output: TensorRef, kwargs: dict[str, Any]) -> None:
-        self.operation, self.value, self.kwargs = operation, output._data, kwargs
-
-    def __call__(self, grad: Any, saved: Sequence[Any]) -> Sequence[Any]:
-        output = self.operation(*saved, **self.kwargs) if isinstance(grad, TensorRef) else self.value
-        found = self.operation.vjp_rule(tuple(saved), grad, output, **self.kwargs)
-        return list(found) if isinstance(found, (tuple, list)) else [found]
-
-
-def vjp_rule(op: str, **arguments: Any) -> Callable[[Sequence[Any], Any, Any], tuple[Any, ...]]:
-    """An operation's gradient as `rule(primals, cotangent, output) -> cotangents`.
-
-    `output` may be None: it is computed where the formula needs it.
-
-    >>> vjp_rule("mul")((np.array(2.0), np.array(3.0)), np.array(1.0), None)
-    (array(3.), array(2.))
-    """
-    own = OPERATIONS.get(op)
-    if own is not None:
-        def rule(primals: Sequence[Any], cotangent: Any, output: Any) -> tuple[Any, ...]:
-            found = own.vjp_rule(tuple(primals), cotangent, output, **arguments)
-            return tuple(found) if isinstance(found, (tuple, list)) else (found,)
-    else:
-        grad_fn = required_grad_fn(op)
-        if isinstance(grad_fn, RecordGradFn):
-            grad_fn = grad_fn.bind(**arguments)
-
-        def rule(primals: Sequence[Any], cotangent: Any, output: Any) -> tuple[Any, ...]:
-            outputs: tuple[Any, ...] = ()
-            if output is not None and isinstance(grad_fn, RecordGradFn):
-                outputs = tuple(output) if isinstance(output, (tuple, list)) else (output,)
-            return tuple(grad_fn(cotangent, [*primals, *outputs]))
-    return rule

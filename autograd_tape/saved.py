@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
 from collections.abc import Callable
+from typing import Any
 
 from .errors import ArgumentError, AutogradError
-from .tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
-from .tensor import TensorRef
+from .modes import GradMode, _mode, grad_mode
+from .node import OutputEdge, TapeEntry, edge_of, freed
+from .tensor import TensorRef, next_id
 
 
 class _State(threading.local):
@@ -221,9 +222,7 @@ def _bare(t: TensorRef) -> TensorRef:
 
 
 def _output(entry: TapeEntry, item: tuple[Any, ...]) -> TensorRef:
-    from .frontend import Frontend
-
-    t = Frontend.latest.wrap(item[0], item[3])
+    t = TapeEntry.front_end.wrap(item[0], item[3])
     t._v = item[1]
     return t
 
@@ -332,7 +331,6 @@ class SavedVariable(SavedTensor):
 
     def unpack(self, entry: TapeEntry) -> TensorRef | None:
         """The tensor, with its history; an error where it was changed since."""
-        from .backward import stale
 
         if self.tensor is None and self.item is None:
             return None
@@ -350,3 +348,39 @@ class SavedVariable(SavedTensor):
         return _with_history(t, edge)
 
 
+def unpack(entry: TapeEntry) -> tuple[Any, ...]:
+    """What an entry saved, where that is no plain tuple: freed, or packed by saved-tensor hooks."""
+    if entry.saved is None:
+        raise freed(entry)
+    return entry.saved.unpack(entry)
+
+
+def _shown(name: str) -> str:
+    if name.endswith("Backwards"):
+        return f"torch::autograd::{name}"
+    return name.replace("Backward0", "").replace("Backward", "")
+
+
+def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None = None, nr: int = 0) -> AutogradError:
+    """The error of a saved tensor that was changed in place since; of output `nr` of the entry itself where only its buffer is left."""
+    tensor = isinstance(value, TensorRef)
+    if tensor and is_severed(value) and int(value._v[0]) == (expected or 0):
+        return AutogradError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+                             "please use out-of-place `.detach()` instead")
+    version = value._v[0] if tensor else found
+    names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+             "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+    data = value._data if tensor else value
+    name = names.get(data.dtype.name, data.dtype.name)
+    what = f"[{f'CPU{name}Type' if data.dtype.kind == 'c' else f'torch.{name}Tensor'} {list(data.shape)}]"
+    creator = value.creator if tensor else entry
+    if creator is not None and creator.forbids is not None:
+        return AutogradError(creator.forbids)
+    if creator is not None:
+        nr = value._node.nr if tensor and value._node._tag == 2 else nr
+        # Named as torch 2.13 does: MulBackward0 is Mul, TBackward1 is T1.
+        what += f", which is output {nr} of {_shown(creator.name())},"
+    return AutogradError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} is at version "
+        f"{version}; expected version {expected or 0} instead. Hint: enable anomaly detection to find the operation that failed to "
+        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")

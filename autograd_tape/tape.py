@@ -8,407 +8,27 @@ descending ids are a valid backward order: nothing has to be sorted, and nothing
 from __future__ import annotations
 
 import gc
-import itertools
-import weakref
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NewType, cast
-from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
-import numpy as np
 
-from .dtypes import FLOATING, inference_kind
-from .errors import ArgumentError, ShapeMismatchError, TapeNotRecordingError
+from .dtypes import FLOATING
+from .errors import ArgumentError, TapeNotRecordingError
 from .held import Held, Owner, recordings
-from .locks import fork_safe_lock
-from .tensor import LEAF, TensorRef, watchers
+from .lazy import OpSpec, spec_of
+from .manual import ManualEntry
+from .modes import GradMode, _active, _mode, aside, enter_quiet_path, grad_mode, leave_quiet_path, no_grad, set_grad_mode
+from .node import GradFn, TapeEntry, edge_of, version_of
+from .tensor import TapeId, TensorRef, above, next_id, watchers
+from .views import IN_CUSTOM_FUNCTION, mark
 
 if TYPE_CHECKING:
     from .graph import Graph
-    from .lazy import OpSpec
 
-TapeId = NewType("TapeId", int)
-GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
-"""`grad_fn(grad_output, saved_tensors) -> gradients with respect to each input` (None where there is none)."""
-
-next_id = cast("Callable[[], TapeId]", itertools.count(1).__next__)
-
-
-class GradMode(IntEnum):
-    """What a thread does with operations on tensors that require grad."""
-
-    DISABLED = 0
-    ENABLED = 1
-    INFERENCE = 2
-
-
-_mode: ContextVar[GradMode] = ContextVar("autograd_tape.grad_mode", default=GradMode.ENABLED)
-grad_mode: Callable[[], GradMode] = _mode.get
-"""The grad mode of this thread. Operations call this at most once each, and only where an input requires grad."""
-
-
-class TapeEntry:
-    """One recorded operation. Each compiled operation has a subclass of its own (`MulBackward0`), whose methods `raw`
-    and `recorded` turn the cotangent of the output into those of the inputs, on buffers and on tensors."""
-
-    # id     from the counter
-    # edges  per differentiable input: None, an entry, an OutputEdge, or a leaf tensor
-    # saved  what the gradient needs, or None once freed
-    # meta   per edge what its gradient must be fitted to, (shape, dtype); None where all have the output's
-    __slots__ = ("id", "edges", "saved", "meta", "__dict__", "__weakref__")
-    _tag = 0  # 0: an entry, 1: a leaf tensor, 2: one output of an entry
-    n_outputs = 1
-    takes_undefined = False  # whether it wants to be called where all its outputs' gradients are undefined
-    forbids: str | None = None  # why nothing may be computed from its output any more
-    blank = False            # whether it stands for no history: that of a view made without recording
-    frees = True             # whether it saves tensors, which a backward pass frees; numbers and shapes are kept
-    op: Any = None
-    # Set on an instance only when used:
-    hooks: Any = None          # functions that see or replace the gradients, see backward.Hooks
-    refs: Any = None           # (inputs, outputs, arguments) where an explicit tape keeps them alive
-    holders: int = 0           # explicit tapes that keep it
-    value_ids: Any = None      # (ids of the inputs, ids of the outputs) then
-    grad_fn: Any = None        # the GradFn of an entry recorded by hand
-
-    id: TapeId
-    edges: tuple[Any, ...]
-    saved: Any
-    meta: Any
-
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Cotangents of the inputs, on buffers."""
-        raise NotImplementedError
-
-    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Cotangents of the inputs, on tensors, recording what it does."""
-        raise NotImplementedError
-
-    @property
-    def op_name(self) -> str:
-        """The operation's name."""
-        return self.op if isinstance(self.op, str) else self.op.name if self.op is not None else type(self).__name__
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The input tensors where a tape keeps them; else leaves, and entries in the place of intermediate tensors."""
-        if self.refs is not None:
-            return self.refs[0]
-        return tuple(e.entry if e is not None and e._tag == 2 else e for e in self.edges)
-
-    @property
-    def output(self) -> Any:
-        """The output tensor, where a tape keeps it."""
-        return self.refs[1][0] if self.refs is not None and self.refs[1] else None
-
-    @property
-    def saved_tensors(self) -> tuple[TensorRef, ...]:
-        """The tensors saved for backward."""
-        return tuple(s for s in self.saved or () if isinstance(s, TensorRef))
-
-    # The graph as torch's programs look at it (torchviz and others):
-
-    def name(self) -> str:
-        """The node's name."""
-        return type(self).__name__
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """(node, output number) per differentiable input; a leaf is an `AccumulateGrad`, an input without gradient (None, 0)."""
-        return tuple((None, 0) if e is None or e.__class__ is NoGradView else (e, 0) if e._tag == 0 else (e.entry, e.nr) if e._tag == 2 else
-                     (accumulate_node(e), 0)
-                     for e in self.edges)
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """A dictionary for whoever wants to note something on the node."""
-        return self.__dict__.setdefault("_metadata", {})
-
-    def _sequence_nr(self) -> int:
-        return self.id
-
-    def _hooks(self) -> Any:
-        from .backward import Hooks
-
-        if self.hooks is None:
-            self.hooks = Hooks()
-        return self.hooks
-
-    def register_hook(self, fn: Callable[..., Any]) -> "RemovableHandle":
-        """`fn(grad_inputs, grad_outputs)` runs after the node; what it returns replaces the gradients of the inputs."""
-        return RemovableHandle.add(self._hooks().post, fn)
-
-    def register_prehook(self, fn: Callable[..., Any]) -> "RemovableHandle":
-        """`fn(grad_outputs)` runs before the node; what it returns replaces the gradients of the outputs."""
-        return RemovableHandle.add(self._hooks().pre, fn)
-
-    def __call__(self, *grads: Any) -> Any:
-        """The gradients of the inputs, given those of the outputs: a tensor, or a tuple where there are several inputs."""
-        from .backward import freed
-        from .frontend import Frontend
-
-        if len(grads) != self.n_outputs:
-            raise TypeError(f"expected {self.n_outputs} arguments, got {len(grads)} instead")
-        for g in grads:
-            if g is not None and not isinstance(g, TensorRef):
-                raise TypeError(f"expected Variable or None (got {type(g).__name__})")
-        if self.saved is None and self.frees:
-            raise freed(self).as_builtin()
-        results = tuple(self.recorded(grads[0] if self.n_outputs == 1 else list(grads), Frontend.latest))
-        return results[0] if len(results) == 1 else results
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {hex(id(self))}>"
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
-
-
-class AccumulateGrad(TapeEntry):
-    """A leaf as a graph node: where its gradient arrives. Made when somebody looks; entries hold the leaf itself."""
-
-    __slots__ = ("variable",)
-    edges = ()
-    saved = ()
-    meta = None
-    id = TapeId((1 << 63) - 1)
-
-    def __init__(self, variable: TensorRef) -> None:
-        self.variable = variable
-
-    def name(self) -> str:
-        """The node's name, as torch spells it."""
-        return "torch::autograd::AccumulateGrad"
-
-    def _hooks(self) -> Any:
-        # The leaf keeps the hooks, since this node may come and go.
-        hooks = super()._hooks()
-        self.variable._info["node_hooks"] = hooks
-        return hooks
-
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Nothing lies behind a leaf."""
-        return ()
-
-    recorded = raw
-
-
-def accumulate_node(leaf: TensorRef) -> AccumulateGrad:
-    """The `AccumulateGrad` of a leaf; the same object as long as somebody holds it, or has hooked it."""
-    info = getattr(leaf, "_info", None)
-    if info is None:
-        leaf._info = info = {}
-    ref = info.get("accumulate_node")
-    node = None if ref is None else ref()
-    if node is None:
-        node = AccumulateGrad(leaf)
-        node.hooks = info.get("node_hooks")
-        info["accumulate_node"] = weakref.ref(node)
-    return node
-
-
-class NoGradView(TapeEntry):
-    """The history of a view that was made without recording, of a tensor that requires grad: so does the view, but no gradient goes
-    through. Also that of a view that was made (while recording, `recorded_view`) before the tensor was told to require grad."""
-
-    __slots__ = ("recorded_view",)
-    edges = saved = ()
-    meta = None
-    frees = False
-    blank = True
-
-    def __init__(self, recorded_view: bool = False) -> None:
-        self.id, self.recorded_view = next_id(), recorded_view
-
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Nothing lies behind it."""
-        return ()
-
-    recorded = raw
-
-
-class RemovableHandle:
-    """What a `register_..._hook` returns; `remove()` takes the hook away."""
-
-    next_id = 0
-
-    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
-        # Plain dicts take no weak references; those of entries and tensors live as long as their owner, which holds no handle.
-        self._table: Callable[[], Any] = weakref.ref(hooks_dict) if hasattr(hooks_dict, "__weakref__") else lambda: hooks_dict
-
-    @classmethod
-    def add(cls, table: dict[int, Any], hook: Callable[..., Any]) -> "RemovableHandle":
-        """Puts `hook` into a table of hooks."""
-        handle = cls(table)
-        table[handle.id] = hook
-        return handle
-
-    def remove(self) -> None:
-        """Takes the hook away; a second call does nothing."""
-        table = self._table()
-        if table is not None:
-            table.pop(self.id, None)
-
-    def __enter__(self) -> "RemovableHandle":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
-
-
-class OutputEdge:
-    """Output `nr` of an entry that has several."""
-
-    __slots__ = ("entry", "nr")
-    _tag = 2
-    blank = False
-
-    def __init__(self, entry: TapeEntry, nr: int) -> None:
-        self.entry, self.nr = entry, nr
-
-    @property
-    def id(self) -> int:
-        # Entries with several outputs take one id per output from the counter, the last of them their own.
-        return self.entry.id - self.entry.n_outputs + 1 + self.nr
-
-
-class ManualEntry(TapeEntry):
-    """An entry recorded by hand, with a gradient function of the caller's, or the one registered for the operation's name."""
-
-    __slots__ = ()
-    versions: Any = ()  # of the saved tensors when the entry was recorded
-    stands_for: int | None = None  # the id that the output had from the entry in whose place this one is
-
-    def _prepared(self) -> tuple[GradFn, tuple[Any, ...]]:
-        """The gradient function and what was saved for it."""
-        from .backward import freed, stale
-
-        if self.saved is None:
-            raise freed(self)
-        for tensor, version in zip(self.saved, self.versions):
-            if version_of(tensor) != version:
-                raise stale(self, tensor, version)
-        if self.grad_fn is None:
-            from .registry import required_grad_fn
-
-            self.grad_fn = required_grad_fn(self.op_name)
-        return self.grad_fn, self.saved
-
-    def _cotangents(self, grad: Any, saved: list[Any], F: Any) -> Sequence[Any]:
-        from .registry import RecordGradFn
-
-        grad_fn, inputs = self.grad_fn, self.refs[0]
-        # A gradient function derived from a record can work on any executor; others do their own arithmetic.
-        grads = grad_fn.apply(F, grad, saved, self.refs[2]) if isinstance(grad_fn, RecordGradFn) else grad_fn(grad, saved)
-        if not isinstance(grads, (list, tuple)):
-            raise ArgumentError(f"The gradient function of '{self.op_name}' must return a list",
-                                expected=f"{len(inputs)} gradients in a list",
-                                found=type(grads).__name__, remedy="return one gradient per input, None where there is none")
-        if len(grads) != len(inputs):
-            raise ShapeMismatchError(f"The gradient function of '{self.op_name}' returned {len(grads)} gradients for {len(inputs)} inputs",
-                                     expected=str(len(inputs)), found=str(len(grads)),
-                                     remedy="return one gradient per input, None where there is none")
-        return [None if g is None or e is None else fit_cotangent(F, g, x, i, self.op_name)
-                for i, (g, x, e) in enumerate(zip(grads, inputs, self.edges))]
-
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Calls the gradient function with the saved buffers, computing those that nobody has asked for yet."""
-        from .lazy import evaluate
-
-        _, saved = self._prepared()
-        executor = getattr(F, "_executor", None)
-        return self._cotangents(grad, [evaluate(s, executor) if isinstance(s, TensorRef) else s for s in saved], F)
-
-    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
-        """Calls the gradient function with the saved tensors, so that what it does is recorded."""
-        from .lazy import evaluate
-
-        _, saved = self._prepared()
-        for s in saved:
-            if isinstance(s, TensorRef):
-                evaluate(s)
-        return self._cotangents(grad, list(saved), F)
-
-
-def version_of(tensor: Any) -> int:
-    """How often a tensor's data has been replaced or changed in place."""
-    return tensor._v[0] if isinstance(tensor, TensorRef) and tensor._v else 0
-
-
-def fit_cotangent(F: Any, grad: Any, primal: TensorRef, position: int, op: str) -> Any:
-    """What a hand-written gradient function returned for one input, with the input's shape: summed over what broadcasting
-    added; ShapeMismatchError where no broadcasting explains the difference."""
-    shape = tuple(primal.shape)
-    found = tuple(np.shape(grad)) if not isinstance(grad, TensorRef) else tuple(grad.shape)
-    if found != shape:
-        lead = len(found) - len(shape)
-        if lead < 0 or any(n not in (1, m) for n, m in zip(shape, found[lead:])):
-            raise ShapeMismatchError(f"The gradient of '{op}' with respect to input {position} has the wrong shape", expected=str(shape),
-                                     found=str(found), remedy="return a gradient of the input's shape from the gradient function")
-    if getattr(F, "_executor", None) is None:  # a front end: gradients are tensors
-        return F.fit(grad if isinstance(grad, TensorRef) else F.wrap(np.asarray(grad)), shape, primal._k.np)
-    return F.fit(grad._data if isinstance(grad, TensorRef) else np.asarray(grad), shape, primal._k.np)
-
-
-# -- modes that leave the quiet path --------------------------------------------------------------------------------
-
-_quiet_lock = fork_safe_lock()
-_loud = 0
-_inferring = 0
-_quiet_sets: list[tuple[dict[str, Any], dict[str, Any]]] = []
-
-
-def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
-    """Compiled operations read their quiet sets, and the kinds of their results, from `namespace`. While a mode is active anywhere
-    the sets are empty, so that every operation takes the general path, where modes are looked at. While inference mode is on
-    anywhere, they hold the kinds of inference tensors, and operations among these are quiet."""
-    with _quiet_lock:
-        _quiet_sets.append((namespace, sets))
-        _set_quiet(namespace, sets)
-
-
-def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
-    if _inferring:
-        sets = {name: _inferred(value) for name, value in sets.items()}
-    namespace.update({name: frozenset() if _loud and name.startswith("Q_") else value for name, value in sets.items()})
-
-
-def _inferred(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: inference_kind(k) for key, k in value.items()}
-    return frozenset([inference_kind(k) for k in value]) if isinstance(value, frozenset) else inference_kind(value)
-
-
-def _change_quiet(loud: int, inferring: int) -> None:
-    global _loud, _inferring
-    with _quiet_lock:
-        before = (bool(_loud), bool(_inferring))
-        _loud, _inferring = _loud + loud, _inferring + inferring
-        if (bool(_loud), bool(_inferring)) != before:
-            for namespace, sets in _quiet_sets:
-                _set_quiet(namespace, sets)
-
-
-def leave_quiet_path() -> None:
-    """Sends all operations through the general path until `enter_quiet_path`. Calls nest."""
-    _change_quiet(1, 0)
-
-
-def enter_quiet_path() -> None:
-    """Undoes one `leave_quiet_path`."""
-    _change_quiet(-1, 0)
-
-
-def enter_inference() -> None:
-    """Makes the quiet path that of inference tensors until `exit_inference`. Calls nest."""
-    _change_quiet(0, 1)
-
-
-def exit_inference() -> None:
-    """Undoes one `enter_inference`."""
-    _change_quiet(0, -1)
+__all__ = ["DefaultTape", "GradFn", "GradMode", "RecordingContext", "Tape", "TapeEntry", "TapeId", "aside", "clear_default_tape",
+           "get_default_tape", "grad_mode", "no_grad", "set_default_tape", "set_grad_mode"]
 
 
 # -- tapes ----------------------------------------------------------------------------------------------------------
@@ -425,7 +45,6 @@ class RecordingContext:
 
 
 _default: ContextVar[Tape | None] = ContextVar("autograd_tape.default_tape", default=None)
-_active: ContextVar[tuple[Tape, ...]] = ContextVar("autograd_tape.active_tapes", default=())
 _blocks: ContextVar[tuple[RecordingContext, ...]] = ContextVar("autograd_tape.blocks", default=())
 
 
@@ -584,7 +203,6 @@ class Tape:
         if not self.is_recording:
             raise TapeNotRecordingError("The tape is not recording", expected="a recording tape", found="a stopped one",
                                         remedy="record inside `with tape:` or call tape.start_recording() first")
-        from .lazy import OpSpec, spec_of
 
         if isinstance(op, OpSpec):
             inputs, output = op.inputs if inputs is None else inputs, op.output if output is None else output
@@ -618,8 +236,6 @@ class Tape:
         spec = spec_of(output)
         if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges) and output._k.dtype.category >= FLOATING:
             if output._base is not None:
-                from .views import IN_CUSTOM_FUNCTION, mark
-
                 mark(output, IN_CUSTOM_FUNCTION)  # an update of the base would pass by `grad_fn`
             output._node = entry
         arguments = {} if spec is None else spec.arguments
@@ -708,9 +324,8 @@ class Tape:
 
     def to_graph(self, outputs: TensorRef | Sequence[TensorRef] | None = None) -> "Graph":
         """This tape as an IR graph: values, nodes, DOT and JSON export, replay (see `autograd_tape.graph`)."""
-        from .graph import Graph
-
-        return Graph.from_tape(self, outputs)
+        graph: Graph = above.graph_of(self, outputs)
+        return graph
 
 
 class DefaultTape(Tape):
@@ -754,13 +369,6 @@ class DefaultTape(Tape):
         return ref.creator
 
 
-def active_tapes() -> tuple[Tape, ...]:
-    """The explicit tapes that record this thread, or this task of asyncio. A task that was started within a block inherits what is active
-    there, but its operations are its own."""
-    found = _active.get()
-    return tuple([tape for tape in found if tape.is_recording]) if found else found
-
-
 def _own_blocks() -> tuple[RecordingContext, ...]:
     """The open blocks of this thread and task. A task of asyncio starts with those of who started it, which are closed for it here."""
     blocks = _blocks.get()
@@ -769,13 +377,6 @@ def _own_blocks() -> tuple[RecordingContext, ...]:
         blocks = tuple([b for b in blocks if b.owner == here])
         _blocks.set(blocks)
     return blocks
-
-
-def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
-                  came: tuple[int, ...] | None = None, went: tuple[int, ...] | None = None) -> None:
-    """Gives an entry to the explicit tapes that record this thread; see `Tape.add`."""
-    for tape in active_tapes():
-        tape.add(entry, inputs, outputs, arguments, (came, went))
 
 
 def get_default_tape() -> Tape:
@@ -804,65 +405,3 @@ def clear_default_tape() -> None:
 
 WEAK_TAPE = DefaultTape()
 """For backward passes that are nobody's business but their own: they clear no tape of the caller's."""
-
-
-class aside:
-    """A block whose operations no explicit tape keeps."""
-
-    def __enter__(self) -> None:
-        self.token = _active.set(())
-
-    def __exit__(self, *exc: object) -> None:
-        _active.reset(self.token)
-
-
-def edge_of(x: TensorRef) -> Any:
-    """What an entry holds of an input: None, the leaf itself, or the entry (output) that made it."""
-    node = x._node
-    return x if node is LEAF else node
-
-
-class _ModeContext:
-    """A grad mode for a block, as a context manager or a decorator."""
-
-    __slots__ = ("mode", "tokens")
-
-    def __init__(self, mode: GradMode) -> None:
-        self.mode, self.tokens = mode, []  # type: ignore[var-annotated]  # tokens of a context variable
-
-    def __enter__(self) -> None:
-        self.tokens.append(grad_mode())
-        _mode.set(self.mode)
-
-    def __exit__(self, *exc: object) -> None:
-        _mode.set(self.tokens.pop())
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        import functools
-
-        mode = self.mode
-
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with _ModeContext(mode):
-                return function(*args, **kwargs)
-
-        return wrapper
-
-
-def no_grad() -> _ModeContext:
-    """A block, or a decorated function, without recording.
-
-    >>> from autograd_tape import TensorRef, no_grad
-    >>> x = TensorRef.of([2.0], requires_grad=True)
-    >>> with no_grad():
-    ...     y = x * x
-    >>> y.requires_grad
-    False
-    """
-    return _ModeContext(GradMode.DISABLED)
-
-
-def set_grad_mode(mode: GradMode) -> None:
-    """Sets this thread's grad mode."""
-    _mode.set(GradMode(mode))

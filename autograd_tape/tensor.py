@@ -6,34 +6,51 @@ for a tensor class and works on these slots alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NewType, cast
 
 import numpy as np
 
 from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
 from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError
+from .ops._strided import deep_copy
 
 if TYPE_CHECKING:
-    from .tape import TapeEntry
+    from .node import TapeEntry
+
+TapeId = NewType("TapeId", int)
+next_id = cast("Callable[[], TapeId]", itertools.count(1).__next__)
 
 
 watchers: list[None] = []
 """As many items as there are blocks, on whatever thread, that want to know of numbers read out of tensors: see `tell`."""
 
+listeners: list[Callable[[TensorRef, str], None]] = []
+"""Who is told: tapes, and transforms."""
+
 
 def tell(tensor: "TensorRef", how: str) -> None:
     """Called before a number of `tensor` is given to Python, while there are watchers: a tape that records notes it, a trace and a
     transform refuse what they cannot follow."""
-    from .held import frame
-    from .tape import active_tapes
-    from .transforms import running
+    for listen in listeners:
+        listen(tensor, how)
 
-    if frame() is None:
-        for tape in active_tapes():
-            tape.held.left(tensor, how)
-        for call in running():
-            call.left(tensor, how)
+
+class Above:
+    """What tensors, executors and tapes ask of layers above their own, whose modules put their functions here."""
+
+    set_leaf: Callable[[TensorRef, bool], None]
+    """`views`: makes a leaf require grad, or not."""
+    evaluate: Callable[..., np.ndarray]
+    """`lazy`: the data of a tensor, computed now, by an executor if one is named."""
+    bind: Callable[[TensorRef, Any], TensorRef]
+    """`lazy`: gives a declared tensor its data."""
+    graph_of: Callable[[Any, Any], Any]
+    """`graph`: a tape as a graph of these outputs."""
+
+
+above = Above()
 
 
 class _Leaf:
@@ -120,7 +137,6 @@ class TensorRef:
         LEAF_CLASSES.add(cls)
 
     def __init__(self, shape: Any = (), dtype: Any = None, *, requires_grad: bool = False, device: Any = CPU) -> None:
-        from .tape import next_id
 
         if isinstance(shape, int):
             shape = (shape,)
@@ -179,7 +195,6 @@ class TensorRef:
         try:
             return self._id
         except AttributeError:
-            from .tape import next_id
 
             self._id = next_id()
             return self._id
@@ -238,9 +253,7 @@ class TensorRef:
                     "var_no_grad = var.detach()."),
                 expected="a leaf", found=f"the output of '{self.creator.op_name}'",  # type: ignore[union-attr]  # it was computed
                 remedy="set it on what the tensor is computed from, or make a new tensor of its data")
-        from .views import set_leaf
-
-        set_leaf(self, value)
+        above.set_leaf(self, value)
 
     def requires_grad_(self, requires_grad: bool = True) -> "TensorRef":
         """Sets `requires_grad`, returns the tensor. That a computed tensor requires grad may be said again.
@@ -290,9 +303,7 @@ class TensorRef:
         if watchers:
             tell(self, how)
         if self._data is None:
-            from .lazy import evaluate
-
-            return evaluate(self)
+            return above.evaluate(self)
         return self._data
 
     def item(self) -> Any:
@@ -387,8 +398,6 @@ class TensorRef:
         """
         self._refuse_copy("copy.deepcopy()")
         from copy import deepcopy
-
-        from .ops._strided import deep_copy
 
         # A buffer without data may be larger than all memory, and is never written to.
         dataless = self._data is None or self._k.device.type == "meta"

@@ -18,11 +18,16 @@ import numpy as np
 from .backward import BackwardOptions, accumulate_cotangent, reduce_to_shape, run_backward
 from .dtypes import FLOATING, dtype_of
 from .errors import ArgumentError, NoGradError, ShapeMismatchError
+from .frontend import F
 from .graph import Graph, Node
-from .held import Copies, Operation, Traced, place, root_of
+from .held import Copies, Operation, Traced, frame, place, root_of
 from .lazy import bind, call, evaluate
-from .tape import WEAK_TAPE, GradMode, ManualEntry, Tape, TapeEntry, _ModeContext, aside, edge_of, grad_mode
-from .tensor import TensorRef, watchers
+from .manual import ManualEntry
+from .modes import GradMode, _ModeContext, aside, grad_mode
+from .node import TapeEntry, edge_of
+from .ops._record import OPERATIONS
+from .tape import WEAK_TAPE, Tape
+from .tensor import TensorRef, listeners, watchers
 from .tree import check_structure, leaves, rebuild, tree_map
 
 __all__ = ["Trace", "accumulate_cotangent", "backward_on_trace", "grad", "hessian", "jacobian", "jvp", "reduce_to_shape", "trace",
@@ -34,6 +39,16 @@ _running: ContextVar[tuple[_Call | None, ...]] = ContextVar("autograd_tape.runni
 def running() -> list[_Call]:
     """The transforms that call the user's function now, the outermost first."""
     return [call for call in _running.get() if call is not None]
+
+
+def _note_number(tensor: TensorRef, how: str) -> None:
+    """A number of `tensor` is given to Python: transforms hear of it, unless it is read within an operation that a tape holds."""
+    if frame() is None:
+        for call in running():
+            call.left(tensor, how)
+
+
+listeners.append(_note_number)
 
 
 class _Inside:
@@ -61,8 +76,6 @@ class _Inside:
 
 def _traced(x: Any, over: Callable[..., TensorRef] = TensorRef.over) -> TensorRef:
     """A leaf to differentiate with respect to: a tensor of its own, apart from all other uses of `x`."""
-    from . import F
-
     if isinstance(x, TensorRef):
         if x._k.dtype.category < FLOATING:
             raise _not_floating(x.dtype.name)
@@ -345,8 +358,6 @@ def jacobian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: 
 
 def _rows(made: _Call, nr: int) -> list[Any]:
     """The derivative of output `nr` with respect to each input."""
-    from . import F
-
     output = made.outputs[nr]
     shape = tuple(output.shape) if isinstance(output, TensorRef) else np.shape(output)
     size = int(np.prod(shape))
@@ -506,9 +517,6 @@ class Trace:
         return env
 
     def _again(self, tape: Tape, first: Operation, node: Node, refs: Sequence[TensorRef]) -> Sequence[TensorRef]:
-        from . import F
-        from .registry import OPERATIONS
-
         entry = first.entry
         if not isinstance(entry, ManualEntry) or entry.op_name in OPERATIONS:
             with _ModeContext(first.mode):

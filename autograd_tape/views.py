@@ -14,15 +14,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .backward import freed
 from .dtypes import Kind
 from .errors import AutogradError
+from .modes import GradMode, active_tapes, grad_mode, keep_on_tapes
+from .node import NoGradView, TapeEntry, edge_of, freed
 from .ops import get_record
-from .ops._compile import node_class
-from .ops._strided import address as address_of
+from .ops._nodes import node_class
 from .ops._strided import storage_offset
-from .tape import GradMode, NoGradView, TapeEntry, active_tapes, edge_of, grad_mode, keep_on_tapes, next_id
-from .tensor import LEAF, TensorRef, leaf_node
+from .ops._strided import address as address_of
+from .tensor import LEAF, TensorRef, above, leaf_node, next_id
 
 
 class CopySlices(TapeEntry):
@@ -568,3 +568,6 @@ def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
 
 
 __all__ = ["CopySlices", "check_inplace", "empty_strided", "is_dense", "rebase", "refresh_views"]
+
+
+above.set_leaf = set_leaf

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Iterable, Sequence
 
-from .backward import freed
 from .errors import ArgumentError, NoGradError
-from .tape import DefaultTape, OutputEdge, Tape, TapeEntry, TapeId
-from .tensor import TensorRef
+from .node import OutputEdge, TapeEntry, freed
+from .tape import WEAK_TAPE, DefaultTape, Tape, get_default_tape
+from .tensor import TapeId, TensorRef
 
 
 class StandIn(TapeEntry):
@@ -181,8 +181,6 @@ def chosen(tape: Tape | None, outputs: Sequence[TensorRef]) -> Tape:
     Raises:
         ArgumentError: it is no tape.
     """
-    from .tape import WEAK_TAPE, get_default_tape
-
     if tape is None:
         found = get_default_tape()
         held = isinstance(found, DefaultTape) or all([o.is_leaf or found.get_entry_for_tensor(o) is not None for o in outputs])

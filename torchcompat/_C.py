@@ -6,9 +6,9 @@ import sys
 import types
 from typing import Any
 
-from autograd_tape.backward import current_engine
+from autograd_tape.modes import current_engine
 from autograd_tape.saved import SavedTensor, state
-from autograd_tape.tape import AccumulateGrad, TapeEntry
+from autograd_tape.node import AccumulateGrad, TapeEntry
 
 from ._autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
 from ._autocast import is_autocast_available as _is_autocast_available  # noqa: F401

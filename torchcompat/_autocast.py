@@ -10,7 +10,7 @@ from typing import Any
 
 from autograd_tape.dtypes import Device, DType, bfloat16, float16
 from autograd_tape.ops import get_record
-from autograd_tape.tape import enter_quiet_path, leave_quiet_path
+from autograd_tape.modes import enter_quiet_path, leave_quiet_path
 
 LOWER = """
     matmul mm bmm addmm addbmm baddbmm linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d

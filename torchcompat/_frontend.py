@@ -14,7 +14,8 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops._strided import strided
 from autograd_tape.ops._record import Param, Record
-from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
+from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
 
 from .bits import bits_of, flipped, restored, values

@@ -48,7 +48,7 @@ Tensor._grad_fn = property(lambda self: self.grad_fn, None,  # type: ignore[attr
 
 
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
-    from autograd_tape.backward import watch_entries
+    from autograd_tape.node import watch_entries
 
     from .autograd.hooks import info_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
 
 from ._tensor import Tensor, frontend
 from .random import randn

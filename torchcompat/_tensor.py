@@ -19,7 +19,8 @@ from autograd_tape.dtypes import (
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
 from autograd_tape.saved import sever
-from autograd_tape.tape import GradMode, NoGradView, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
+from autograd_tape.node import NoGradView
 from autograd_tape.tensor import LEAF, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 

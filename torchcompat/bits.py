@@ -15,9 +15,10 @@ import numpy as np
 from autograd_tape.dtypes import Kind, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.ops import get_record
-from autograd_tape.ops._compile import node_class
-from autograd_tape.tape import GradMode, edge_of, grad_mode, next_id
-from autograd_tape.tensor import LEAF, TensorRef
+from autograd_tape.ops._nodes import node_class
+from autograd_tape.modes import GradMode, grad_mode
+from autograd_tape.node import edge_of
+from autograd_tape.tensor import LEAF, TensorRef, next_id
 
 _REFUSALS = {
     ("view_as_real", "conj"): "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "

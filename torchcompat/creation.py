@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autograd_tape.dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, default_dtype, dtype_of, float32, inference_kind
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
 from ._conversion import checked_dtype, convert

@@ -30,7 +30,7 @@ import numpy as np
 
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops import get_record
-from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
 from autograd_tape.tensor import TensorRef
 
 from ._tensor import frontend

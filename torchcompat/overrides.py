@@ -7,7 +7,7 @@ from typing import Any
 from collections.abc import Callable
 from types import NoneType
 
-from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
 
 from .bits import Bits
 

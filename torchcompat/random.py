@@ -12,7 +12,7 @@ from autograd_tape.ops._strided import by_memory
 from autograd_tape.ops.create import given_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
 from ._conversion import checked_dtype

@@ -6,16 +6,15 @@ their own kind takes and gives NumPy arrays at its border, without a copy where 
 
 from __future__ import annotations
 
-import os
 from typing import Any
 from collections.abc import Callable
 
 import numpy as np
 
-from ..dtypes import Device
-from ..errors import ExecutorUnavailableError, MissingKernelError
-from ..locks import fork_safe_lock
+from ..codegen import execute
+from ..errors import MissingKernelError
 from ..ops._record import Record, get_record
+from ..tensor import above
 from .kernels import reduce
 
 
@@ -97,7 +96,6 @@ class Executor:
         if isinstance(kernel, np.ufunc) and all(p.is_tensor for p in rec.params):
             return kernel
         # One flat frame with the schema's signature. Kernels written for float32 and float64 get half precision through `call`.
-        from ..ops._compile import execute
 
         passed = ", ".join(p.name for p in rec.params if p.passed)
         direct = f"kernel({passed})"
@@ -132,116 +130,8 @@ class Executor:
 
     def bind(self, ref: Any, array: Any) -> Any:
         """Gives a tensor declared by shape and dtype its data; see `autograd_tape.lazy.bind`."""
-        from ..lazy import bind
-
-        return bind(ref, array)
+        return above.bind(ref, array)
 
     def evaluate(self, ref: Any) -> np.ndarray:
         """The data of a tensor, computed here if nobody has asked for it before; see `autograd_tape.lazy.evaluate`."""
-        from ..lazy import evaluate
-
-        return evaluate(ref, self)
-
-
-# -- which executor serves a device ---------------------------------------------------------------------------------
-
-_executors: dict[tuple[str, str], Executor] = {}
-_chosen: dict[str, Executor] = {}
-_lock = fork_safe_lock()
-DEFAULTS = {"cpu": "numpy", "meta": "meta", "npu": "mindspore", "cuda": "mindspore"}
-SERVES = {"numpy": ("cpu",), "mindspore": ("cpu", "npu", "cuda"), "meta": ("meta",)}
-
-
-def _make(name: str, device_type: str) -> Executor:
-    key = (name, device_type)
-    found = _executors.get(key)
-    if found is None:
-        if name not in SERVES:
-            raise ExecutorUnavailableError(f"There is no executor '{name}'", expected="numpy, mindspore or meta", found=repr(name),
-                                           remedy="choose one of these")
-        if device_type not in SERVES[name]:
-            raise ExecutorUnavailableError(f"The executor '{name}' does not serve device type '{device_type}'",
-                                           expected=" or ".join(SERVES[name]), found=device_type,
-                                           remedy="choose another executor or device")
-        if name == "numpy":
-            from .numpy import NumpyExecutor
-
-            found = NumpyExecutor()
-        elif name == "meta":
-            from .meta import MetaExecutor
-
-            found = MetaExecutor()
-        else:
-            from .mindspore import MindSporeExecutor
-
-            found = MindSporeExecutor(device_type)
-        _executors[key] = found
-    return found
-
-
-def executor_for(device: Device) -> Executor:
-    """The executor that serves a device now."""
-    chosen = _chosen.get(device.type)
-    if chosen is None:
-        name = os.environ.get(f"AUTOGRAD_TAPE_{device.type.upper()}_EXECUTOR") or DEFAULTS.get(device.type)
-        if name is None:
-            raise ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(DEFAULTS),
-                                           found=device.type, remedy="use one of these devices")
-        set_executor(device, name)
-        chosen = _chosen[device.type]
-    return chosen
-
-
-def apply_environment() -> None:
-    """Makes the executor that AUTOGRAD_TAPE_CPU_EXECUTOR names serve the CPU; the quiet path would otherwise never ask."""
-    if os.environ.get("AUTOGRAD_TAPE_CPU_EXECUTOR"):
-        executor_for(Device("cpu"))
-
-
-def get_executor(name: str, device_type: str = "cpu") -> Executor:
-    """An executor by name, whether or not it is the chosen one."""
-    with _lock:
-        return _make(name, device_type)
-
-
-def cpu_executor() -> Executor:
-    """The executor that serves the CPU now: NumPy's, unless another was chosen."""
-    from ..dtypes import CPU
-
-    return executor_for(CPU)
-
-
-def set_executor(device: "Device | str", name: str) -> None:
-    """Makes an executor serve a device type: `set_executor("cpu", "mindspore")`.
-
-    The environment variable AUTOGRAD_TAPE_CPU_EXECUTOR does the same from outside.
-
-    Raises:
-        ExecutorUnavailableError: it does not exist or cannot be used here; nothing is changed then.
-    """
-    from ..tape import enter_quiet_path, leave_quiet_path
-
-    device_type = Device(device).type
-    with _lock:
-        executor = _make(name, device_type)
-        before = _chosen.get(device_type)
-        was_loud = device_type == "cpu" and before is not None and before.name != "numpy"
-        _chosen[device_type] = executor
-        is_loud = device_type == "cpu" and executor.name != "numpy"
-        # The quiet path calls NumPy's kernels itself, so another executor on the CPU must leave it.
-        if is_loud and not was_loud:
-            leave_quiet_path()
-        elif was_loud and not is_loud:
-            enter_quiet_path()
-
-
-def available_executors() -> dict[str, str]:
-    """Executor names, each with "" or the reason why it cannot be used here."""
-    found = {}
-    for name in ("numpy", "mindspore", "meta"):
-        try:
-            get_executor(name, "meta" if name == "meta" else "cpu")
-            found[name] = ""
-        except ExecutorUnavailableError as error:
-            found[name] = str(error)
-    return found
+        return above.evaluate(ref, self)

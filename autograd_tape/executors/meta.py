@@ -16,7 +16,8 @@ from numpy.lib.stride_tricks import as_strided
 from ..errors import MissingKernelError
 from ..ops._record import Record
 from ..ops._strided import contiguous_strides, empty_in_order
-from .base import Executor, get_executor
+from .base import Executor
+from .numpy import NumpyExecutor
 
 BACKED = 1 << 26  # bytes up to which zeros are allocated as usual
 ELEMENTWISE = ("unary", "binary", "compare")
@@ -119,6 +120,7 @@ class MetaExecutor(Executor):
 
     name = "meta"
     field = "meta"
+    trials = NumpyExecutor()  # whose kernels are tried on zeros, and on single elements
     LIMIT = 1 << 22  # elements up to which an operation without a shape rule is tried on zeros
 
     def kernel(self, rec: Record) -> Any:
@@ -158,7 +160,7 @@ class MetaExecutor(Executor):
         whole = first.kind in "biu" and rec.quiet == "float" and rec.promotion == "none"  # what its kernel is not written for
         if rec.result == "numpy" and rec.field("numpy") is not None and not rec.name.startswith("random"):
             try:
-                made = get_executor("numpy").call(rec, rec.field("numpy"), [_ones(v) for v in values])
+                made = self.trials.call(rec, rec.field("numpy"), [_ones(v) for v in values])
                 made = made if isinstance(made, (tuple, list)) else (made,)
                 found = [np.asarray(r).dtype if r is not None else first for r in made]
                 return [first if whole and d.kind == "f" else d for d in found][:count] + [first] * (count - len(made))
@@ -181,7 +183,7 @@ class MetaExecutor(Executor):
                 return like
             return [zeros(x) for x in v] if isinstance(v, list) else v
 
-        results = get_executor("numpy").call(rec, rec.field("numpy"), [zeros(v) for v in values])
+        results = self.trials.call(rec, rec.field("numpy"), [zeros(v) for v in values])
         words = (rec.field("meta_layout") or "").split()
         arrays = [v for v in values if isinstance(v, np.ndarray)]
         if not isinstance(results, (tuple, list)):

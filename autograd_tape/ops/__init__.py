@@ -18,7 +18,6 @@ is the executor's operations on plain buffers, or, when gradients of gradients a
 """
 
 from ._record import ALIASES, RECORDS, Record, Sample, get_record, op
-from ._compile import compile_function, node_class, source
 
 FAMILIES = (
     "pointwise", "rounding", "elementary", "special", "gamma", "activation", "compare", "reduce", "extremes", "scan", "sort", "shape",
@@ -38,4 +37,4 @@ def load_families() -> None:
             import_module(f"autograd_tape.ops.{family}")
 
 
-__all__ = ["ALIASES", "RECORDS", "Record", "Sample", "compile_function", "get_record", "node_class", "op", "source"]
+__all__ = ["ALIASES", "RECORDS", "Record", "Sample", "get_record", "load_families", "op"]

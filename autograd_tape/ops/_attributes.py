@@ -6,6 +6,8 @@ import math
 from typing import Any
 from collections.abc import Callable
 
+from ..node import freed
+from ..saved import is_severed, raw_saved, stale, unpack
 from ._record import Record
 
 
@@ -61,8 +63,6 @@ def _computed_getter(expression: str, getters: dict[str, Callable[[Any], Any]]) 
 
 def _raw_saved_getter(kind: str, at: int, nr: int) -> Callable[[Any], Any]:
     def get(self: Any) -> Any:
-        from ..saved import raw_saved
-
         return raw_saved(self, kind, at, nr)
 
     return get
@@ -70,9 +70,6 @@ def _raw_saved_getter(kind: str, at: int, nr: int) -> Callable[[Any], Any]:
 
 def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
     def get(self: Any) -> Any:
-        from ..backward import freed, stale, unpack
-        from ..saved import is_severed
-
         saved = self.saved
         if saved is None:
             raise freed(self).as_builtin()
@@ -82,13 +79,11 @@ def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
         if kind == "list":
             return item[0]
         if kind == "output":
-            from ..frontend import Frontend
-
             if item[0] is None:
                 return None
             if item[1][0] != item[2]:
                 raise stale(self, item[0], item[2], item[1][0]).as_builtin()
-            return Frontend.latest.saved_output(self, nr, item)
+            return self.front_end.saved_output(self, nr, item)
         if kind == "tensor" and hasattr(item, "_v") and item._v is not None and item._v[0] != (saved[at + 1] or 0) and not is_severed(item):
             raise stale(self, item, saved[at + 1]).as_builtin()
         return item

@@ -5,73 +5,23 @@ tracebacks and debuggers show it. A compiled function first tries the *quiet pat
 about them, no mode active; these few lines are the whole cost of an operation on small tensors. Whatever is unusual, and
 every error, goes on to `general` (see `_general.py`), which knows everything and need not be fast.
 
-`python -c "from autograd_tape.ops import source; print(source('mul'))"` shows what is generated.
+`python -c "from autograd_tape.ops._compile import source; print(source('mul'))"` shows what is generated.
 """
 
 from __future__ import annotations
 
-import linecache
-from typing import Any
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..errors import AutogradError
-from ..executors.kernels.pool import BIG, ufunc1, ufunc2
-from ..tape import GradMode, TapeEntry, grad_mode, next_id
-from ..tensor import LEAF, TensorRef
-from ._attributes import saved_properties
-from ._record import RECORDS, Param, Record
-from ._strided import laid_out
-
-UNNEEDED = (None, (0,), 0, None)
-"""What is saved in the place of an output that no gradient that is wanted needs."""
-NUMBERS = frozenset([int, float, bool, complex])
-REALS = frozenset([int, float, bool])
-_NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c) in dtypes.CPU_KINDS]
-QUIET_SETS = {
-    "Q_ALL": frozenset(_NATIVE),
-    "Q_REAL": frozenset([k for k in _NATIVE if k.np.kind != "c"]),
-    "Q_FLOAT": frozenset([dtypes.CPU_KINDS[np.dtype("f4")], dtypes.CPU_KINDS[np.dtype("f8")]]),
-    "Q_INT": frozenset([k for k in _NATIVE if k.np.kind in "iu"]),
-    "Q_INT64": frozenset([dtypes.INT64_KIND]),
-    "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
-    # The most frequent kind is compared before a set is searched, which takes 35 ns more.
-    "Q_F32": dtypes.CPU_KINDS[np.dtype("f4")],
-}
-RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dtypes.INT64_KIND}
-# What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
-STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError,
-            FloatingPointError, LookupError)
-
-
-def narrowed(result: Any, dtype: np.dtype) -> np.ndarray:
-    """A kernel's result in the dtype of the computation, which NumPy widens for some 0-dim arrays."""
-    array = np.asarray(result)
-    if array.dtype.kind == "O":
-        raise TypeError("an argument is no number")
-    return array.astype(dtype)
-
-
-def base_namespace() -> dict[str, Any]:
-    """What every compiled function can see."""
-    return {
-        "__name__": "autograd_tape.compiled",  # what NumPy's warnings name as their origin, see autograd_tape/__init__.py
-        "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode,
-        "ENABLED": GradMode.ENABLED,
-        "laid_out": laid_out, "ascontiguousarray": np.ascontiguousarray, "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id,
-        "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS, "REALS": REALS, "int": int,
-        "STUMBLES": STUMBLES, "UNNEEDED": UNNEEDED,
-    }
-
-
-def execute(source: str, name: str, filename: str, namespace: dict[str, Any]) -> Any:
-    """Compiles `source` as `filename` in `namespace`; returns what it defines as `name`."""
-    code = compile(source, filename, "exec")
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    exec(code, namespace)
-    return namespace.pop(name)
+from ..codegen import execute
+from ..executors.kernels.pool import BIG
+from ._general import General, Operator
+from ._layout import layout_operands
+from ._nodes import backward_source, node_class
+from ._quiet import STUMBLES
+from ._record import RECORDS, Param, Record, get_record
 
 
 # -- forward --------------------------------------------------------------------------------------------------------
@@ -309,19 +259,6 @@ def _gives_arrays(rec: Record) -> bool:
 
 _KEEP_DTYPE = frozenset(["expand_reduced", "typed", "count"])
 """What formulas may call without more ado: it leaves the dtype of gradients."""
-
-
-def layout_operands(rec: Record, scalar: str | None = None) -> list[Param]:
-    """The tensors whose order in memory decides that of the result: the operands of element-wise operations, or what the record's
-    `layout` names. Where they differ, NumPy gives rows, and torch the order of the first that has one."""
-    layout = rec.field("layout")
-    if layout == "rows" or [t for t, _ in rec.returns] != ["Tensor"]:
-        return []
-    if layout is not None:
-        return [p for name in layout.split() for p in rec.params if p.name == name != scalar]
-    if rec.elementwise:
-        return [p for p in rec.tensor_params if p.name != scalar and p.type in ("Tensor", "Operand", "Mask")]
-    return []
 
 
 def _layout(rec: Record, scalar: str | None) -> list[str]:
@@ -609,132 +546,12 @@ def _store_lines(rec: Record) -> list[str]:
 # -- backward -------------------------------------------------------------------------------------------------------
 
 
-def _unpack(rec: Record, recorded: bool) -> list[str]:
-    params = {p.name: p for p in rec.params}
-    targets, after = [], []
-    for i, name in enumerate(rec.saved_names):
-        p = params.get(name)
-        if p is not None and p.type == "Tensor[]":
-            targets.append(name)
-            after += [f"for _s, _sv in zip(*{name}):",
-                      "    if _s._v is not None and _s._v[0] != (_sv or 0): raise stale(self, _s, _sv)",
-                      f"{name} = {name}[0]" if recorded else f"{name} = [_s._data for _s in {name}[0]]"]
-        elif p is not None and p.is_tensor:
-            targets += [name, f"_sv{i}"]
-            check = [f"if {name}._v is not None and {name}._v[0] != (_sv{i} or 0): raise stale(self, {name}, _sv{i})"]
-            if not recorded:
-                check.append(f"{name} = {name}._data")
-            guard = f"if {name} is not None" + (f" and {name}.__class__ not in NUMBERS:" if p.type == "Operand" else ":")
-            after += [guard] + ["    " + c for c in check]
-        elif p is not None or name.endswith(("_shape", "_dtype")) and name[:-6] in params:
-            targets.append(name)
-        elif name in rec.saved_returns:
-            targets.append(name)
-            if recorded:
-                after.append(f"if {name}.__class__ is ndarray: {name} = F.wrap({name})")
-        else:
-            nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
-            targets.append(f"_o{i}")
-            after.append(f"if _o{i}[1][0] != _o{i}[2]: raise stale(self, _o{i}[0], _o{i}[2], _o{i}[1][0])")
-            # Nothing flows from an output that is no "Tensor"; the others are counted without these.
-            kinds = [t for t, _ in rec.returns]
-            made = f"F.saved_output(self, {kinds[:nr].count('Tensor')}, _o{i})" if kinds[nr] == "Tensor" else f"F.wrap(_o{i}[0], _o{i}[3])"
-            after.append(f"{name} = None if _o{i}[0] is None else {made}" if recorded else f"{name} = _o{i}[0]")
-    head = ["_s = self.saved", "if _s.__class__ is not tuple: _s = unpack(self)"]
-    if targets:
-        head.append(", ".join(targets) + ", = _s")
-    return head + after
-
-
-def backward_source(rec: Record, recorded: bool) -> str:
-    """The source of the node's `raw` or `recorded`."""
-    name = "recorded" if recorded else "raw"
-    lines = [f"def {name}(self, grad, F):"]
-    body = _unpack(rec, recorded) if rec.saved_names else []
-    params = rec.differentiable_params
-    if rec.vjp_names is None:
-        _, _, needed = rec.vjps[0]
-        if "needs" in needed:
-            body.append("needs = tuple([_e is not None for _e in self.edges])")
-        call = "vjp(F, grad" + "".join(f", {n}" for n in needed) + ")"
-        single = len(params) == 1 and params[0].type != "Tensor[]"
-        body.append(f"_g = [{call}]" if single else f"_g = {call}")
-    else:
-        edges = [f"_e{i}" for i in range(len(params))]
-        body.append(", ".join(edges) + ", = self.edges")
-        calls = []
-        for (target, _, needed), e in zip(rec.vjps, edges):
-            calls.append(f"None if {e} is None else vjp_{target}(F, grad" + "".join(f", {n}" for n in needed) + ")")
-        body.append("_g = [" + ", ".join(calls) + "]")
-    body += ["if self.meta is None: return _g",
-             "return [None if _x is None or _m is None else F.fit(_x, *_m) for _x, _m in zip(_g, self.meta)]"]
-    return "\n".join(lines + ["    " + line for line in body]) + "\n"
-
-
-_node_classes: dict[tuple[str, str, str | None], type[TapeEntry]] = {}
-
-
-def node_class(rec: Record) -> type[TapeEntry]:
-    """The TapeEntry subclass of an operation, or of an overload."""
-    key = rec.name, rec.node_name, rec.without
-    found = _node_classes.get(key)
-    if found is not None:
-        return found
-    from ..backward import stale, unpack
-
-    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "ndarray": np.ndarray}
-    for target, function, _ in rec.vjps:
-        namespace["vjp" if target is None else f"vjp_{target}"] = function
-    methods = {}
-    for recorded in (False, True):
-        name = "recorded" if recorded else "raw"
-        methods[name] = execute(backward_source(rec, recorded), name, f"<{rec.name}: backward, {name}>", namespace)
-    outputs = [t for t, _ in rec.returns if t == "Tensor"]
-    _node_classes[key] = cls = type(rec.node_name, (TapeEntry,), {
-        "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods,
-        **saved_properties(rec)})
-    return cls
-
-
-_conjugated_classes: dict[type[TapeEntry], type[TapeEntry]] = {}
-
-
-def conjugated_class(rec: Record) -> type[TapeEntry]:
-    """The TapeEntry subclass for complex outputs: where formulas are written as for real numbers, gradients are conjugated around them."""
-    plain = node_class(rec)
-    if not rec.conjugates:
-        return plain
-    found = _conjugated_classes.get(plain)
-    if found is None:
-        _conjugated_classes[plain] = found = type(rec.node_name, (plain,), {
-            "__slots__": (), "__module__": plain.__module__, "raw": _conjugated(plain.raw), "recorded": _conjugated(plain.recorded)})
-    return found
-
-
-def conjugate(F: Any, g: Any) -> Any:
-    """A gradient, or a list of gradients, conjugated."""
-    if g.__class__ is list or g.__class__ is tuple:
-        return [conjugate(F, x) for x in g]
-    if g is None or not (g.dtype.is_complex if isinstance(g, TensorRef) else g.dtype.kind == "c"):
-        return g
-    return F.conj_physical(g)  # a view would be handed out, which nobody asked for
-
-
-def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:
-    def conjugated(self: TapeEntry, grad: Any, F: Any) -> Any:
-        return conjugate(F, formula(self, conjugate(F, grad), F))
-
-    return conjugated
-
-
 def source(name: str) -> str:
     """The generated source of an operation: forward, in place, backward.
 
     >>> print(source("neg").splitlines()[0])
     def neg(input, *, out=None):
     """
-    from ._record import get_record
-
     rec = get_record(name)
     parts = [forward_source(rec)]
     if rec.inplace:
@@ -748,8 +565,6 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
                      method: bool = False) -> Callable[..., Any]:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
     as Python's operator of that name; with `method` as a method whose signatures differ from the function's."""
-    from ._general import General, Operator
-
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
     cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": Operator(rec, frontend, operator)

@@ -10,14 +10,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import COMPLEX, DType, FLOATING, INTEGER, SCALAR_TYPE_NAMES, Device, Kind, dtype_of, inference_kind, kind, result_dtype
+from ..dtypes import (
+    COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
+)
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError
 from ..held import frame, hold, note_size, note_write, recordings
+from ..modes import GradMode, active_tapes, grad_mode, keep_on_tapes
+from ..node import OutputEdge, edge_of
 from ..saved import INFERENCE_SAVED
-from ..tape import GradMode, OutputEdge, active_tapes, edge_of, grad_mode, keep_on_tapes, next_id
-from ..tensor import LEAF, TensorRef
-from ._compile import layout_operands
+from ..tensor import LEAF, TensorRef, as_dtype, next_id
 from ._host import data_dependent
+from ._layout import layout_operands
+from ._nodes import conjugated_class, node_class
 from ._out import without_out
 from ._overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from ._record import Param, Record
@@ -106,7 +110,6 @@ def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
         if base == "dtype":
             if isinstance(value, DType):
                 return value
-            from ..tensor import as_dtype
 
             return as_dtype(value)
         if base in ("Any", "Generator", "device", "memory_format") or base.endswith("[]"):
@@ -317,8 +320,6 @@ class General:
                        and values[p.name] is not None]
             compute = result_dtype(typed, numbers) if typed or numbers else None
             if compute is not None and rec.promotion == "float" and compute.category < FLOATING:
-                from ..dtypes import default_dtype
-
                 compute = default_dtype()
         if compute is not None and compute.category < COMPLEX:
             for p in rec.params:
@@ -434,8 +435,6 @@ class General:
     def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind],
               rec: Record | None = None) -> Any:
         """Makes the entry where an input requires grad, and hangs it on the outputs."""
-        from ._compile import conjugated_class, node_class
-
         rec = (rec or self.rec).overload(values)
         edges: list[Any] = []
         meta: list[Any] = []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..errors import MissingKernelError
 from ..held import note_size
+from ..node import TapeEntry
 
 
 def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,6 +42,4 @@ def need_values(tensor: Any) -> Any:
 
 def values_of(tensor: Any) -> Any:
     """The buffer of a tensor; of a view that stands for the conjugates or negatives of its memory, those."""
-    from ..frontend import Frontend
-
-    return tensor._data if tensor._k.special is None else Frontend.latest.values_of(tensor)
+    return tensor._data if tensor._k.special is None else TapeEntry.front_end.values_of(tensor)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from ..dtypes import SCALAR_TYPE_NAMES, FLOATING, DType
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, DType
 from ..errors import ArgumentError, AutogradError
+from ..random.arguments import C_NAMES
 from ..tensor import TensorRef
 
 if TYPE_CHECKING:
@@ -59,7 +60,6 @@ class OutRule:
         """Raises where a result is not written to a tensor of the dtype `out`."""
         if self.takes(result, out):
             return
-        from ..random.arguments import C_NAMES
 
         raise self.error(self.text.format(name=name, found=SCALAR_TYPE_NAMES[out.name], wanted=SCALAR_TYPE_NAMES[result.name],
                                           found_c=C_NAMES.get(out.name, out.name), wanted_c=C_NAMES.get(result.name, result.name)),

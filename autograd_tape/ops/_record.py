@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-from typing import Any
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from ..dtypes import SCALAR_TYPE_NAMES
-from ..errors import AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
+from ..errors import ArgumentError, AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from ..locks import cached_property
+
+if TYPE_CHECKING:
+    pass
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 _DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float32", "float64"),
@@ -484,3 +487,55 @@ class Sample:
 def dynamic_shape(step: str) -> str:
     """What torch says of an operation under vmap whose values decide on the size of its result, by its name there."""
     return f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{step}."
+
+
+OPERATIONS: dict[str, Any] = {}
+"""Operations of one's own, by name; see `autograd_tape.manual.Operation`."""
+
+
+def named_arguments(rec: Record, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """A call's arguments by parameter name, defaults filled in; ArgumentError where they do not fit the schema.
+
+    >>> named_arguments(get_record("sum"), ["x"], {"dim": 0})
+    {'input': 'x', 'dim': 0, 'keepdim': False, 'dtype': None}
+    """
+    positional = [p.name for p in rec.params if not p.keyword_only]
+    if len(args) > len(positional):
+        raise ArgumentError(f"{rec.name}() takes {len(positional)} positional arguments but {len(args)} were given",
+                            expected=rec.schema, found=f"{len(args)} positional arguments", remedy="pass the rest by keyword")
+    values = dict(zip(positional, args))
+    for name, value in kwargs.items():
+        if name in values or name not in {p.name for p in rec.params}:
+            what = "got multiple values for argument" if name in values else "got an unexpected keyword argument"
+            raise ArgumentError(f"{rec.name}() {what} '{name}'", expected=rec.schema, found=name, remedy="follow the schema")
+        values[name] = value
+    defaults = rec.defaults
+    for p in rec.params:
+        if p.name not in values:
+            if p.default is None:
+                raise ArgumentError(f"{rec.name}() missing required argument '{p.name}'", expected=rec.schema,
+                                    found=", ".join(values) or "nothing", remedy=f"pass {p.name}")
+            values[p.name] = defaults[p.name]
+    return {p.name: values[p.name] for p in rec.params}
+
+
+def assign_tensors(rec: Record, tensors: Sequence[Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Distributes tensors over the tensor parameters that `arguments` leaves open, in the schema's order.
+
+    Returns (all arguments by name, tensors left over). A list parameter takes all that the parameters after it can spare.
+    """
+    open_ = [p for p in rec.tensor_params if p.name not in arguments]
+    named = dict(arguments)
+    rest = list(tensors)
+    for i, p in enumerate(open_):
+        if p.type == "Tensor[]":
+            after = sum(1 for q in open_[i + 1:] if q.default is None)
+            named[p.name], rest = rest[:len(rest) - after], rest[len(rest) - after:]
+        elif rest:
+            named[p.name] = rest.pop(0)
+        elif p.default is None and not p.type.endswith("?"):
+            raise ArgumentError(f"'{rec.name}' needs more tensors", expected=", ".join(q.name for q in open_ if q.default is None),
+                                found=f"{len(tensors)} tensors", remedy=f"pass {p.name}, or bind it: {p.name}=...")
+        elif p.default is None:
+            named[p.name] = None
+    return named, rest

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ..errors import AutogradError
-from ..tape import GradMode, grad_mode
+from ..modes import GradMode, grad_mode
 from ..tensor import TensorRef
 from ._refusals import MetaRefusal, no_kernel
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL
+from ..dtypes import BOOL, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
@@ -195,8 +195,6 @@ class prelu:
 
     def function(F, input, weight):
         if input._k.dtype is not weight._k.dtype:
-            from ..dtypes import SCALAR_TYPE_NAMES
-
             raise AutogradError("prelu: Type promoting not supported. Got " +
                                 " and ".join(SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (input, weight)), remedy="convert one of them")
         takes("float", "prelu_cpu")(input=input)

@@ -11,10 +11,11 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import attention as fused
 from ..executors.kernels._compile import state
+from . import _shapes as shapes
 from ._general import broadcast_shape
 from ._losses import buffer, constant
-from . import _shapes as shapes
 from ._record import Sample, op
+from .linalg import _C_NAMES
 
 
 def _additive(like: Any, mask: Any, queries: int, keys: int, causal: bool) -> tuple[np.ndarray, np.ndarray] | None:
@@ -121,8 +122,6 @@ class attention:
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool) -> None:
     if query.dtype is not key.dtype or query.dtype is not value.dtype:
-        from .linalg import _C_NAMES
-
         names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (query, key, value)]
         raise AutogradError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {names[0]} key.dtype: {names[1]} "
                             "and "
@@ -134,8 +133,6 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, i
         raise AutogradError(f"expected scalar type Float but found {SCALAR_TYPE_NAMES[query.dtype.name]}")
     if attn_mask is not None:
         if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype and attn_mask.dtype.name != "float32":
-            from .linalg import _C_NAMES
-
             names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (attn_mask, query)]
             raise AutogradError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                                 f"{names[0]} and  query.dtype: {names[1]} instead.")

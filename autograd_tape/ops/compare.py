@@ -10,11 +10,12 @@ import numpy as np
 from ..dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import select
+from ..executors.meta import meta_array
 from ..tensor import TensorRef
 from ._constants import SMALL
 from ._host import NO_ITEM, data_dependent
-from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ._out import FOUND, ONLY_BOOL, OutRule
+from ._overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
 from ._record import op
 from ._refusals import on_meta
 from ._samples import C_TYPE_NAMES, category, integer_pairs, pairs, takes
@@ -565,8 +566,6 @@ def _where_half(condition: Any, input: Any, other: Any) -> Any:
 
 
 def _where_meta(condition: Any, input: Any, other: Any) -> Any:
-    from ..executors.meta import meta_array
-
     return meta_array(broadcast_shapes(condition.shape, input.shape, other.shape), input.dtype)
 
 

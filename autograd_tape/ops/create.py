@@ -13,17 +13,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL, CPU, CPU_KINDS, DType, Device, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, default_dtype, dtype_of, kind
-from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError, UnsupportedDTypeError
+from ..dtypes import (
+    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind, scalar_dtype,
+)
+from ..errors import ArgumentError, AutogradError, UnsupportedDTypeError
+from ..executors import executor_for
+from ..executors.meta import meta_array
 from ..tensor import LEAF, TensorRef, as_dtype, leaf_node
 from ._host import NO_ITEM, need_values
 from ._losses import constant
-from ._overloads import no_match
 from ._out import ARGUMENT_OUT
+from ._overloads import no_match
 from ._record import op
 from ._refusals import on_meta
 from ._samples import check_number
 from ._strided import empty_in_order, empty_strided
+from .shape import _format_strides
 
 _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
 
@@ -86,13 +91,9 @@ def finish(F: Any, array: np.ndarray, device: Any, requires_grad: bool, out: Any
         return F.write_out(None, out, [F.wrap(array)])
     place = _device(F, device)
     if place.type != "cpu":
-        from ..executors import executor_for
-
         executor_for(place)  # says what is missing where the device cannot be used
     k = CPU_KINDS[array.dtype] if place == CPU else kind(CPU_KINDS[array.dtype].dtype, place)
     if place.type == "meta":
-        from ..executors.meta import meta_array
-
         array = meta_array(array.shape, array.dtype, array.strides)
     t = F.wrap(array, k)
     if requires_grad:
@@ -145,8 +146,6 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
 def _array(F: Any, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType, device: Any) -> np.ndarray:
     """The array; of a single element's memory where the device is meta, so that shapes of any size cost nothing."""
     if _device(F, device).type == "meta":
-        from ..executors.meta import meta_array
-
         return meta_array(tuple(shape), dtype.np)
     return make_array(shape, dtype.np)
 
@@ -235,8 +234,6 @@ class full:
 
 
 def _number_dtype(value: Any) -> DType:
-    from ..dtypes import scalar_dtype
-
     return scalar_dtype(value)
 
 
@@ -247,8 +244,6 @@ def _like_array(input: Any, dtype: Any, memory_format: Any) -> np.ndarray:
     """An unset array of `input`'s shape and, where that is dense, its strides."""
     data, want = input._data, input._k.np if dtype is None else _dtype(dtype).np
     if memory_format is not None and str(memory_format) != "torch.preserve_format":
-        from .shape import _format_strides
-
         strides = _format_strides(data, memory_format)
         return np.empty(data.shape, want) if strides is None else empty_strided(data.shape, strides, want)
     if data.flags.c_contiguous:

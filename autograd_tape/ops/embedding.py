@@ -10,7 +10,7 @@ from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
 from ..executors.kernels import embedding as fused
 from ..executors.kernels._compile import state
-from ..tape import GradMode, grad_mode
+from ..modes import GradMode, grad_mode
 from ._host import need_values, on_host
 from ._losses import constant
 from ._record import Sample, op

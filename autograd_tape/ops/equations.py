@@ -13,10 +13,11 @@ import numpy as np
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, LinAlgError, ShapeMismatchError
+from ..executors.meta import meta_array
 from ._general import broadcast_shape
 from ._host import data_dependent, need_values, on_host
 from ._losses import constant
-from ._out import casts_safely, EXPECTED
+from ._out import EXPECTED, casts_safely
 from ._record import Sample, get_record, op
 from ._refusals import on_meta
 from ._shapes import like_first
@@ -147,8 +148,6 @@ def _like_lapack(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def _without_data(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> np.ndarray:
-    from ..executors.meta import meta_array
-
     return meta_array(shape, dtype, strides)
 
 

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import AutogradError, IndexRangeError
+from ..executors.kernels import reduce as shared
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
-from ._overloads import EXTREME, no_match
 from ._out import CAN_CAST, EXPECTED, INPUT_AND_OUT
-from ._record import op, RECORDS, Sample
+from ._overloads import EXTREME, no_match
+from ._record import RECORDS, Sample, op
 from ._refusals import no_kernel, on_meta
 from .reduce import LARGE, finish, reduced_shape
 
@@ -132,8 +133,6 @@ def _extreme(ufunc: np.ufunc, name: str) -> Any:
         if not input.size:
             need_elements(name, input.shape, dim)
         if input.size >= LARGE and input.dtype.kind == "f":
-            from ..executors.kernels import reduce as shared
-
             return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
         result = reduce(input, dim, None, None, keepdim)
         return result if dim is None else finish(result, input)

@@ -17,12 +17,12 @@ from ..tensor import TensorRef
 from ._general import broadcast_shape
 from ._host import on_host
 from ._losses import buffer, constant
-from ._out import casts_safely, EXPECTED, OutRule
-from ._record import Sample, op
+from ._out import EXPECTED, OutRule, casts_safely
+from ._record import Sample, get_record, op
 from ._shapes import like_first
+from ._strided import contiguous_strides, empty_strided
 from .linalg import adjoint
 from .pointwise import is_complex
-from ._strided import contiguous_strides, empty_strided
 
 linalg = np.linalg
 
@@ -711,8 +711,6 @@ class svd:
 
 
 def _svd_record() -> Any:
-    from ._record import get_record
-
     return get_record("svd")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import COMPLEX, FLOATING
+from ..modes import current_engine
 from ._host import on_host
 from ._record import op
 from ._refusals import no_kernel
@@ -96,8 +97,6 @@ def _check(name: str) -> Any:
 
 def _no_gradient(name: str) -> Any:
     def vjp(F: Any, grad: Any) -> Any:
-        from ..backward import current_engine
-
         engine = current_engine()
         if engine is not None and engine.entry is not None and not engine.needs(engine.entry.edges[0]):
             return None

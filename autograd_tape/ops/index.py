@@ -7,25 +7,28 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..dtypes import BOOL_KIND, DType, INT64_KIND, INTEGER
+from ..dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType
 from ..errors import ArgumentError, AutogradError, IndexRangeError
+from ..executors.kernels.embedding import index_add
 from ..executors.kernels.reduce import add_at
 from ..held import hold, recordings
-from ..tensor import LEAF, TensorRef
-from ._host import need_values, on_host
+from ..indices import _ALL, Indices
+from ..modes import GradMode, grad_mode
+from ..tensor import LEAF, TensorRef, next_id
 from . import _shapes as shapes
+from ._host import need_values, on_host
+from ._nodes import node_class
 from ._record import RECORDS, op
 from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
 _ndarray = np.ndarray
 NUMBERED = 1 << 22  # elements up to which numbering the places costs less than NumPy's sum over several dimensions
-_ALL = slice(None)
 _INVALID = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 
 
@@ -124,46 +127,6 @@ def _view_name(items: Sequence[Any], shape: Sequence[int], single: bool = False)
 
 
 # -- advanced: gather and put ---------------------------------------------------------------------------------------------
-
-
-class Indices:
-    """Index arrays in the places of dimensions, and the tensors they came from, whose versions are watched.
-
-    Args:
-        places: where in `key` the tensors' arrays are; one after the other where left out.
-    """
-
-    __slots__ = ("key", "sources", "places")
-
-    def __init__(self, key: Sequence[Any], sources: Sequence[TensorRef] = (), places: Sequence[int] = ()) -> None:
-        self.key = tuple(key)
-        self.sources = [(t, t._v and t._v[0] or 0) for t in sources]
-        self.places = places
-
-    @property
-    def has_mask(self) -> bool:
-        """Whether values decide how much is picked."""
-        return any([item is not _ALL and item.dtype == bool for item in self.key])
-
-    def mapped(self, function: Callable[[Any], Any]) -> Indices:
-        """With what `function` makes of the tensors, and of the arrays that come from none."""
-        self.current()
-        places = self.places or [i for i, item in enumerate(self.key) if item is not _ALL]
-        given = {i: t for i, (t, _) in zip(places, self.sources)}
-        key: list[Any] = [item if item is _ALL else function(given.get(i, item)) for i, item in enumerate(self.key)]
-        places = [i for i, item in enumerate(key) if isinstance(item, TensorRef)]
-        arrays = [item._data.astype(bool if item._k.dtype.name in ("bool", "uint8") else np.int64, copy=False)
-                  if isinstance(item, TensorRef) else item for item in key]
-        return Indices(arrays, [key[i] for i in places], places)
-
-    def current(self) -> tuple[Any, ...]:
-        """The key; an error where an index tensor was changed in place since."""
-        for t, version in self.sources:
-            if t._v is not None and t._v[0] != version:
-                from ..backward import stale
-
-                raise stale(None, t, version)  # type: ignore[arg-type]  # there is no entry to name
-        return self.key
 
 
 def _bounds_error(shape: Sequence[int], key: Sequence[Any]) -> AutogradError:
@@ -289,8 +252,6 @@ def put(target: np.ndarray, key: tuple[Any, ...], values: Any, accumulate: bool)
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
         d, only = _single(key)
         if d >= 0 and only.ndim == 1 and target.flags.c_contiguous and target.dtype.kind == "f":
-            from ..executors.kernels.embedding import index_add
-
             n = target.shape[d]
             if only.size and (only.min() < -n or only.max() >= n):
                 raise IndexError(f"an index is out of bounds for dimension {d} with size {n}")
@@ -532,8 +493,6 @@ def _c_name(dtype: DType) -> str:
 
 def _set(F: Any, self: Any, index: Any, value: Any) -> None:
     if not isinstance(value, (TensorRef, int, float, complex, np.generic)):
-        from ..dtypes import SCALAR_TYPE_NAMES
-
         raise ArgumentError(f"can't assign a {type(value).__name__} to a torch.{SCALAR_TYPE_NAMES[self._k.dtype.name]}Tensor",
                             expected="a number or a tensor", found=type(value).__name__, remedy="make it a tensor first")
     if index is False:
@@ -561,10 +520,9 @@ def _set(F: Any, self: Any, index: Any, value: Any) -> None:
     if not isinstance(value, TensorRef):
         value = F.wrap(np.asarray(value).astype(self._k.np), self._k)
     elif value._k.dtype is not self._k.dtype:
-        from ..dtypes import SCALAR_TYPE_NAMES as names
-
         raise AutogradError("Index put requires the source and destination dtypes match, got "
-                            f"{names[self._k.dtype.name]} for the destination and {names[value._k.dtype.name]} for the source.")
+                            f"{SCALAR_TYPE_NAMES[self._k.dtype.name]} for the destination and "
+                            f"{SCALAR_TYPE_NAMES[value._k.dtype.name]} for the source.")
     F.put_at_(view, indices, value)
 
 
@@ -594,8 +552,6 @@ def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
 
 
 def _hot_namespace(F: Any) -> tuple[Any, ...]:
-    from ..tape import GradMode, grad_mode, next_id
-
     ns = F.namespace
     return ns, F.Tensor, object.__new__, ns["watch_view"], ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
@@ -610,8 +566,6 @@ class getitem:
     """
 
     def make(F: Any) -> Callable[..., Any]:
-        from ._compile import node_class
-
         ns, Tensor, new, watch_view, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
@@ -850,8 +804,7 @@ def _put_arguments(F: Any, input: Any, indices: Any, values: Any) -> tuple[Indic
                                 found=type(item).__name__)
     found = [_array(F, i) for i in indices]
     if values._k.dtype is not input._k.dtype:
-        from ..dtypes import SCALAR_TYPE_NAMES as names
-
         raise AutogradError("Index put requires the source and destination dtypes match, got "
-                            f"{names[input._k.dtype.name]} for the destination and {names[values._k.dtype.name]} for the source.")
+                            f"{SCALAR_TYPE_NAMES[input._k.dtype.name]} for the destination and "
+                            f"{SCALAR_TYPE_NAMES[values._k.dtype.name]} for the source.")
     return Indices([a for a, _ in found], [s for _, s in found]), values

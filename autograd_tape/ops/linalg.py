@@ -18,9 +18,9 @@ from ..executors.kernels import blas
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._general import broadcast_shape
-from ._out import DOT, EXPECTED, OutRule, TENSORDOT
+from ._out import DOT, EXPECTED, TENSORDOT, OutRule
 from ._overloads import PRODUCT, PRODUCTS
-from ._record import op
+from ._record import Sample, op
 from ._refusals import no_kernel
 from ._samples import category, check_factor
 
@@ -508,7 +508,6 @@ class addmm:
         r = rng.standard_normal
         yield r((2, 4)), r((2, 3)), r((3, 4))
         yield r(4), r((2, 3)), r((3, 4))
-        from ._record import Sample
 
         yield Sample((r((2, 1)), r((2, 3)), r((3, 4))), {"beta": 0.5, "alpha": 2.0})
 

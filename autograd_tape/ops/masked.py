@@ -8,8 +8,9 @@ import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError
+from ._general import broadcast_shape
 from ._host import data_dependent, on_host
-from ._out import OutRule, SELF_AND_RESULT
+from ._out import SELF_AND_RESULT, OutRule
 from ._record import RECORDS, dynamic_shape, op
 from ._strided import empty_strided
 
@@ -23,8 +24,6 @@ def _check_mask(mask: Any, name: str) -> None:
 
 
 def _both(input: Any, mask: Any, **rest: Any) -> None:
-    from ._general import broadcast_shape
-
     broadcast_shape(tuple(mask.shape), tuple(input.shape))
 
 

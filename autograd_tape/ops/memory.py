@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import ArgumentError, AutogradError
 from ..tensor import TensorRef
+from ._general import broadcast_shape
 from ._host import on_host
 from ._record import no_derivative, op
 from ._samples import check_number
@@ -18,8 +19,6 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
     try:
         return np.broadcast_to(src, input.shape)
     except ValueError:
-        from ._general import broadcast_shape
-
         raise AutogradError(f"output with shape {list(input.shape)} doesn't match the broadcast shape "
                             f"{list(broadcast_shape(input.shape, src.shape))}") from None
 
@@ -41,8 +40,6 @@ class copy:
 
     def compose(F, input, src, non_blocking=False): return _copy(input, src)
     def shape(input, src, non_blocking=False):
-        from ._general import broadcast_shape
-
         both = tuple(broadcast_shape(input, src))
         if both != tuple(input):
             raise AutogradError(f"output with shape {list(input)} doesn't match the broadcast shape {list(both)}")

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
-from ..errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
+from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, float32
+from ..errors import ArgumentError, AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
 from ..executors.kernels.reduce import add
@@ -177,8 +177,6 @@ class layer_norm:
         return y if bias is None else y + bias, rstd, rstd
     def check(input, normalized_shape, weight, bias, eps, cudnn_enable):
         if isinstance(normalized_shape, int):
-            from ..errors import ArgumentError
-
             raise ArgumentError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
         size = list(normalized_shape)
         if not size:
@@ -596,13 +594,10 @@ class rms_norm:
         dtype = input._k.dtype
         x = input
         if dtype.itemsize == 2:  # squares of half precision are taken in float32, as torch does
-            from ..dtypes import float32
 
             x = F.cast(input, float32)
         if eps is None:
-            from ..dtypes import float32 as single
-
-            eps = float(np.finfo(single.np if dtype.itemsize == 2 else dtype.np).eps)
+            eps = float(np.finfo(float32.np if dtype.itemsize == 2 else dtype.np).eps)
         axes = tuple(range(input.ndim - len(size), input.ndim))
         x = F.contiguous(x)
         y = x * F.rsqrt(F.mean(x * x, axes, True) + eps)

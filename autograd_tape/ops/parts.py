@@ -7,14 +7,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..codegen import execute
 from ..dtypes import INTEGER
 from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels.reduce import add_at
-from ..tensor import TensorRef
+from ..executors.meta import meta_array
+from ..modes import GradMode, grad_mode
+from ..node import OutputEdge
+from ..tensor import LEAF, TensorRef, next_id
+from ..views import MULTI_VIEW, prune_views, watch_history
 from . import _shapes as shapes
 from ._dims import wrap_dim
+from ._general import General
 from ._host import on_host
+from ._nodes import node_class
 from ._overloads import SPLIT, no_match
+from ._quiet import STUMBLES
 from ._record import RECORDS, op
 from ._strided import address, may_overlap, owner_of, positions, strided
 
@@ -255,7 +263,6 @@ class as_strided_view:
 
     def meta(input, size, stride, storage_offset, geometry):
         # torch's meta tensors reach beyond their storage, too, since there is none.
-        from ..executors.meta import meta_array
 
         try:
             return _as_strided(input, size, stride, storage_offset)
@@ -373,12 +380,6 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
     """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
     def make(F: Any) -> Callable[..., Any]:
         from weakref import ref
-
-        from ..tape import GradMode, OutputEdge, grad_mode, next_id
-        from ..tensor import LEAF
-        from ..views import MULTI_VIEW, prune_views, watch_history
-        from ._compile import STUMBLES, execute, node_class
-        from ._general import General
 
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""

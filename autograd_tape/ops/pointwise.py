@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES
+from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, complex128, float64
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..tensor import TensorRef
 from . import _mindspore as kernels
 from ._constants import typed
 from ._host import on_host
-from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ._out import FOUND, OutRule
+from ._overloads import EITHER_NUMBER_WITHOUT_OUT, POWER, TENSOR_OR_NUMBER, no_match
 from ._record import no_derivative, op
 from ._refusals import on_meta
 from ._samples import C_TYPE_NAMES, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
@@ -734,8 +734,6 @@ class float_power:
 
     out_dtype = OutRule("the output given to float_power has dtype {found} but the operation's result requires dtype {wanted}")
     def function(F, input, exponent):
-        from ..dtypes import complex128, float64
-
         kinds = [isinstance(x, TensorRef) for x in (input, exponent)]
         if not any(kinds) or not all([k or isinstance(x, (int, float, complex)) for k, x in zip(kinds, (input, exponent))]):
             raise no_match("float_power", POWER, (input, exponent))
@@ -744,8 +742,6 @@ class float_power:
         return F.pow(*widened)
 
     def function_(F, input, exponent):
-        from ..dtypes import complex128, float64
-
         wide = complex128 if COMPLEX in (category(input), category(exponent)) else float64
         if input._k.dtype is not wide:
             raise AutogradError("the base given to float_power_ has dtype "

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import AutogradError, ShapeMismatchError
+from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels import pooling as fused
 from ..executors.kernels._compile import state
 from . import _mindspore as kernels
@@ -430,8 +430,6 @@ def _check_rank(input: Any, n: int, function: str) -> None:
                                  "checking "
                                  f"arguments for {function})")
     if n == 2 and function == "avg_pool2d" and input.ndim < 3:
-        from ..errors import IndexRangeError
-
         raise IndexRangeError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got -3)")
     raise ShapeMismatchError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
 

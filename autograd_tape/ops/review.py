@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..tape import GradMode, grad_mode
+from ..modes import GradMode, grad_mode
 from ._record import op
 
 

@@ -15,9 +15,10 @@ from ..tensor import TensorRef
 from . import _shapes as shapes
 from ._constants import SMALL
 from ._dims import wrap_dim
+from ._general import broadcast_shape
 from ._host import data_dependent, on_host
 from ._losses import constant
-from ._out import EXPECTED, OutRule, SELF_AND_RESULT
+from ._out import EXPECTED, SELF_AND_RESULT, OutRule
 from ._record import op
 from ._refusals import no_kernel
 from ._samples import check_number
@@ -863,7 +864,6 @@ class take_along_dim:
         if input.ndim != indices.ndim:
             raise AutogradError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
                                 f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-        from ._general import broadcast_shape
 
         d = wrap_dim(dim, input.ndim)
         if indices._data.size and indices._data.min() < 0:

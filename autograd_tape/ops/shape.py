@@ -10,9 +10,11 @@ import numpy as np
 from ..dtypes import DType, Device
 from ..errors import ArgumentError, AutogradError
 from ..executors.kernels.pool import BIG, copy
+from ..executors.meta import elementwise_strides, meta_array
+from ..tensor import as_dtype
 from . import _shapes as shapes
 from ._dims import wrap_dim
-from ._host import on_host
+from ._general import broadcast_shape
 from ._host import on_host
 from ._record import RECORDS, Sample, no_derivative, op
 from ._strided import contiguous_strides, copy_like, empty_strided, strided, view_strides
@@ -224,8 +226,6 @@ class view:
 
 
 def _view_dtype(input: np.ndarray, dtype: Any) -> np.ndarray:
-    from ..tensor import as_dtype
-
     have, want = input.itemsize, as_dtype(dtype).np.itemsize
     if have == want:
         return input.view(as_dtype(dtype).np)
@@ -252,7 +252,6 @@ def _view_dtype(input: np.ndarray, dtype: Any) -> np.ndarray:
 
 def _dtype_text(x: Any) -> str:
     from ..dtypes import SCALAR_TYPE_NAMES, dtype_of
-    from ..tensor import as_dtype
 
     return SCALAR_TYPE_NAMES[(dtype_of(x) if isinstance(x, np.ndarray) else as_dtype(x)).name]
 
@@ -327,8 +326,6 @@ class broadcast_tensors:
     """
 
     def function(F, *tensors):
-        from ._general import broadcast_shape
-
         tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
         shape = broadcast_shape(*[t.shape for t in tensors])
         return F.list_type(RECORDS["broadcast_tensors"])([F.expand(t, shape) for t in tensors])
@@ -683,8 +680,6 @@ class clone:
     compose = on_host(numpy)
 
     def meta(input, memory_format=None):
-        from ..executors.meta import elementwise_strides, meta_array
-
         if memory_format is None or str(memory_format) == "torch.preserve_format":
             return meta_array(input.shape, input.dtype, elementwise_strides(input.shape, [input], input.itemsize))
         steps = _format_strides(input, memory_format)
@@ -767,8 +762,6 @@ class cast:
 
 
 def _like_clone(input: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    from ..executors.meta import elementwise_strides, meta_array
-
     return meta_array(input.shape, dtype, elementwise_strides(input.shape, [input], dtype.itemsize) if input.ndim > 1 else None)
 
 

@@ -11,17 +11,19 @@ import numpy as np
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
 from ..errors import AutogradError
 from ..executors.kernels import reduce as shared
-from ..tape import GradMode, TapeEntry, edge_of, grad_mode, next_id
-from ..tensor import TensorRef
-from . import _mindspore as kernels
+from ..modes import GradMode, grad_mode
+from ..node import TapeEntry, edge_of
+from ..tensor import TensorRef, next_id
 from . import _selection
+from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import need_values, on_host, values_of
 from ._losses import constant
-from ._out import EXPECTED, OutRule, POSITIONS, QUANTILE, without_out
+from ._out import EXPECTED, POSITIONS, QUANTILE, OutRule, without_out
 from ._record import Sample, dynamic_shape, op
 from ._refusals import no_kernel, on_meta
+from ._strided import empty_in_order
 from .extremes import along, need_elements
 from .reduce import finish
 
@@ -54,7 +56,6 @@ def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
     """`result` in the layout of `input` where that is dense."""
     if input.flags.c_contiguous or result.flags.c_contiguous and input.ndim < 2:
         return np.ascontiguousarray(result)
-    from ._strided import empty_in_order
 
     out = empty_in_order(input, result.dtype)
     np.copyto(out, result)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..errors import ExecutorUnavailableError, UnknownOperationError
 from ..executors import Executor, get_executor
+from ._compile import source
 from ._record import RECORDS, Record, get_record
 
 
@@ -72,8 +73,6 @@ def main(arguments: Sequence[str]) -> int:
             return 0
     print(render(records))
     if len(options.names) == 1:
-        from ._compile import source
-
         rec = records[0]
         print(f"\n{rec.schema}\n\n{rec.doc}")
         if rec.field("function") is None and rec.field("make") is None:

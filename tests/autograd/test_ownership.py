@@ -17,7 +17,7 @@ import autograd_tape as at
 import torchcompat as torch
 from autograd_tape import BackwardOptions, F, GradManager, Tape, TensorRef, ownership
 
-passes: Any = sys.modules["autograd_tape.backward"]
+passes: Any = sys.modules["autograd_tape.engine"]
 ROOT = Path(__file__).parent.parent.parent
 
 # How interpreters count: (what sys.getrefcount would give, whether the counts tell one holder from two).
@@ -41,9 +41,11 @@ def tells(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bo
 
 
 @pytest.fixture(params=[False, True], ids=["unwatched", "watched"], autouse=True)
-def watched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def watched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whether passes look for hooks, which is another way through the engine."""
-    monkeypatch.setattr(passes, "WATCHED", request.param)
+    before, passes.WATCHED[:] = [*passes.WATCHED], [True] if request.param else []
+    yield
+    passes.WATCHED[:] = before
 
 
 def leaf(*shape: int) -> Any:

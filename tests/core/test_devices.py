@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
-from autograd_tape.executors import base, get_executor
+from autograd_tape.executors import choose, get_executor
 from torchcompat import nn
 
 DEVICES = ("cpu", "npu", "cuda")
@@ -23,7 +23,7 @@ DEVICES = ("cpu", "npu", "cuda")
 def devices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All devices can be used."""
     for device in ("npu", "cuda"):
-        monkeypatch.setitem(base._chosen, device, get_executor("numpy"))
+        monkeypatch.setitem(choose._chosen, device, get_executor("numpy"))
     yield
 
 

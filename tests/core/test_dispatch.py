@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import torchcompat as torch
-from autograd_tape import tape
+from autograd_tape import modes
 from torchcompat.dispatch import DispatchKey, Trace, active_keys, exclude_keys, include_keys, register_op
 from torchcompat.overrides import TorchFunctionMode
 from torchcompat.utils._python_dispatch import TorchDispatchMode
@@ -16,9 +16,9 @@ from torchcompat.utils._python_dispatch import TorchDispatchMode
 @pytest.fixture(autouse=True)
 def quiet_again() -> Any:
     """Each test leaves the quiet path as it found it."""
-    before = tape._loud
+    before = modes._loud
     yield
-    assert tape._loud == before
+    assert modes._loud == before
 
 
 def test_keys_of_a_call() -> None:

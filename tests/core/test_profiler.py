@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import torchcompat as torch
-from autograd_tape import tape
+from autograd_tape import modes
 from torchcompat.autograd.profiler import profile
 from torchcompat.utils import _factories
 
@@ -86,7 +86,7 @@ def test_stacks_lead_to_the_program() -> None:
 
 
 def test_nothing_is_left_when_the_profiler_is_off() -> None:
-    before, ones, counts = tape._loud, torch.ones, dict(_factories._counts)
+    before, ones, counts = modes._loud, torch.ones, dict(_factories._counts)
     with profile():
         torch.ones(2)
-    assert tape._loud == before and torch.ones is ones and _factories._counts == counts
+    assert modes._loud == before and torch.ones is ones and _factories._counts == counts

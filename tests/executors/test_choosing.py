@@ -17,8 +17,8 @@ import pytest
 import torchcompat as torch
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import ExecutorUnavailableError
-from autograd_tape.executors import base, set_executor
-from autograd_tape.executors.base import available_executors, get_executor
+from autograd_tape.executors import choose, set_executor
+from autograd_tape.executors.choose import available_executors, get_executor
 
 ROOT = Path(__file__).parent.parent.parent
 REASON = available_executors()["mindspore"]
@@ -45,14 +45,14 @@ def test_choosing_by_function() -> None:
     x = torch.tensor([0.0, 1.0])
     before = torch.exp(x)
     torch.set_executor("cpu", "mindspore")
-    assert base.cpu_executor().name == "mindspore"
+    assert choose.cpu_executor().name == "mindspore"
     kernels = get_executor("mindspore")._kernels  # type: ignore[attr-defined]  # MindSpore's executor has them
     kernels.pop("exp", None)
     get_executor("mindspore").F.__dict__.pop("exp", None)
     assert torch.allclose(torch.exp(x), before)
     assert "exp" in kernels, "the operation did not reach MindSpore"
     torch.set_executor(torch.device("cpu"), "numpy")
-    assert base.cpu_executor().name == "numpy"
+    assert choose.cpu_executor().name == "numpy"
     assert torch.exp(x).tolist() == before.tolist()
 
 
@@ -72,7 +72,7 @@ def test_unknown_names() -> None:
         set_executor("cpu", "meta")
     with pytest.raises(ExecutorUnavailableError, match="'numpy' does not serve device type 'npu'"):
         set_executor("npu", "numpy")
-    assert base.cpu_executor().name == "numpy"
+    assert choose.cpu_executor().name == "numpy"
 
 
 # -- unavailable --------------------------------------------------------------------------------------------------------
@@ -85,19 +85,19 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr(mindspore, "_module", None)
     monkeypatch.setattr(mindspore, "_pid", 0)
-    monkeypatch.setattr(base, "_executors", {k: v for k, v in base._executors.items() if k[0] != "mindspore"})
+    monkeypatch.setattr(choose, "_executors", {k: v for k, v in choose._executors.items() if k[0] != "mindspore"})
     return monkeypatch
 
 
 def refused(message: str) -> None:
     """Asking fails once and clearly, and changes nothing."""
-    chosen = base.cpu_executor()
+    chosen = choose.cpu_executor()
     quiet = torch.exp(torch.zeros(2)).tolist()
     for _ in range(2):
         with pytest.raises(ExecutorUnavailableError, match=message) as caught:
             set_executor("cpu", "mindspore")
         assert "To fix it, pip install" in str(caught.value)
-    assert base.cpu_executor() is chosen and not any(k[0] == "mindspore" for k in base._executors)
+    assert choose.cpu_executor() is chosen and not any(k[0] == "mindspore" for k in choose._executors)
     assert torch.exp(torch.zeros(2)).tolist() == quiet
     assert available_executors()["mindspore"]
 
@@ -197,7 +197,7 @@ def test_two_threads() -> None:
     """oneDNN's products crash when two threads run them at once; the lock keeps them apart."""
     code = """
 import threading, numpy as np
-from autograd_tape.executors.base import get_executor
+from autograd_tape.executors.choose import get_executor
 F = get_executor("mindspore").F
 a = np.random.default_rng(0).standard_normal((96, 96)).astype("f4")
 expected, wrong = a @ a, []
@@ -217,7 +217,7 @@ def test_threads_choose_nothing_for_themselves() -> None:
     """The choice is the process's: another thread computes on the same executor."""
     set_executor("cpu", "mindspore")
     seen: list[Any] = []
-    thread = threading.Thread(target=lambda: seen.append((base.cpu_executor().name, F.exp(TensorRef.of(np.zeros(2))).numpy().tolist())))
+    thread = threading.Thread(target=lambda: seen.append((choose.cpu_executor().name, F.exp(TensorRef.of(np.zeros(2))).numpy().tolist())))
     thread.start()
     thread.join()
     assert seen == [("mindspore", [1.0, 1.0])]

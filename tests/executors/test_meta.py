@@ -15,7 +15,7 @@ import pytest
 from autograd_tape import TensorRef
 from autograd_tape.dtypes import META, kind
 from autograd_tape.errors import AutogradError, MissingKernelError
-from autograd_tape.executors.base import get_executor
+from autograd_tape.executors.choose import get_executor
 from autograd_tape.executors.meta import elementwise_strides, meta_array
 from autograd_tape.ops import RECORDS
 from op_cases import NAMES, as_tensors, bind, copied, run, samples, tensors, tree_map

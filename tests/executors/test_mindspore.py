@@ -14,7 +14,7 @@ import pytest
 import autograd_tape as at
 from autograd_tape import F, TensorRef
 from autograd_tape.executors import set_executor
-from autograd_tape.executors.base import available_executors, get_executor
+from autograd_tape.executors.choose import available_executors, get_executor
 from autograd_tape.ops import RECORDS, Record, Sample
 from op_cases import DIFFERENTIABLE_NAMES, NAMES, as_tensors, bind, copied, no_derivative, problems, run, samples, tensors, tree_map
 

@@ -76,14 +76,14 @@ def test_gradients_of_shared_parameters_are_summed() -> None:
 
 
 def test_the_quiet_path_is_back_afterwards() -> None:
-    from autograd_tape import tape
+    from autograd_tape import modes
 
-    before = tape._loud
+    before = modes._loud
     with pytest.raises(ZeroDivisionError):
         torch.vmap(lambda a: 1 / 0)(torch.ones(2))
     with pytest.raises(ZeroDivisionError):
         torch.func.jvp(lambda a: 1 / 0, (torch.ones(2),), (torch.ones(2),))
-    assert tape._loud == before
+    assert modes._loud == before
 
 
 def test_convolutions_and_norms_with_weights_of_their_own() -> None:

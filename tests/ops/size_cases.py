@@ -27,6 +27,7 @@ import autograd_tape as at
 import torchcompat
 from autograd_tape.executors.kernels import _compile
 from autograd_tape.frontend import Frontend, install_methods
+from autograd_tape.node import TapeEntry
 from autograd_tape.ops import Record
 from autograd_tape.random import default_generator
 from autograd_tape.tensor import LEAF, TensorRef
@@ -157,9 +158,9 @@ class Configuration:
 
 
 def _made(tensor: type[TensorRef], name: str) -> Frontend:
-    latest = Frontend.latest
+    latest = TapeEntry.front_end
     frontend = Frontend(tensor, name)
-    Frontend.latest = latest  # other tests' tensors stay of their own class
+    TapeEntry.front_end = latest  # other tests' tensors stay of their own class
     install_methods(tensor, frontend)
     return frontend
 

@@ -10,7 +10,7 @@ import pytest
 from autocast_cases import TABLE
 
 import torchcompat as torch
-from autograd_tape import tape
+from autograd_tape import modes
 from torchcompat import amp
 from torchcompat._autocast import FLOAT32, LOWER, POLICIES, WIDEST
 
@@ -19,9 +19,9 @@ GROUPS = 30
 
 @pytest.fixture(autouse=True)
 def quiet_again() -> Any:
-    before = tape._loud
+    before = modes._loud
     yield
-    assert tape._loud == before and not amp.ACTIVE
+    assert modes._loud == before and not amp.ACTIVE
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
@@ -177,13 +177,13 @@ def test_blocks_put_back_what_was_set() -> None:
 
 
 def test_one_object_in_nested_blocks_and_a_block_of_a_disabled_one_is_quiet() -> None:
-    cast, before = torch.autocast("cpu"), tape._loud
+    cast, before = torch.autocast("cpu"), modes._loud
     with cast:
         with cast:
             assert product() is torch.bfloat16
         assert product() is torch.bfloat16
     with torch.autocast("cpu", enabled=False):
-        assert tape._loud == before
+        assert modes._loud == before
 
 
 def test_a_thread_has_settings_of_its_own_which_end_with_it(settings: Any) -> None:
@@ -195,12 +195,12 @@ def test_a_thread_has_settings_of_its_own_which_end_with_it(settings: Any) -> No
         torch.set_autocast_enabled("cpu", True)
         found.append(product())
 
-    before = tape._loud
+    before = modes._loud
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
     assert found == [False, torch.bfloat16]
-    assert tape._loud == before
+    assert modes._loud == before
 
 
 @pytest.mark.parametrize("device, short, dtype", [("cpu", "cpu", torch.bfloat16), ("cuda", "gpu", torch.float16),

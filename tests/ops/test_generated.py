@@ -18,13 +18,13 @@ import pytest
 
 import autograd_tape
 import torchcompat
-from autograd_tape import tape
-from autograd_tape.executors.base import available_executors, get_executor
+from autograd_tape import codegen, modes
+from autograd_tape.executors.choose import available_executors, get_executor
 from autograd_tape.executors.kernels import _compile as kernels
 from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.frontend import OPERATORS, Frontend
-from autograd_tape.ops import RECORDS, Record
-from autograd_tape.ops import _compile as generator
+from autograd_tape.node import TapeEntry
+from autograd_tape.ops import RECORDS, Record, _nodes
 from autograd_tape.tensor import TensorRef
 from torchcompat._frontend import TorchFrontend
 
@@ -32,7 +32,7 @@ FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcom
 EVALUATED = {("ops/_attributes.py", "_computed_getter"), ("ops/_attributes.py", "get"), ("ops/_record.py", "nodes"),
              ("ops/_record.py", "defaults")}
 """Where expressions of records are evaluated; each has a test below."""
-EXECUTED = {("ops/_compile.py", "execute"), ("executors/kernels/_kernel.py", "_generated")}
+EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated")}
 """Where source is executed: by `execute`, whose callers are watched, and for shared kernels."""
 
 
@@ -76,7 +76,7 @@ class Watched:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: dict[str, Callable[..., Any]] = {}
         self.callers: set[tuple[str, str]] = set()
-        plain = generator.execute
+        plain = codegen.execute
 
         def watching(source: str, name: str, filename: str, namespace: dict[str, Any]) -> Any:
             code = sys._getframe(1).f_code
@@ -103,9 +103,9 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__") and ".executors.mindspore" not in module.name:
                 importlib.import_module(module.name)
-    monkeypatch.setattr(generator, "_node_classes", {})
-    monkeypatch.setattr(Frontend, "latest", Frontend.latest)
-    monkeypatch.setattr(tape, "_quiet_sets", [*tape._quiet_sets])
+    monkeypatch.setattr(_nodes, "_node_classes", {})
+    monkeypatch.setattr(TapeEntry, "front_end", TapeEntry.front_end)
+    monkeypatch.setattr(modes, "_quiet_sets", [*modes._quiet_sets])
     return Watched(monkeypatch)
 
 
@@ -121,7 +121,7 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched) -> 
     for rec in RECORDS.values():
         if rec.has_vjp:
             for overload in overloads(rec):
-                generator.node_class(overload)
+                _nodes.node_class(overload)
     for name in available_executors():
         if name != "mindspore":  # whose kernels are functions, and whose frames are the same
             executor = get_executor(name, "meta" if name == "meta" else "cpu")

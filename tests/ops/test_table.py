@@ -31,8 +31,9 @@ from autograd_tape import F, TensorRef
 from autograd_tape.dtypes import CPU
 from autograd_tape.errors import ArgumentError, AutogradError, MissingKernelError
 from autograd_tape.executors import executor_for
-from autograd_tape.executors.base import available_executors, get_executor, set_executor
+from autograd_tape.executors.choose import available_executors, get_executor, set_executor
 from autograd_tape.frontend import Frontend, install_methods
+from autograd_tape.node import TapeEntry
 from autograd_tape.ops import ALIASES, RECORDS
 from autograd_tape.ops._host import data_dependent
 from autograd_tape.tree import leaves
@@ -271,9 +272,9 @@ class BareFrontend(Frontend):
         return error.as_builtin()
 
 
-LATEST = Frontend.latest
+LATEST = TapeEntry.front_end
 BARE = BareFrontend(BareTensor, "bare")
-Frontend.latest = LATEST  # other tests' tensors stay of their own class
+TapeEntry.front_end = LATEST  # other tests' tensors stay of their own class
 install_methods(BareTensor, BARE)
 
 

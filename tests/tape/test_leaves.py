@@ -13,7 +13,7 @@ import pytest
 import torchcompat as torch
 from autograd_tape import AutogradError, DType, F, GradManager, OpSpec, Operation, Tape, TensorRef, backward, cpu_executor, no_grad
 from autograd_tape.errors import ArgumentError, GradientDTypeError, NoGradError
-from autograd_tape.tape import GradMode
+from autograd_tape.modes import GradMode
 from autograd_tape.tensor import LEAF
 
 DTYPES = sorted(DType.by_name)

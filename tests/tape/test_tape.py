@@ -12,7 +12,8 @@ import pytest
 import autograd_tape as at
 from autograd_tape import F, GradMode, OpSpec, Tape, TensorRef, backward, cpu_executor, no_grad
 from autograd_tape.errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError, TapeNotRecordingError
-from autograd_tape.tape import DefaultTape, clear_default_tape, get_default_tape, grad_mode, set_default_tape
+from autograd_tape.tape import DefaultTape, clear_default_tape, get_default_tape, set_default_tape
+from autograd_tape.modes import grad_mode
 
 
 def leaf(*values: float) -> TensorRef:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import autograd_tape as at
 from autograd_tape import F, Tape, TensorRef, backward_on_trace, hessian, jacobian, jvp, no_grad, trace, value_and_grad, vjp
 from autograd_tape.errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
-from autograd_tape.tape import aside
+from autograd_tape.modes import aside
 from autograd_tape.transforms import grad
 from autograd_tape.tree import leaves, rebuild, structure, tree_map
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
-from autograd_tape.tape import TapeEntry, edge_of, next_id
+from autograd_tape.node import TapeEntry, edge_of
+from autograd_tape.tensor import next_id
 
 
 class UndefinedGradBackward(TapeEntry):

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 import autograd_tape
-from autograd_tape.backward import current_engine
-from autograd_tape.tape import TapeEntry, enter_quiet_path, leave_quiet_path
+from autograd_tape.modes import current_engine, enter_quiet_path, leave_quiet_path
+from autograd_tape.node import TapeEntry
 
 from .._tensor import Tensor, frontend
 from .engine import observers

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autograd_tape.dtypes import CPU_KINDS
-from autograd_tape.tape import AccumulateGrad, OutputEdge, TapeEntry
+from autograd_tape.node import AccumulateGrad, OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from typing import Any
@@ -10,12 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.backward import Engine, engine_depth
+from autograd_tape.engine import Engine
+from autograd_tape.modes import GradMode, _mode, engine_depth, grad_mode
 from autograd_tape.dtypes import bfloat16, dtype_of, float16, float32, float64, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.locks import fork_safe_lock
-from autograd_tape.tape import GradMode, NoGradView, _mode, edge_of, grad_mode
+from autograd_tape.node import WATCHED, NoGradView, edge_of
 from autograd_tape.tensor import LEAF, TensorRef
 from autograd_tape.views import Poisoned, empty_strided, is_dense
 
@@ -24,7 +24,6 @@ from ..bits import values
 from ..layout import contiguous_format
 from .edges import several, with_leaves
 
-passes: Any = sys.modules["autograd_tape.backward"]  # the module; the package's attribute of that name is the function
 _ndarray = np.ndarray
 _new = object.__new__
 _add = np.add
@@ -92,7 +91,7 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             have._v = [1]
         else:
             v[0] += 1
-    if passes.WATCHED:
+    if WATCHED:
         _after_accumulation(leaf)
 
 

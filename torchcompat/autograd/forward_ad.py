@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..func._forward import give_tangent

@@ -12,10 +12,10 @@ from weakref import ref
 import numpy as np
 
 from autograd_tape import views
-from autograd_tape.backward import freed
+from autograd_tape.node import OutputEdge, TapeEntry, edge_of, freed
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
-from autograd_tape.tape import GradMode, OutputEdge, TapeEntry, _mode, edge_of, grad_mode, next_id
-from autograd_tape.tensor import LEAF
+from autograd_tape.modes import GradMode, _mode, grad_mode
+from autograd_tape.tensor import LEAF, next_id
 
 from .._tensor import Tensor, frontend
 from ..bits import values

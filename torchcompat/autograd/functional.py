@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Callable
 
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
 from .engine import grad

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 from collections.abc import Callable
 
-from autograd_tape.tape import GradMode, _mode, enter_inference, exit_inference, grad_mode
+from autograd_tape.modes import GradMode, _mode, enter_inference, exit_inference, grad_mode
 
 
 class _Mode:

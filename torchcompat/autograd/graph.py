@@ -9,10 +9,11 @@ import weakref
 from typing import Any
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from autograd_tape.backward import Engine, current_engine
+from autograd_tape.engine import Engine
+from autograd_tape.modes import current_engine, enter_quiet_path, leave_quiet_path
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.saved import pack_entry, state
-from autograd_tape.tape import RemovableHandle, TapeEntry, accumulate_node, edge_of, enter_quiet_path, leave_quiet_path
+from autograd_tape.node import RemovableHandle, TapeEntry, accumulate_node, edge_of
 
 from .._tensor import Tensor, frontend
 from .edges import GradientEdge

@@ -6,9 +6,8 @@ import weakref
 from typing import Any
 from collections.abc import Callable
 
-from autograd_tape.backward import Hooks
+from autograd_tape.node import Hooks, NoGradView, RemovableHandle
 from autograd_tape.dtypes import kind
-from autograd_tape.tape import NoGradView, RemovableHandle
 from autograd_tape.tensor import LEAF, info_of
 from autograd_tape.views import Poisoned
 

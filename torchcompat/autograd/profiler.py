@@ -22,7 +22,8 @@ from typing import Any
 
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops._strided import address, owner_of
-from autograd_tape.tape import TapeEntry, enter_quiet_path, leave_quiet_path
+from autograd_tape.node import TapeEntry
+from autograd_tape.modes import enter_quiet_path, leave_quiet_path
 
 from .._tensor import Tensor, frontend
 from ..utils import _factories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Callable
 
-from autograd_tape.backward import current_engine
+from autograd_tape.modes import current_engine
 
 from .._tensor import Tensor
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from autograd_tape.ops._strided import owner_of
 from autograd_tape.ops import Record
-from autograd_tape.tape import GradMode, _mode, grad_mode
+from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..bits import bits_of

@@ -12,7 +12,7 @@ from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.ops import Record
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..utils import _aten, _factories, _python_dispatch as python_dispatch

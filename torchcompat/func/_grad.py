@@ -7,7 +7,7 @@ from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.saved import state as saved
-from autograd_tape.tape import GradMode, _mode, grad_mode
+from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..autograd import forward_ad

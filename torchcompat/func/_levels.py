@@ -15,7 +15,7 @@ import weakref
 from typing import Any
 from collections.abc import Iterator
 
-from autograd_tape.tape import enter_quiet_path, leave_quiet_path
+from autograd_tape.modes import enter_quiet_path, leave_quiet_path
 from autograd_tape.tensor import TensorRef
 
 

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.backward import Engine
+from autograd_tape.engine import Engine
 from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
-from autograd_tape.tape import GradMode, TapeEntry, _mode, edge_of, grad_mode, next_id
-from autograd_tape.tensor import LEAF, TensorRef
+from autograd_tape.modes import GradMode, _mode, grad_mode
+from autograd_tape.node import TapeEntry, edge_of
+from autograd_tape.tensor import LEAF, TensorRef, next_id
 
 from .._tensor import Tensor, frontend
 from ..bits import values

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograd_tape.ops.index import _ALL
+from autograd_tape.indices import _ALL
 
 from ._batching import Call, F, is_example, shifted
 from ._rules import rule

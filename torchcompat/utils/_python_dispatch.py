@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
-from autograd_tape.tape import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
 
 from .._tensor import Tensor, frontend
 from ..autograd.engine import run_on_tensors

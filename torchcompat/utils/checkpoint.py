@@ -9,8 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from autograd_tape.backward import current_engine
-from autograd_tape.tape import GradMode, grad_mode
+from autograd_tape.modes import GradMode, current_engine, grad_mode
 
 from .._autocast import state as autocast_state
 from .._tensor import Tensor, frontend

@@ -15,7 +15,7 @@ import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ...locks import fork_safe_lock
 from ._store import Store
@@ -168,6 +168,8 @@ class Kernel(_Compiled):
     """
 
     registry: dict[str, Kernel] = {}
+    #: What makes of a body the kernel that threads share, see `compiled.team`, which every compiled module is imported after.
+    sharing: ClassVar[tuple[Callable[..., Any], Callable[..., Any]]]
 
     def __init__(self, function: Callable[..., Any], spec: str, fastmath: frozenset[str]) -> None:
         super().__init__(self, "checked")
@@ -196,8 +198,7 @@ class Kernel(_Compiled):
     def _compile_shared(self, char: str) -> Callable[..., Any]:
         from numba import types
 
-        from .compiled.team import binder, share
-
+        share, binder = Kernel.sharing
         source = self.spec.shared()
         function = self._generated("shared", source, share=share, bind=binder(self.body[char]))
         counts = [types.Array(types.int64, 1, "C"), types.int64, types.int64]

@@ -1,1 +1,3 @@
 """Loops for the kernel compiler.  Importing a module of this folder imports Numba (see ``.._compile``)."""
+
+from . import team  # which tells kernels how threads share them

@@ -22,6 +22,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
+from .._kernel import Kernel
 from .base import kernel
 
 # Indices into the cells. What several threads write has cache lines of its own.
@@ -221,3 +222,6 @@ def prepare(cells: np.ndarray) -> None:
     """Tell the cells of a new team how a thread lets others run here."""
     offer = getattr(ctypes.CDLL(None), "sched_yield", None) if os.name == "posix" else None
     cells[YIELD] = ctypes.cast(offer, ctypes.c_void_p).value if offer is not None else 0
+
+
+Kernel.sharing = share, binder

@@ -1,0 +1,496 @@
+"""The backward pass.
+
+The engine keeps the gradients that have arrived so far in a heap ordered by entry id. Ids grow along the graph, so whatever
+the heap gives next has received all its contributions: no sort of the graph beforehand, no recursion, and a chain of a
+million operations is as good as one of ten. Gradients are plain buffers, unless `create_graph` asks for tensors whose own
+history is recorded.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from . import ownership
+from .dtypes import SCALAR_TYPE_NAMES
+from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
+from .locks import cached_property
+from .modes import GradMode, _mode, _running, grad_mode
+from .node import WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
+from .ops._host import values_of
+from .tensor import LEAF_CLASSES, TensorRef
+
+_getrefcount = ownership.count
+_alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
+_ndarray = np.ndarray
+
+_NOTHING: dict[str, Any] = {}
+
+_tasks = itertools.count()
+
+
+class Engine:
+    """One backward pass.
+
+    Args:
+        F: the executor's operations on buffers, or the front end where `create_graph`.
+        create_graph: gradients are tensors, and what is done with them is recorded where grad mode is on.
+        retain_graph: saved tensors are kept.
+        accumulate: called with (leaf, gradient, whether nobody else holds the gradient) for each leaf reached, once, with the sum.
+        capture: entries or (entry, output nr), or leaves, whose gradients are wanted; only what leads to them is computed.
+        wrap: makes a tensor of a buffer, for hooks.
+        observe: called with (entry, its cotangent, a function that computes those of its inputs) in the place of the computation.
+    """
+
+    # Set on an instance only where they are used: making an engine is a tenth of a small pass.
+    create_graph: bool = False
+    retain_graph: bool = False
+    accumulate: Callable[[Any, Any, bool], None] | None = None
+    wrap: Callable[[Any], Any] | None = None
+    observe: Callable[..., Any] | None = None
+    capture: dict[Any, None] | None = None
+    captured: dict[Any, Any] = _NOTHING
+    wanted: dict[Any, list[Any]] = _NOTHING   # captured entry -> its keys in `capture`
+    needed: set[Any] | None = None
+    entry: TapeEntry | None = None            # the entry being worked on, where entries are watched
+    callbacks: list[Callable[[], Any]] | None = None  # called when the pass is finished
+    runs_captured: bool = False               # whether captured entries are carried out although nothing behind them is asked for
+    _reached: set[Any] | None = None
+    _seen: Any = frozenset()
+
+    def __init__(self, F: Any, *, create_graph: bool = False, retain_graph: bool = False,
+                 accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
+                 wrap: Callable[[Any], Any] | None = None, observe: Callable[..., Any] | None = None) -> None:
+        self.F, self.create_graph, self.retain_graph = F, create_graph, retain_graph
+        self.accumulate, self.wrap, self.observe = accumulate, wrap, observe
+        if capture is not None:
+            self.capture = dict.fromkeys(capture)
+            self.captured, self.wanted = {}, {}
+            for key in self.capture:
+                if isinstance(key, tuple):
+                    self.wanted.setdefault(key[0], []).append(key)
+
+    @cached_property
+    def task(self) -> int:
+        """A number for this pass."""
+        return next(_tasks)
+
+    def when_finished(self, callback: Callable[[], Any]) -> None:
+        """Has `callback` called at the end of the pass."""
+        if self.callbacks is None:
+            self.callbacks = []
+        self.callbacks.append(callback)
+
+    def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
+        """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
+        before = _running.engines
+        _running.engines = (*before, self) if before else (self,)
+        self._roots = roots
+        try:
+            self._run(roots)
+            while self.callbacks:
+                self.callbacks.pop(0)()
+        finally:
+            _running.engines = before
+
+    def _run(self, roots: Sequence[tuple[Any, Any]]) -> None:
+        create_graph, retain, F = self.create_graph, self.retain_graph, self.F
+        capturing, leaf_classes = self.capture is not None, LEAF_CLASSES
+        careful = WATCHED or self.observe is not None  # entries may have hooks
+        watch = careful or capturing
+        pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
+        heap: list[int] = []                # the ids in `pending`, negated
+        leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
+        needed = waiting = None
+        if watch:
+            if capturing:
+                needed = self.needed = self._needed([edge for edge, _ in roots])
+                if WATCHED and len(roots) == 1:
+                    self._look_at_root(*roots[0])
+            else:  # a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks
+                waiting = self._leaf_uses(roots, None)
+        for edge, grad in roots:
+            if edge is not None:
+                self._arrive(edge, grad, pending, heap, leaves, needed)
+                if waiting and edge.__class__ in leaf_classes:
+                    self._leaf_done(edge, waiting, leaves)
+        grad = None
+        while heap:
+            entry, grad, _ = pending.pop(-heappop(heap))
+            if watch or grad is None or grad.__class__ is list:
+                grads = self._step(entry, grad)
+                if grads is None:
+                    continue
+            else:
+                grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
+            grad = None
+            if not retain and entry.saved and entry.frees:
+                entry.saved = None
+            edges = entry.edges
+            if len(grads) != len(edges):
+                raise AutogradError(f"{type(entry).__name__} returned an incorrect number of gradients (expected {len(edges)}, got "
+                                    f"{len(grads)})",
+                                    remedy="return one gradient per input, None where there is none")
+            if grads.__class__ is tuple:
+                grads = list(grads)
+            i = 0
+            for edge in edges:
+                g = grads[i]
+                grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
+                i += 1
+                if g is None or edge is None:
+                    if edge is not None:
+                        self._arrive(edge, None, pending, heap, leaves, needed)
+                        if waiting and edge.__class__ in leaf_classes:
+                            self._leaf_done(edge, waiting, leaves)
+                    continue
+                if not capturing:
+                    if edge.__class__ in leaf_classes:
+                        slot = leaves.get(edge)
+                        if slot is None:
+                            leaves[edge] = [g, False]
+                        else:
+                            self._add(slot, g, 0, 1)
+                        if waiting is not None:
+                            g = slot = None
+                            self._leaf_done(edge, waiting, leaves)
+                        continue
+                    if edge.__class__ is not OutputEdge:
+                        nr = edge.id
+                        slot = pending.get(nr)
+                        if slot is None:
+                            pending[nr] = [edge, g, False]
+                            heappush(heap, -nr)
+                        else:
+                            self._add(slot, g, 1, 2)
+                        continue
+                self._arrive(edge, g, pending, heap, leaves, needed)
+        g = grads = slot = None
+        if leaves:
+            if capturing:
+                for leaf, slot in leaves.items():
+                    if leaf in self.capture:  # type: ignore[operator]  # capturing
+                        self.captured[leaf] = self._leaf_hooks(leaf, slot[0])
+            else:
+                self.hand_over(leaves)
+
+    def _step(self, entry: TapeEntry, grad: Any) -> Any:
+        """One entry, where somebody may be looking: hooks, captures, undefined gradients. None where nothing goes further."""
+        hooks, arrived = entry.hooks, grad
+        self.entry = entry
+        if hooks is not None:
+            grad = self._before_tensor(entry, grad)
+        if self.capture is not None:
+            for key in self.wanted.get(entry, ()):
+                # Where the pass goes on, what is captured is what arrived; else what hooks made of it.
+                g = arrived if entry in self.needed else grad  # type: ignore[operator]  # made before this runs
+                self.captured[key] = g[key[1]] if entry.n_outputs > 1 or isinstance(g, list) else g
+            if entry not in self.needed:  # type: ignore[operator]  # made before this runs
+                if hooks is not None and self.accumulate is not None:  # a pass that accumulates runs the node, without gradients
+                    self._after(entry, [None] * len(entry.edges), self._before_entry(entry, grad))
+                return None
+        if hooks is not None and hooks.pre:
+            grad = self._before_entry(entry, grad)
+
+        def compute() -> Any:
+            if not entry.takes_undefined and (grad is None or isinstance(grad, list) and all([g is None for g in grad])):
+                return [None] * len(entry.edges)
+            return entry.recorded(grad, self.F) if self.create_graph else entry.raw(grad, self.F)
+
+        grads = compute() if self.observe is None else self.observe(entry, grad, compute)
+        if hooks is not None and hooks.post:
+            if self.needed is not None:  # hooks see the gradients that were asked for
+                grads = [g if self._leads_to(edge, self.needed) else None for g, edge in zip(grads, entry.edges)]
+            grads = self._after(entry, grads, grad)
+        self.entry = None
+        return grads
+
+    def needs(self, edge: Any) -> bool:
+        """Whether this pass asks for gradients that come through `edge`."""
+        target = edge.entry if edge._tag == 2 else edge
+        return self.needed is None or target in self.needed or target in self.wanted
+
+    def reaches(self, target: Any) -> bool:
+        """Whether an entry or leaf lies behind the roots."""
+        if self._reached is None:
+            uses = self._leaf_uses(self._roots, None)
+            self._reached = {*uses, *self._seen}
+        return target in self._reached
+
+    def _leaf_uses(self, roots: Sequence[tuple[Any, Any]], needed: Any) -> dict[Any, int]:
+        """How many contributions each leaf behind `roots` will get."""
+        uses: dict[Any, int] = {}
+        seen = self._seen = set()
+        stack = [edge for edge, _ in roots if edge is not None]
+        for edge in stack:
+            if edge._tag == 1:
+                uses[edge] = uses.get(edge, 0) + 1
+        stack = [e.entry if e._tag == 2 else e for e in stack if e._tag != 1]
+        while stack:
+            entry = stack.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            for edge in entry.edges:
+                if edge is not None:
+                    if edge._tag == 1:
+                        uses[edge] = uses.get(edge, 0) + 1
+                    else:
+                        stack.append(edge.entry if edge._tag == 2 else edge)
+        return uses
+
+    def _leaf_done(self, leaf: Any, waiting: dict[Any, int], leaves: dict[Any, list[Any]]) -> None:
+        """Counts a contribution; finishes the leaf with the last one."""
+        waiting[leaf] -= 1
+        if not waiting[leaf] and leaf in leaves:
+            self.hand_over({leaf: leaves.pop(leaf)})
+
+    def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
+        """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
+        have = slot[at]
+        if have is None:
+            slot[at] = g
+        elif self.create_graph:
+            slot[at] = have + g
+        elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape:
+            np.add(have, g, out=have)
+        else:
+            total = have + g
+            slot[at], slot[owned] = total, total.__class__ is _ndarray
+
+    def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]],
+                needed: set[Any] | None) -> None:
+        tag = edge._tag
+        if tag == 1:
+            if needed is not None and edge not in needed:
+                return
+            slot = leaves.get(edge)
+            if slot is None:
+                leaves[edge] = [g, False]
+            elif g is not None:
+                self._add(slot, g, 0, 1)
+            return
+        entry = edge.entry if tag == 2 else edge
+        if needed is not None and entry not in needed and entry not in self.wanted:
+            return
+        slot = pending.get(entry.id)
+        if slot is None:
+            pending[entry.id] = slot = [entry, None, False]
+            heappush(heap, -entry.id)
+            if tag == 2:
+                slot[1] = [None] * entry.n_outputs
+        if g is None:
+            return
+        if tag == 2:
+            held = slot[1][edge.nr]
+            slot[1][edge.nr] = g if held is None else held + g
+        else:
+            self._add(slot, g, 1, 2)
+
+    # -- hooks ----------------------------------------------------------------------------------------------------
+
+    def _tensor(self, g: Any) -> Any:
+        return g if self.create_graph or g is None or self.wrap is None else self.wrap(g)
+
+    def _buffer(self, g: Any) -> Any:
+        return g if self.create_graph or not isinstance(g, TensorRef) else values_of(g)
+
+    def _before_tensor(self, entry: TapeEntry, grad: Any) -> Any:
+        """Hooks of the entry's output tensors."""
+        hooks: Hooks = entry.hooks
+        if not hooks.tensor_pre and not hooks.retain:
+            return grad
+        grads = [self._tensor(g) for g in (grad if isinstance(grad, list) else [grad])]
+        for nr, table in hooks.tensor_pre.items():
+            for hook in list(table.values()):
+                result = hook(grads[nr])
+                if result is not None:
+                    grads[nr] = replaced(grads[nr], result, hook)
+        for nr, keep in hooks.retain.items():
+            if grads[nr] is not None:
+                keep(grads[nr])
+        out = [self._buffer(g) for g in grads]
+        return out if isinstance(grad, list) else out[0]
+
+    def _look_at_root(self, edge: Any, grad: Any) -> None:
+        """Hooks of a lone root run even where nothing that is asked for lies behind it, as in torch."""
+        if edge._tag == 1:
+            if edge not in self.needed:  # type: ignore[operator]
+                self._leaf_hooks(edge, grad)
+            return
+        entry = edge.entry if edge._tag == 2 else edge
+        if entry.hooks is not None and entry not in self.needed and entry not in self.wanted:  # type: ignore[operator]
+            self._before_tensor(entry, grad if edge._tag == 0 else [grad if n == edge.nr else None for n in range(entry.n_outputs)])
+
+    def _before_entry(self, entry: TapeEntry, grad: Any) -> Any:
+        """The entry's own hooks, before it."""
+        grads = tuple(self._tensor(g) for g in (grad if isinstance(grad, list) else [grad]))
+        for hook in list(entry.hooks.pre.values()):
+            result = hook(grads)
+            if result is not None:
+                grads = all_replaced(grads, result, hook)
+        out = [self._buffer(g) for g in grads]
+        return out if isinstance(grad, list) else out[0]
+
+    def _after(self, entry: TapeEntry, grads: Sequence[Any], grad: Any) -> Sequence[Any]:
+        """The entry's own hooks, after it."""
+        inputs = tuple(self._tensor(g) for g in grads)
+        outputs = tuple(self._tensor(g) for g in (grad if isinstance(grad, list) else [grad]))
+        for hook in list(entry.hooks.post.values()):
+            result = hook(inputs, outputs)
+            if result is not None:
+                inputs = all_replaced(inputs, result, hook)
+        return [self._buffer(g) for g in inputs]
+
+    # -- only what is asked for -----------------------------------------------------------------------------------
+
+    def _needed(self, roots: Sequence[Any]) -> set[Any]:
+        """The entries that lead to a captured one, and captured leaves."""
+        assert self.capture is not None
+        wanted_leaves = {c for c in self.capture if not isinstance(c, tuple) and c._tag == 1}
+        order: list[TapeEntry] = []
+        seen: set[TapeEntry] = set()
+        stack = [e.entry if e._tag == 2 else e for e in roots if e is not None and e._tag != 1]
+        while stack:
+            entry = stack.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            order.append(entry)
+            for edge in entry.edges:
+                if edge is not None and edge._tag != 1:
+                    stack.append(edge.entry if edge._tag == 2 else edge)
+        order.sort(key=lambda e: e.id)
+        needed: set[Any] = set(wanted_leaves)
+        for entry in order:
+            if self.runs_captured and entry in self.wanted or any([self._leads_to(edge, needed) for edge in entry.edges]):
+                needed.add(entry)
+        return needed
+
+    def _leads_to(self, edge: Any, needed: set[Any]) -> bool:
+        """Whether anything that is asked for lies behind an edge."""
+        target = edge.entry if edge is not None and edge._tag == 2 else edge
+        return target in needed or target in self.wanted
+
+    def hand_over(self, leaves: dict[Any, list[Any]]) -> None:
+        """Gives each leaf its gradient, saying whether anybody else holds it. (The hooks of captured ones have run.)"""
+        accumulate = self.accumulate
+        if accumulate is None:
+            return
+        while leaves:
+            leaf = next(iter(leaves))
+            g, owned = leaves.pop(leaf)
+            if WATCHED and self.capture is None and getattr(leaf, "_info", None) is not None:
+                g, owned = self._leaf_hooks(leaf, g), False  # hooks may keep what they see, and give what they keep
+            if g is not None:
+                accumulate(leaf, g, owned or _getrefcount(g) <= _alone)
+            if WATCHED and (self.capture is None or self.runs_captured):
+                self.leaf_accumulated(leaf, g)
+
+    def leaf_accumulated(self, leaf: Any, g: Any) -> None:
+        """Hooks of a leaf's node, after its gradient was accumulated."""
+        node = (getattr(leaf, "_info", None) or _NOTHING).get("node_hooks")
+        if node is not None:
+            for hook in list(node.post.values()):
+                hook((), (self._tensor(g),))
+
+    def _leaf_hooks(self, leaf: Any, g: Any) -> Any:
+        info = getattr(leaf, "_info", None) or {}
+        for hook in list((info.get("hooks") or {}).values()):
+            given = self._tensor(g)
+            result = hook(given)
+            if result is not None:
+                g = self._buffer(replaced(given, result, hook))
+        node = info.get("node_hooks")
+        for hook in list(node.pre.values()) if node is not None and self.accumulate is not None else ():
+            given = (self._tensor(g),)
+            result = hook(given)
+            if result is not None:
+                g = self._buffer(all_replaced(given, result, hook)[0])
+        return g
+
+
+
+def replaced(given: Any, result: Any, hook: Any) -> Any:
+    """What a hook returned for the gradient it was given; an error where it is no gradient of the same kind."""
+    if given is None:
+        raise AutogradError("can't replace a None gradient with a non-None value", expected="None", found=type(result).__name__,
+                            remedy="return None from the hook")
+    if not isinstance(result, TensorRef):
+        raise ArgumentError(f"expected Variable, but hook returned '{type(result).__name__}'", expected="a tensor or None",
+                            found=type(result).__name__, remedy="return a tensor of the gradient's shape and dtype, or None")
+    name = getattr(hook, "__name__", "<unknown>")
+    if result._k.dtype is not given._k.dtype:
+        was, got = (f"torch.{SCALAR_TYPE_NAMES[t._k.dtype.name]}Tensor" for t in (given, result))
+        raise AutogradError(f"hook '{name}' has changed the type of value (was {was} got {got})", expected=was, found=got,
+                            remedy="return a gradient of the same dtype")
+    if result._data.shape != given._data.shape:
+        raise AutogradError(f"hook '{name}' has changed the size of value", expected=str(given._data.shape), found=str(result._data.shape),
+                            remedy="return a gradient of the same shape")
+    return result
+
+
+def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, ...]:
+    """What a hook of an entry returned for the gradients it was given."""
+    if not isinstance(result, tuple):
+        if len(given) == 1 and isinstance(result, TensorRef):
+            result = (result,)
+        else:
+            raise ArgumentError(f"expected tuple, but hook returned '{type(result).__name__}'", expected="a tuple or None",
+                                found=type(result).__name__, remedy="return one gradient per position in a tuple")
+    if len(result) != len(given):
+        name = getattr(hook, "__name__", "<unknown>")
+        raise AutogradError(f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})",
+                            expected=str(len(given)), found=str(len(result)), remedy="return one gradient per position, None where there "
+                                                                                     "is none")
+    return tuple(r if r is None else replaced(g, r, hook) for g, r in zip(given, result))
+
+
+def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any:
+    if given is None:
+        if int(np.prod(output.shape)) != 1:
+            raise NoGradError("grad can be implicitly created only for scalar outputs", expected="an output with one element",
+                              found=f"shape {tuple(output.shape)}", remedy="reduce it to a scalar, or pass grad_outputs")
+        data = np.ones(output.shape, output._k.np)
+    else:
+        data = given._data if isinstance(given, TensorRef) else np.asarray(given)
+        if data.shape != tuple(output.shape):
+            raise ShapeMismatchError("A grad_output has another shape than its output", expected=str(tuple(output.shape)),
+                                     found=str(data.shape), remedy="pass a cotangent of the output's shape")
+        if create_graph and isinstance(given, TensorRef):
+            return given
+        # A recorded pass may save it, and the caller may change theirs.
+        data = data.astype(output._k.np, copy=create_graph)
+    return F.wrap(data) if create_graph else data
+
+
+def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: Sequence[TensorRef], F: Any, *, create_graph: bool = False
+              ) -> list[Any]:
+    """Gradients of `outputs` with respect to `inputs`, in their order, through all that made the outputs, on whatever tape; None for an
+    input that was not used.
+
+    Args:
+        cotangents: one per output, arrays or tensors of its shape.
+        F: the executor's operations on buffers, or the front end where `create_graph`.
+    """
+    edges = [edge_of(x) for x in inputs]
+    keys = [e if e._tag == 1 else (e.entry, e.nr) if e._tag == 2 else (e, 0) for e in edges]
+    engine = Engine(F, create_graph=create_graph, retain_graph=create_graph, capture=keys)
+    roots = [(edge_of(o), _cotangent(o, g, create_graph, F)) for o, g in zip(outputs, cotangents)]
+    before = grad_mode()
+    _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
+    try:
+        engine.run(roots)
+    finally:
+        _mode.set(before)
+    found = [engine.captured.get(key) for key in keys]
+    # What the pass made of several inputs may be one buffer.
+    return found if create_graph else [g if g is None else np.array(g, x._k.np) for g, x in zip(found, inputs)]
+
+
+_alone = ownership.calibrated(sys.modules[__name__])

@@ -1,0 +1,175 @@
+"""A thread's recording state: its grad mode, the tapes and backward passes it is in, and whether operations may be quiet."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from .dtypes import inference_kind
+from .locks import fork_safe_lock
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .node import TapeEntry
+    from .tape import Tape
+
+
+class GradMode(IntEnum):
+    """What a thread does with operations on tensors that require grad."""
+
+    DISABLED = 0
+    ENABLED = 1
+    INFERENCE = 2
+
+
+_mode: ContextVar[GradMode] = ContextVar("autograd_tape.grad_mode", default=GradMode.ENABLED)
+grad_mode: Callable[[], GradMode] = _mode.get
+"""The grad mode of this thread. Operations call this at most once each, and only where an input requires grad."""
+_quiet_lock = fork_safe_lock()
+_loud = 0
+_inferring = 0
+_quiet_sets: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+
+def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
+    """Compiled operations read their quiet sets, and the kinds of their results, from `namespace`. While a mode is active anywhere
+    the sets are empty, so that every operation takes the general path, where modes are looked at. While inference mode is on
+    anywhere, they hold the kinds of inference tensors, and operations among these are quiet."""
+    with _quiet_lock:
+        _quiet_sets.append((namespace, sets))
+        _set_quiet(namespace, sets)
+
+
+def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
+    if _inferring:
+        sets = {name: _inferred(value) for name, value in sets.items()}
+    namespace.update({name: frozenset() if _loud and name.startswith("Q_") else value for name, value in sets.items()})
+
+
+def _inferred(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: inference_kind(k) for key, k in value.items()}
+    return frozenset([inference_kind(k) for k in value]) if isinstance(value, frozenset) else inference_kind(value)
+
+
+def _change_quiet(loud: int, inferring: int) -> None:
+    global _loud, _inferring
+    with _quiet_lock:
+        before = (bool(_loud), bool(_inferring))
+        _loud, _inferring = _loud + loud, _inferring + inferring
+        if (bool(_loud), bool(_inferring)) != before:
+            for namespace, sets in _quiet_sets:
+                _set_quiet(namespace, sets)
+
+
+def leave_quiet_path() -> None:
+    """Sends all operations through the general path until `enter_quiet_path`. Calls nest."""
+    _change_quiet(1, 0)
+
+
+def enter_quiet_path() -> None:
+    """Undoes one `leave_quiet_path`."""
+    _change_quiet(-1, 0)
+
+
+def enter_inference() -> None:
+    """Makes the quiet path that of inference tensors until `exit_inference`. Calls nest."""
+    _change_quiet(0, 1)
+
+
+def exit_inference() -> None:
+    """Undoes one `enter_inference`."""
+    _change_quiet(0, -1)
+
+
+_active: ContextVar[tuple[Tape, ...]] = ContextVar("autograd_tape.active_tapes", default=())
+
+
+def active_tapes() -> tuple[Tape, ...]:
+    """The explicit tapes that record this thread, or this task of asyncio. A task that was started within a block inherits what is active
+    there, but its operations are its own."""
+    found = _active.get()
+    return tuple([tape for tape in found if tape.is_recording]) if found else found
+
+
+def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
+                  came: tuple[int, ...] | None = None, went: tuple[int, ...] | None = None) -> None:
+    """Gives an entry to the explicit tapes that record this thread; see `Tape.add`."""
+    for tape in active_tapes():
+        tape.add(entry, inputs, outputs, arguments, (came, went))
+
+
+class aside:
+    """A block whose operations no explicit tape keeps."""
+
+    def __enter__(self) -> None:
+        self.token = _active.set(())
+
+    def __exit__(self, *exc: object) -> None:
+        _active.reset(self.token)
+
+
+class _ModeContext:
+    """A grad mode for a block, as a context manager or a decorator."""
+
+    __slots__ = ("mode", "tokens")
+
+    def __init__(self, mode: GradMode) -> None:
+        self.mode, self.tokens = mode, []  # type: ignore[var-annotated]  # tokens of a context variable
+
+    def __enter__(self) -> None:
+        self.tokens.append(grad_mode())
+        _mode.set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        _mode.set(self.tokens.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        import functools
+
+        mode = self.mode
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with _ModeContext(mode):
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+def no_grad() -> _ModeContext:
+    """A block, or a decorated function, without recording.
+
+    >>> from autograd_tape import TensorRef, no_grad
+    >>> x = TensorRef.of([2.0], requires_grad=True)
+    >>> with no_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    False
+    """
+    return _ModeContext(GradMode.DISABLED)
+
+
+def set_grad_mode(mode: GradMode) -> None:
+    """Sets this thread's grad mode."""
+    _mode.set(GradMode(mode))
+
+
+class _Running(threading.local):
+    engines: tuple["Engine", ...] = ()
+
+
+_running = _Running()
+
+
+def current_engine() -> "Engine | None":
+    """The backward pass that this thread is in, the innermost where one started another."""
+    return _running.engines[-1] if _running.engines else None
+
+
+def engine_depth() -> int:
+    """How many backward passes this thread is in."""
+    return len(_running.engines)

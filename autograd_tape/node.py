@@ -1,0 +1,283 @@
+"""The nodes of the graph: entries, leaves' nodes, edges, and the hooks on them.
+
+An entry *is* the graph node. An output tensor holds its entry (`_node`); an entry holds the entries, or the leaf tensors,
+of its inputs (`edges`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .errors import AutogradError, NoGradError
+from .tensor import LEAF, TapeId, TensorRef, next_id
+
+GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
+"""`grad_fn(grad_output, saved_tensors) -> gradients with respect to each input` (None where there is none)."""
+
+
+class TapeEntry:
+    """One recorded operation. Each compiled operation has a subclass of its own (`MulBackward0`), whose methods `raw`
+    and `recorded` turn the cotangent of the output into those of the inputs, on buffers and on tensors."""
+
+    # id     from the counter
+    # edges  per differentiable input: None, an entry, an OutputEdge, or a leaf tensor
+    # saved  what the gradient needs, or None once freed
+    # meta   per edge what its gradient must be fitted to, (shape, dtype); None where all have the output's
+    __slots__ = ("id", "edges", "saved", "meta", "__dict__", "__weakref__")
+    _tag = 0  # 0: an entry, 1: a leaf tensor, 2: one output of an entry
+    n_outputs = 1
+    takes_undefined = False  # whether it wants to be called where all its outputs' gradients are undefined
+    forbids: str | None = None  # why nothing may be computed from its output any more
+    blank = False            # whether it stands for no history: that of a view made without recording
+    frees = True             # whether it saves tensors, which a backward pass frees; numbers and shapes are kept
+    by_hand = False         # whether it was recorded by hand, and keeps what its output is computed from
+    op: Any = None
+    front_end: Any = None    # the front end made last: in whose tensors nodes show what they saved
+    # Set on an instance only when used:
+    hooks: Any = None          # functions that see or replace the gradients, see Hooks
+    refs: Any = None           # (inputs, outputs, arguments) where an explicit tape keeps them alive
+    holders: int = 0           # explicit tapes that keep it
+    value_ids: Any = None      # (ids of the inputs, ids of the outputs) then
+    grad_fn: Any = None        # the GradFn of an entry recorded by hand
+
+    id: TapeId
+    edges: tuple[Any, ...]
+    saved: Any
+    meta: Any
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Cotangents of the inputs, on buffers."""
+        raise NotImplementedError
+
+    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Cotangents of the inputs, on tensors, recording what it does."""
+        raise NotImplementedError
+
+    @property
+    def op_name(self) -> str:
+        """The operation's name."""
+        return self.op if isinstance(self.op, str) else self.op.name if self.op is not None else type(self).__name__
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The input tensors where a tape keeps them; else leaves, and entries in the place of intermediate tensors."""
+        if self.refs is not None:
+            return self.refs[0]
+        return tuple(e.entry if e is not None and e._tag == 2 else e for e in self.edges)
+
+    @property
+    def output(self) -> Any:
+        """The output tensor, where a tape keeps it."""
+        return self.refs[1][0] if self.refs is not None and self.refs[1] else None
+
+    @property
+    def saved_tensors(self) -> tuple[TensorRef, ...]:
+        """The tensors saved for backward."""
+        return tuple(s for s in self.saved or () if isinstance(s, TensorRef))
+
+    # The graph as torch's programs look at it (torchviz and others):
+
+    def name(self) -> str:
+        """The node's name."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """(node, output number) per differentiable input; a leaf is an `AccumulateGrad`, an input without gradient (None, 0)."""
+        return tuple((None, 0) if e is None or e.__class__ is NoGradView else (e, 0) if e._tag == 0 else (e.entry, e.nr) if e._tag == 2 else
+                     (accumulate_node(e), 0)
+                     for e in self.edges)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dictionary for whoever wants to note something on the node."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def _sequence_nr(self) -> int:
+        return self.id
+
+    def _hooks(self) -> Any:
+
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def register_hook(self, fn: Callable[..., Any]) -> "RemovableHandle":
+        """`fn(grad_inputs, grad_outputs)` runs after the node; what it returns replaces the gradients of the inputs."""
+        return RemovableHandle.add(self._hooks().post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> "RemovableHandle":
+        """`fn(grad_outputs)` runs before the node; what it returns replaces the gradients of the outputs."""
+        return RemovableHandle.add(self._hooks().pre, fn)
+
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of the inputs, given those of the outputs: a tensor, or a tuple where there are several inputs."""
+        if len(grads) != self.n_outputs:
+            raise TypeError(f"expected {self.n_outputs} arguments, got {len(grads)} instead")
+        for g in grads:
+            if g is not None and not isinstance(g, TensorRef):
+                raise TypeError(f"expected Variable or None (got {type(g).__name__})")
+        if self.saved is None and self.frees:
+            raise freed(self).as_builtin()
+        results = tuple(self.recorded(grads[0] if self.n_outputs == 1 else list(grads), self.front_end))
+        return results[0] if len(results) == 1 else results
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+
+class AccumulateGrad(TapeEntry):
+    """A leaf as a graph node: where its gradient arrives. Made when somebody looks; entries hold the leaf itself."""
+
+    __slots__ = ("variable",)
+    edges = ()
+    saved = ()
+    meta = None
+    id = TapeId((1 << 63) - 1)
+
+    def __init__(self, variable: TensorRef) -> None:
+        self.variable = variable
+
+    def name(self) -> str:
+        """The node's name, as torch spells it."""
+        return "torch::autograd::AccumulateGrad"
+
+    def _hooks(self) -> Any:
+        # The leaf keeps the hooks, since this node may come and go.
+        hooks = super()._hooks()
+        self.variable._info["node_hooks"] = hooks
+        return hooks
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Nothing lies behind a leaf."""
+        return ()
+
+    recorded = raw
+
+
+def accumulate_node(leaf: TensorRef) -> AccumulateGrad:
+    """The `AccumulateGrad` of a leaf; the same object as long as somebody holds it, or has hooked it."""
+    info = getattr(leaf, "_info", None)
+    if info is None:
+        leaf._info = info = {}
+    ref = info.get("accumulate_node")
+    node = None if ref is None else ref()
+    if node is None:
+        node = AccumulateGrad(leaf)
+        node.hooks = info.get("node_hooks")
+        info["accumulate_node"] = weakref.ref(node)
+    return node
+
+
+class NoGradView(TapeEntry):
+    """The history of a view that was made without recording, of a tensor that requires grad: so does the view, but no gradient goes
+    through. Also that of a view that was made (while recording, `recorded_view`) before the tensor was told to require grad."""
+
+    __slots__ = ("recorded_view",)
+    edges = saved = ()
+    meta = None
+    frees = False
+    blank = True
+
+    def __init__(self, recorded_view: bool = False) -> None:
+        self.id, self.recorded_view = next_id(), recorded_view
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Nothing lies behind it."""
+        return ()
+
+    recorded = raw
+
+
+class RemovableHandle:
+    """What a `register_..._hook` returns; `remove()` takes the hook away."""
+
+    next_id = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        # Plain dicts take no weak references; those of entries and tensors live as long as their owner, which holds no handle.
+        self._table: Callable[[], Any] = weakref.ref(hooks_dict) if hasattr(hooks_dict, "__weakref__") else lambda: hooks_dict
+
+    @classmethod
+    def add(cls, table: dict[int, Any], hook: Callable[..., Any]) -> "RemovableHandle":
+        """Puts `hook` into a table of hooks."""
+        handle = cls(table)
+        table[handle.id] = hook
+        return handle
+
+    def remove(self) -> None:
+        """Takes the hook away; a second call does nothing."""
+        table = self._table()
+        if table is not None:
+            table.pop(self.id, None)
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class OutputEdge:
+    """Output `nr` of an entry that has several."""
+
+    __slots__ = ("entry", "nr")
+    _tag = 2
+    blank = False
+
+    def __init__(self, entry: TapeEntry, nr: int) -> None:
+        self.entry, self.nr = entry, nr
+
+    @property
+    def id(self) -> int:
+        # Entries with several outputs take one id per output from the counter, the last of them their own.
+        return self.entry.id - self.entry.n_outputs + 1 + self.nr
+
+
+def version_of(tensor: Any) -> int:
+    """How often a tensor's data has been replaced or changed in place."""
+    return tensor._v[0] if isinstance(tensor, TensorRef) and tensor._v else 0
+
+
+def edge_of(x: TensorRef) -> Any:
+    """What an entry holds of an input: None, the leaf itself, or the entry (output) that made it."""
+    node = x._node
+    return x if node is LEAF else node
+
+
+def freed(entry: TapeEntry) -> AutogradError:
+    """The error of a second backward pass through a freed graph."""
+    return NoGradError(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
+        "if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
+
+
+WATCHED: list[bool] = []
+"""Not empty from when the first entry had hooks; until then backward passes do not look for them."""
+
+
+def watch_entries() -> None:
+    """From now on backward passes look at each entry for hooks."""
+    if not WATCHED:
+        WATCHED.append(True)
+
+
+class Hooks:
+    """What somebody wants to see of an entry's gradients. Made only when a hook is registered."""
+
+    __slots__ = ("tensor_pre", "pre", "post", "retain")
+
+    def __init__(self) -> None:
+        watch_entries()
+        self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}  # per output
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.retain: dict[int, Any] = {}  # per output: called with the gradient after all other hooks
