@@ -528,6 +528,10 @@ class General:
         first = rec.params[0].name
         target: TensorRef = values[first]
         frontend.check_store(rec, target, result, kinds[0])
+        if not rec.differentiable and rec.field("node_") and target._node is not None and grad_mode() is GradMode.ENABLED:
+            # Constant almost everywhere: nothing of what was there has a gradient.
+            numbers = frontend.wrap(np.asarray(result).astype(target._k.np), target._k)
+            return frontend.function("drawn_")(target, numbers, rec.name + "_")
         recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
         if recording and first in rec.saved_names:
             # The gradient needs the value from before the update.

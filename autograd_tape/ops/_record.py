@@ -111,7 +111,7 @@ class Record:
     `saved_as`            {a saved name: what torch's node calls it, or None where that has none}, where it is not the name itself, `self`
                           for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
     `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
-    `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names
+    `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names, or it alone has one, of zero gradient
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
     `present`             where such an operation has several other signatures, these, of the function
@@ -280,7 +280,7 @@ class Record:
         if name is None:
             return self
         found = self._overload(name)
-        found.numbers = {operand: self._overload(number, operand) for operand, number in self.field("numbers_").items()}
+        found.numbers = {operand: self._overload(number, operand) for operand, number in (self.field("numbers_") or {}).items()}
         return found
 
     @cached_property

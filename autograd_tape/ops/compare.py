@@ -35,6 +35,8 @@ class eq:
     tensor([False,  True, False])
     """
 
+    node_ = "EqBackward1"
+
     overloads = TENSOR_OR_NUMBER
     numpy = np.equal
     mindspore = "ops.Equal"
@@ -53,6 +55,8 @@ class ne:
     tensor([ True, False,  True])
     """
 
+    node_ = "NeBackward1"
+
     overloads = TENSOR_OR_NUMBER
     numpy = np.not_equal
     mindspore = "ops.NotEqual"
@@ -70,6 +74,8 @@ class lt:
     >>> torch.lt(torch.tensor([1., 2., 3.]), 2)
     tensor([ True, False, False])
     """
+
+    node_ = "LtBackward1"
 
     overloads = TENSOR_OR_NUMBER
     numpy = np.less
@@ -90,6 +96,8 @@ class le:
     tensor([ True,  True, False])
     """
 
+    node_ = "LeBackward1"
+
     overloads = TENSOR_OR_NUMBER
     numpy = np.less_equal
     mindspore = "ops.LessEqual"
@@ -109,6 +117,8 @@ class gt:
     tensor([False, False,  True])
     """
 
+    node_ = "GtBackward1"
+
     overloads = TENSOR_OR_NUMBER
     numpy = np.greater
     mindspore = "ops.Greater"
@@ -127,6 +137,8 @@ class ge:
     >>> torch.ge(torch.tensor([1., 2., 3.]), 2)
     tensor([False,  True,  True])
     """
+
+    node_ = "GeBackward1"
 
     overloads = TENSOR_OR_NUMBER
     numpy = np.greater_equal

@@ -96,12 +96,15 @@ class zero:
 @op("drawn(Tensor input, Tensor numbers, str by) -> Tensor", family="store", quiet="all", inplace=True, out=False, method=False,
     namespace="_internal")
 class drawn:
-    """A tensor like `input` with random `numbers`, of the method `by`, in its place, whatever was there."""
+    """A tensor like `input` with `numbers` in its place that have no derivative by what was there: random ones, or those of a comparison,
+    by the method `by`.
+    """
 
     nodes = {f"by == '{by}'": node for by, node in (
         ("uniform_", "UniformBackward0"), ("normal_", "NormalBackward0"), ("bernoulli_", "BernoulliBackward2"),
         ("exponential_", "ExponentialBackward0"), ("cauchy_", "CauchyBackward0"), ("log_normal_", "LogNormalBackward0"),
-        ("geometric_", "GeometricBackward0"), ("random_", "RandomBackward2"))}
+        ("geometric_", "GeometricBackward0"), ("random_", "RandomBackward2"), ("eq_", "EqBackward1"), ("ne_", "NeBackward1"),
+        ("lt_", "LtBackward1"), ("le_", "LeBackward1"), ("gt_", "GtBackward1"), ("ge_", "GeBackward1"))}
 
     def numpy(input, numbers, by): return _copy(input, numbers)
     def store(a, numbers, by): a[...] = numbers

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import torchcompat as torch
+from autograd_tape.ops import RECORDS
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "view": lambda x: x.view(4, 6), "transpose": lambda x: x.transpose(0, 2), "permute": lambda x: x.permute(2, 0, 1),
@@ -130,3 +131,17 @@ def test_a_million_operations_differentiate() -> None:
         y = y + x
     y.backward()
     assert x.grad.item() == 1_000_001
+
+
+@pytest.mark.parametrize("name", [n for n, r in RECORDS.items() if r.inplace and not r.differentiable and r.field("node_")])
+@pytest.mark.parametrize("part", [False, True])
+def test_in_place_comparisons_end_the_history_of_what_was_there(name: str, part: bool, compared: Callable[[int], None]) -> None:
+    compared(3)
+    leaf = torch.tensor([0.3, 0.7, 0.5], requires_grad=True)
+    x = leaf * 2
+    target = x[:2] if part else x
+    expected = getattr(target.detach(), name)(0.9).float()
+    found = getattr(target, name + "_")(0.9)
+    assert found is target and torch.equal(target, expected) and x.requires_grad
+    x.sum().backward()
+    assert leaf.grad.tolist() == ([0, 0, 2] if part else [0, 0, 0])
