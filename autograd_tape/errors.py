@@ -10,6 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 
+def type_name(value: Any) -> str:
+    """What messages call the type of an argument.
+
+    >>> import numpy as np
+    >>> type_name(1.5), type_name(np.ones(2))
+    ('float', 'numpy.ndarray')
+    """
+    found = type(value)
+    return f"numpy.{found.__name__}" if found.__module__ == "numpy" else found.__name__
+
+
 class AutogradError(Exception):
     """Base of all errors of this package.
 

@@ -18,15 +18,15 @@ import numpy as np
 from . import views
 from .codegen import execute
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
-from .errors import ArgumentError, AutogradError, ShapeMismatchError
+from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .held import hold, recordings
-from .modes import GradMode, grad_mode, register_quiet_sets
+from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
 from .ops import ALIASES, RECORDS, get_record
 from .ops._compile import compile_function
 from .ops._general import QUICK_FIT, check_fit, fits
-from .ops._out import check_out_dtypes
+from .ops._out import check_out_dtypes, check_outs
 from .ops._quiet import QUIET_SETS, REALS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
 from .tensor import TensorRef, leaf_node
@@ -130,11 +130,12 @@ class Frontend:
                 first = next(iter(signature))
                 cells |= {"_lacks": rec.lacks, "_lack": rec.refuse_lacking, "_Shape": ShapeMismatchError}
                 refuse += (f"        if hasattr({first}, '_k') and {first}._k.dtype.name in _lacks:\n"
-                           f"            try: {plain}\n"  # wrong shapes are told first
-                           "            except _Shape as _e: raise _F.error(_e) from None\n"
-                           "            except (_Error, TypeError, ValueError, RuntimeError, OverflowError): pass\n"
                            f"            try: _lack({first}._k.dtype.name, {first})\n"
-                           "            except _Error as _e: raise _F.error(_e) from None\n")
+                           "            except _Error as _lacking:\n"
+                           f"                try: {plain}\n"  # wrong shapes are told first
+                           "                except _Shape as _e: raise _F.error(_e) from None\n"
+                           "                except (_Error, TypeError, ValueError, RuntimeError, OverflowError): pass\n"
+                           "                raise _F.error(_lacking) from None\n")
             parameters = {p.name: p for p in rec.params}
             own = [n for n, q in signature.items() if n in parameters and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]
             optional = frozenset([n for n in own if signature[n].default is None])
@@ -372,13 +373,7 @@ class Frontend:
     def give(self, name: str, out: Any, result: Any) -> Any:
         """Writes into `out` what the irregular operation `name` computed."""
         outs, results = (out, result) if isinstance(out, (tuple, list)) else ((out,), (result,))
-        for o in outs:
-            if not isinstance(o, TensorRef):
-                raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type(o).__name__}", expected="Tensor",
-                                    found=type(o).__name__, remedy="pass a tensor to write the result to")
-        if any([r._node is not None for r in results]) or any([o._node is not None for o in outs]) and grad_mode() is GradMode.ENABLED:
-            raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                                "arguments requires grad.")
+        check_outs(name, outs, any([r._node is not None for r in results]))
         return self.write_out(RECORDS[name], out, results)
 
     def check_out_device(self, out: TensorRef, result: TensorRef) -> None:

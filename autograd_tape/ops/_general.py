@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import (
     COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
 )
-from ..errors import ArgumentError, AutogradError, ShapeMismatchError
+from ..errors import ArgumentError, AutogradError, ShapeMismatchError, type_name
 from ..held import frame, hold, note_size, note_write, recordings
 from ..modes import GradMode, active_tapes, grad_mode, keep_on_tapes
 from ..node import OutputEdge, edge_of
@@ -22,7 +22,7 @@ from ..tensor import LEAF, TensorRef, as_dtype, next_id
 from ._host import data_dependent
 from ._layout import layout_operands
 from ._nodes import conjugated_class, node_class
-from ._out import without_out
+from ._out import check_outs, without_out
 from ._overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from ._record import Param, Record
 from ._refusals import on_meta
@@ -59,11 +59,6 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     return result
 
 
-def _type_name(value: Any) -> str:
-    found = type(value)
-    return f"numpy.{found.__name__}" if found.__module__ == "numpy" else found.__name__
-
-
 def _is_int(value: Any) -> bool:
     if isinstance(value, (int, np.integer)):
         return not isinstance(value, bool)
@@ -83,8 +78,8 @@ def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
             if isinstance(value, (tuple, list)):
                 for i, x in enumerate(value):
                     if not isinstance(x, TensorRef):
-                        raise ArgumentError(f"expected Tensor as element {i} in argument {position - 1}, but got {_type_name(x)}",
-                                            expected="Tensor", found=_type_name(x), remedy="convert it with tensor(...)")
+                        raise ArgumentError(f"expected Tensor as element {i} in argument {position - 1}, but got {type_name(x)}",
+                                            expected="Tensor", found=type_name(x), remedy="convert it with tensor(...)")
                 return value
         elif isinstance(value, TensorRef) or want == "Operand" and isinstance(value, (int, float, complex, np.generic)):
             return value.item() if isinstance(value, np.generic) else value
@@ -110,7 +105,6 @@ def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
         if base == "dtype":
             if isinstance(value, DType):
                 return value
-
             return as_dtype(value)
         if base in ("Any", "Generator", "device", "memory_format") or base.endswith("[]"):
             return value
@@ -125,8 +119,8 @@ def refusal(name: str, p: Param, position: int, value: Any) -> ArgumentError:
     if wanted.startswith("int["):
         wanted = "tuple of ints"
     where = f" (position {position})" if not p.keyword_only else ""
-    return ArgumentError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {_type_name(value)}",
-                        expected=wanted, found=_type_name(value), remedy=f"pass {p.name} as {wanted}")
+    return ArgumentError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {type_name(value)}",
+                        expected=wanted, found=type_name(value), remedy=f"pass {p.name} as {wanted}")
 
 
 _UNTYPED = frozenset(["size_average", "reduce", "return_indices", "_stacklevel", "get_infos", "include_last_offset", "norm_type"])
@@ -295,13 +289,7 @@ class General:
         if refuses is not None and refuses(**values):
             raise without_out(self.rec.name)
         outs = out if isinstance(out, (tuple, list)) else (out,)
-        for o in outs:
-            if not isinstance(o, TensorRef):
-                raise ArgumentError(f"{self.rec.name}(): argument 'out' must be Tensor, not {_type_name(o)}", expected="Tensor",
-                                    found=_type_name(o), remedy="pass a tensor to write the result to")
-        if grad_mode() is GradMode.ENABLED and any(t._node is not None for t in (*outs, *tensors)):
-            raise AutogradError(f"{self.rec.name}(): functions with out=... arguments don't support automatic differentiation, "
-                                "but one of the arguments requires grad.")
+        check_outs(self.rec.name, outs, grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors]))
         if self.rec.field("computed_in_out") and values["dtype"] is None:
             values["dtype"] = outs[0]._k.dtype
 
@@ -571,7 +559,7 @@ class Operator(General):
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         if not isinstance(args[0], TensorRef):
-            raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{_type_name(args[0])}' object")
+            raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(args[0])}' object")
         if self.name == "__eq__" and isinstance(args[1], np.ndarray):  # the one operator that torch gives arrays to
             args = args[0], self.frontend.wrap(args[1])
         try:

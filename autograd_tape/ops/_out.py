@@ -6,12 +6,13 @@ A record states its own in the field `out_dtype`; most operations cast (`CASTS`)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, DType
-from ..errors import ArgumentError, AutogradError
+from ..errors import ArgumentError, AutogradError, type_name
+from ..modes import GradMode, grad_mode
 from ..random.arguments import C_NAMES
 from ..tensor import TensorRef
 
@@ -60,11 +61,9 @@ class OutRule:
         """Raises where a result is not written to a tensor of the dtype `out`."""
         if self.takes(result, out):
             return
-
         raise self.error(self.text.format(name=name, found=SCALAR_TYPE_NAMES[out.name], wanted=SCALAR_TYPE_NAMES[result.name],
                                           found_c=C_NAMES.get(out.name, out.name), wanted_c=C_NAMES.get(result.name, result.name)),
                          expected=f"out= of dtype {result.name}", found=out.name, remedy="pass a tensor of the result's dtype")
-
 
 
 def casts_safely(name: str, what: str = "result") -> OutRule:
@@ -97,6 +96,18 @@ def without_out(name: str) -> ArgumentError:
     """torch's error for `out=` beside arguments whose signature has none."""
     return ArgumentError(f"{name}() received an invalid combination of arguments: this signature has no out=", expected="no out=",
                          found="out=", remedy="copy the result to the tensor")
+
+
+def check_outs(name: str, outs: Sequence[Any], recorded: bool) -> None:
+    """Raises where the operation `name` cannot write to `outs`: they are no tensors, or gradients would flow to them, or, as `recorded`
+    says, to what is written."""
+    for o in outs:
+        if not isinstance(o, TensorRef):
+            raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type_name(o)}", expected="Tensor", found=type_name(o),
+                                remedy="pass a tensor to write the result to")
+    if recorded or grad_mode() is GradMode.ENABLED and any([o._node is not None for o in outs]):
+        raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                            "arguments requires grad.")
 
 
 def check_out_dtypes(rec: "Record | None", results: Sequence[TensorRef], outs: Sequence[TensorRef]) -> None:

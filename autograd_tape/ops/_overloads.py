@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 from collections.abc import Sequence
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, type_name
 from ..tensor import TensorRef
 from ._record import Param, Record
 
@@ -34,7 +34,7 @@ def _name(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__} of {'(' if isinstance(value, tuple) else '['}" + ", ".join([type(v).__name__ for v in value]) + \
             (")" if isinstance(value, tuple) else "]")
-    return f"numpy.{type(value).__name__}" if type(value).__module__ == "numpy" else type(value).__name__
+    return type_name(value)
 
 
 def no_match(name: str, overloads: Sequence[str], given: Sequence[Any], shown: Sequence[str] = ()) -> ArgumentError:

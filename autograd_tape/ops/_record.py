@@ -6,16 +6,13 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from ..locks import cached_property
-
-if TYPE_CHECKING:
-    pass
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 _DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float32", "float64"),

@@ -30,18 +30,34 @@ PATIENCE = 60
 """Seconds after which a child gives a case up, by ending: nothing else interrupts a factorization of a matrix that grew."""
 
 
-def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> None:
-    """Runs cases and writes one line per difference; the last line says how many were run."""
+def sides() -> tuple[Any, Any]:
+    """torch and torchcompat, each on one thread, in a process of bounded memory."""
     import torch
 
     import torchcompat
 
-    from .cases import cases
-    from .sides import Side, Skip, differences
+    from .sides import Side
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     torch.set_num_threads(1), torchcompat.set_num_threads(1)
-    real, own = Side(torch), Side(torchcompat)
+    return Side(torch), Side(torchcompat)
+
+
+def named(name: str) -> Any:
+    """The case of a name, `records/div/17`."""
+    from .cases import cases
+
+    source, rest = name.split("/", 1)
+    operation, number = rest.rsplit("/", 1)
+    return next(cases(source, operation, range(int(number), int(number) + 1)))
+
+
+def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> None:
+    """Runs cases and writes one line per difference; the last line says how many were run."""
+    from .cases import cases
+    from .sides import Skip, differences
+
+    real, own = sides()
     with open(report, "a", buffering=1) as file:
         for slice_ in slices:
             source, _, name = slice_.partition("/")
@@ -71,18 +87,12 @@ def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> Non
 def again(name: str) -> None:
     """Shows where the two sides differ in one case."""
     import numpy as np
-    import torch
 
-    import torchcompat
+    from .sides import Outcome, differences
 
-    from .cases import cases
-    from .sides import Outcome, Side, differences
-
-    source, rest = name.split("/", 1)
-    operation, number = rest.rsplit("/", 1)
-    case = next(cases(source, operation, range(int(number), int(number) + 1)))
+    case = named(name)
     print(case)
-    expected, found = [Side(t).run(case) for t in (torch, torchcompat)]
+    expected, found = [side.run(case) for side in sides()]
     for side, outcome in (("torch", expected), ("torchcompat", found)):
         print(f"{side}: {outcome.error} {outcome.text}")
     for i, (e, f) in enumerate(zip(expected.tensors, found.tensors)):
@@ -97,29 +107,20 @@ def again(name: str) -> None:
 
 def still(report: str, mode: str, only: str) -> int:
     """Runs the differing cases of a report again, prints those that still differ, and gives their number."""
-    import torch
+    from .sides import Skip, differences
 
-    import torchcompat
-
-    from .cases import cases
-    from .sides import Side, Skip, differences
-
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    torch.set_num_threads(1), torchcompat.set_num_threads(1)
-    real, own = Side(torch), Side(torchcompat)
+    real, own = sides()
     rows = [json.loads(line) for line in Path(report).read_text().splitlines() if '"case"' in line]
     rows = [row for row in rows if row["mode"] == (mode or row["mode"]) and row["case"].startswith(only)]
     left: list[str] = []
     for row in rows:
-        source, rest = row["case"].split("/", 1)
-        operation, number = rest.rsplit("/", 1)
-        for case in cases(source, operation, range(int(number), int(number) + 1)):
-            try:
-                expected, found = real.run(case), own.run(case)
-            except Skip:
-                continue
-            if kinds := differences(expected, found):
-                left.append(f"{'; '.join(kinds)}\n    {case}\n    torch: {expected.text[:110]!r} ours: {found.text[:110]!r}")
+        case = named(row["case"])
+        try:
+            expected, found = real.run(case), own.run(case)
+        except Skip:
+            continue
+        if kinds := differences(expected, found):
+            left.append(f"{'; '.join(kinds)}\n    {case}\n    torch: {expected.text[:110]!r} ours: {found.text[:110]!r}")
     print(*sorted(left), f"{len(left)} of {len(rows)} cases still differ", sep="\n")
     return len(left)
 

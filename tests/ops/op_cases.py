@@ -96,6 +96,12 @@ def run(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return F.function(rec.name)(*args, **kwargs)
 
 
+def refuses_out(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether torch's signature for these arguments has no `out=`, as the record says."""
+    refuses = rec.field("no_out")
+    return refuses is not None and bool(refuses(**{**rec.defaults, **dict(zip([p.name for p in rec.params], args)), **kwargs}))
+
+
 def float_outputs(result: Any) -> list[TensorRef]:
     """The outputs gradients flow from."""
     return [t for t in tensors(result) if t.dtype.is_floating_point or t.dtype.is_complex]

@@ -27,6 +27,10 @@ UNINITIALISED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty
 
 DTYPES = ("float32", "float64", "bfloat16", "float16", "complex64", "complex128", "int64", "int32", "uint8", "bool", "int8", "int16")
 
+INNER = ("AttributeError", "NameError", "UnboundLocalError", "KeyError", "RecursionError", "SyntaxError", "ZeroDivisionError",
+         "AssertionError", "UFuncTypeError", "DTypePromotionError", "MemoryError", "SystemError")
+"""What is no answer to a call, but a fault inside."""
+
 
 class NoSource(TypeError):
     """A sample's argument cannot be written as source."""

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from empty_cases import TABLE, odd
-from public_calls import refused
-
-import torchcompat as torch
-
-INNER = ("AttributeError", "NameError", "UnboundLocalError", "KeyError", "RecursionError", "SyntaxError", "ZeroDivisionError",
-         "AssertionError", "UFuncTypeError", "MemoryError", "SystemError")
-GROUPS = 60
-
-
-@pytest.mark.parametrize("group", range(GROUPS))
-def test_as_torch(group: int) -> None:
-    wrong = TABLE.wrong(torch, group, GROUPS)
-    assert not wrong, "\n".join(wrong)
+from public_calls import INNER, refused
 
 
 def test_differences_are_refusals_in_other_words_or_results_for_refusals() -> None:

@@ -3,18 +3,9 @@ with which dtypes and shapes, and what it refuses in which words."""
 
 from __future__ import annotations
 
-import pytest
 from mode_cases import TABLE
 
-import torchcompat as torch
 
-GROUPS = 40
-
-
-@pytest.mark.parametrize("group", range(GROUPS))
-def test_as_torch(group: int) -> None:
-    wrong = TABLE.wrong(torch, group, GROUPS)
-    assert not wrong, "\n".join(wrong)
 
 
 def test_few_calls_differ() -> None:

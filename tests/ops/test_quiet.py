@@ -58,7 +58,6 @@ def plain(rec: Record, frontend: Frontend, value: Any, recording: bool, floats: 
     return tree_map(tensor, value)
 
 
-@pytest.mark.no_numbers("which way is taken")
 @pytest.mark.no_numbers("which path is taken")
 @pytest.mark.parametrize("name", [n for n in REGULAR if "    try:" in forward_source(RECORDS[n])])
 def test_plain_samples_take_the_quiet_path(name: str, entered: list[str]) -> None:
@@ -79,7 +78,6 @@ def test_plain_samples_take_the_quiet_path(name: str, entered: list[str]) -> Non
             assert loud == LOUD.get(name, (set(), ""))[0], f"{name} on {frontend.name}, recording: {recording}"
 
 
-@pytest.mark.no_numbers("which way is taken")
 @pytest.mark.no_numbers("which path is taken")
 @pytest.mark.parametrize("name", [n for n in REGULAR if RECORDS[n].inplace and "    try:" in inplace_source(RECORDS[n])])
 def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str], excused: Callable[[str], None]) -> None:

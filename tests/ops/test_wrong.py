@@ -9,13 +9,6 @@ from wrong_cases import TABLE
 
 import torchcompat as torch
 
-GROUPS = 60
-
-
-@pytest.mark.parametrize("group", range(GROUPS))
-def test_as_torch(group: int) -> None:
-    wrong = TABLE.wrong(torch, group, GROUPS)
-    assert not wrong, "\n".join(wrong)
 
 
 def test_few_calls_differ() -> None:

@@ -1,0 +1,23 @@
+"""Calls that were recorded from torch, table by table: each gives what torch gave, or what is known to differ."""
+
+from __future__ import annotations
+
+import pytest
+from public_calls import Table
+from empty_cases import TABLE as EMPTY
+from meta_cases import TABLE as META
+from mode_cases import TABLE as MODES
+from out_cases import TABLE as OUT
+from wrong_cases import TABLE as WRONG
+
+import torchcompat as torch
+
+GROUPS = {"empty": (EMPTY, 60), "wrong": (WRONG, 60), "modes": (MODES, 40), "meta": (META, 20), "out": (OUT, 24)}
+"""From a table's name to the table, and how many tests its calls are dealt out to."""
+
+
+@pytest.mark.parametrize(("table", "group", "groups"), [
+    pytest.param(table, group, groups, id=f"{name}-{group}") for name, (table, groups) in GROUPS.items() for group in range(groups)])
+def test_as_torch(table: Table, group: int, groups: int) -> None:
+    wrong = table.wrong(torch, group, groups)
+    assert not wrong, "\n".join(wrong)
