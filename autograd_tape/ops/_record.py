@@ -82,6 +82,10 @@ class Record:
                           (`result`, or its name in the schema), `<tensor>_shape`, `needs` (which inputs want a gradient).
                           Returns the gradient of the only differentiable input, or a tuple with one per input.
     `vjp_<input>(F, grad, ...)`  the gradient with respect to one input, computed only when wanted
+    `jvp`                 how tangents go through it: "linear" (in all differentiable tensors together), "bilinear", "elementwise" (the
+                          gradient formulas are their own transpose), "transposed" (`vjp`'s transpose), or a function
+                          `(F, outputs, arguments, tangents)`, the last two by parameter name, that returns a tangent per output.
+                          Left out: "linear" of views, "elementwise" of what is so, else "transposed"
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
     `meta_layout`         how the meta executor lays results out that are not element-wise, in one word or one per output: "input" in the
@@ -245,6 +249,17 @@ class Record:
         return tuple(sorted(found, key=lambda item: order.get(item[0] or "", 0)))
 
     @cached_property
+    def jvp(self) -> Any:
+        """How tangents go through it: a word, or a function; see the field."""
+        said = self.field("jvp")
+        if said is None and self.family in ("view", "view?"):
+            return "linear"
+        if said is None and self.elementwise and not self.saved_returns and (
+                self.vjp_names is not None or len(self.differentiable_params) == 1):
+            return "elementwise"
+        return said or "transposed"
+
+    @cached_property
     def saved_names(self) -> tuple[str, ...]:
         """What the gradient formulas need, in the order it is saved."""
         names: dict[str, None] = {}
@@ -258,7 +273,7 @@ class Record:
     def _overload(self, node_name: str, without: str | None = None) -> "Record":
         """The record of the signature whose node is called `node_name`, and where `without` is a number."""
         found = copy.copy(self)
-        for name in ("differentiable_params", "vjps", "vjp_names", "saved_names", "conjugates", "saves_values", "numbers", "nodes"):
+        for name in ("differentiable_params", "vjps", "vjp_names", "jvp", "saved_names", "conjugates", "saves_values", "numbers", "nodes"):
             found.__dict__.pop(name, None)
         found.node_name, found.without = node_name, without
         if without is not None and self.vjp_names is not None:

@@ -184,6 +184,7 @@ class im2col:
     def vjp_input(F, grad, input_shape, kernel_size, dilation, padding, stride, blocks):
         blocks = blocks or fused.conv_output_size(tuple(input_shape)[2:], kernel_size, stride, padding, dilation)
         return F.col2im(grad, tuple(input_shape)[2:], kernel_size, dilation, padding, stride, blocks)
+    jvp = "linear"
 
     def samples(rng): yield rng.standard_normal((2, 2, 5, 4)), (2, 3), (2, 1), (1, 0), (1, 2)
 
@@ -200,6 +201,7 @@ class col2im:
     compose = on_host(numpy)
     def vjp_input(F, grad, kernel_size, dilation, padding, stride, blocks):
         return F.im2col(grad, kernel_size, dilation, padding, stride, blocks)
+    jvp = "linear"
 
     def samples(rng): yield rng.standard_normal((2, 8, 12)), (4, 5), (2, 2), (1, 1), (0, 0), (1, 1)
 

@@ -82,6 +82,7 @@ class masked_scale:
     shape = shapes.like_first
     def compose(F, input, mask, scale): return input * (mask * input.dtype.type(scale))
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0
 
 

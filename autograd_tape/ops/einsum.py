@@ -392,6 +392,7 @@ class linalg_cross:
     check = _check_cross
     def vjp_input(F, grad, other, dim): return F.linalg_cross(other, grad, dim=dim)
     def vjp_other(F, grad, input, dim): return F.linalg_cross(grad, input, dim=dim)
+    jvp = "bilinear"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))

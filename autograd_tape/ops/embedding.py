@@ -49,6 +49,7 @@ class embedding_backward:
     compose = on_host(numpy)
     def vjp_grad(F, grad, indices, padding_idx, scale_grad_by_freq): return F.embedding_scaled(grad, indices, padding_idx,
                                                                                                scale_grad_by_freq)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 3, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 5, 1, True
 
 

@@ -74,6 +74,7 @@ class at_indices:
     def shape(grad, indices, shape, dim, keepdim): return tuple(shape)
     compose = on_host(_at_indices)
     def vjp(F, grad, indices, dim, keepdim): return F.from_indices(grad, indices, dim, keepdim)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal(3), np.array([1, 0, 1]), (2, 3), 0, False
 
 
@@ -95,6 +96,7 @@ class from_indices:
     def shape(input, indices, dim, keepdim): return indices
     compose = on_host(_from_indices)
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), np.array([1, 0, 1]), 0, False

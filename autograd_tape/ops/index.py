@@ -105,6 +105,7 @@ class basic_index_backward:
     shape = shapes.like_second
     compose = on_host(numpy)
     def vjp(F, grad, index): return F.basic_slice(grad, index)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal(2), (3, 4), (slice(0, 2), -1)
 
 
@@ -239,6 +240,7 @@ class index:
     numpy = _gather
     compose = on_host(numpy)
     def vjp(F, grad, input_shape, indices): return F.index_backward(grad, input_shape, indices)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), Indices([np.array([0, 2, 0, -1])])
@@ -289,6 +291,7 @@ class index_backward:
 
     compose = on_host(numpy)
     def vjp(F, grad, indices): return F.index(grad, indices)
+    jvp = "linear"
 
 
 def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool) -> np.ndarray:
@@ -322,6 +325,7 @@ class put_at:
         return grad if accumulate else F.put_at(grad, indices, F.zeros_for(grad, ()))
 
     def vjp_values(F, grad, indices, values_shape): return F.reduce_to_shape(F.index(grad, indices), tuple(values_shape))
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), Indices([np.array([0, 2])]), rng.standard_normal((2, 4))

@@ -83,6 +83,7 @@ class cat:
         d = dim % grad.ndim
         pieces = F.split_with_sizes(grad, tuple([0 if len(s) != grad.ndim else s[d] for s in tensors_shape]), d)
         return [p if len(s) == grad.ndim else F.zeros_for(grad, (0,)) for p, s in zip(pieces, tensors_shape)]
+    jvp = "linear"
 
     def samples(rng):
         yield ([rng.standard_normal((2, 3)), rng.standard_normal((1, 3))],)
@@ -135,6 +136,7 @@ class stack:
             raise AutogradError("stack expects a non-empty TensorList", expected="at least one tensor", found="none")
 
     def vjp(F, grad, dim): return list(F.unbind(grad, dim))
+    jvp = "linear"
 
     def samples(rng):
         yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3))],)
@@ -308,6 +310,7 @@ class block_diag_list:
             grads.append(F.reshape(part, tuple(shape)))
             row, column = row + rows, column + columns
         return grads
+    jvp = "linear"
 
     def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(())],)
 

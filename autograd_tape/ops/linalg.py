@@ -169,6 +169,7 @@ class mm:
     def shape(input, mat2): return (input[0], mat2[1])
     def vjp_input(F, grad, mat2): return F.mm_nt(grad, mat2)
     def vjp_mat2(F, grad, input): return F.mm_tn(input, grad)
+    jvp = "bilinear"
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((3, 4))
 
     def errors(rng):
@@ -185,6 +186,7 @@ class mm_nt:
     def compose(F, input, mat2): return F.mm(input, F.transpose(mat2, 0, 1))
     def vjp_input(F, grad, mat2): return F.mm(grad, mat2)
     def vjp_mat2(F, grad, input): return F.mm_tn(grad, input)
+    jvp = "bilinear"
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
 
 
@@ -197,6 +199,7 @@ class mm_tn:
     def compose(F, input, mat2): return F.mm(F.transpose(input, 0, 1), mat2)
     def vjp_input(F, grad, mat2): return F.mm_nt(mat2, grad)
     def vjp_mat2(F, grad, input): return F.mm(input, grad)
+    jvp = "bilinear"
     def samples(rng): yield rng.standard_normal((3, 2)), rng.standard_normal((3, 4))
 
 
@@ -262,6 +265,7 @@ class matmul:
     check = _check_matmul
     vjp_input = _matmul_grad_input
     vjp_other = _matmul_grad_other
+    jvp = "bilinear"
 
     def samples(rng):
         r = rng.standard_normal
@@ -309,6 +313,7 @@ class bmm:
     def shape(input, mat2): return (input[0], input[1], mat2[2])
     def vjp_input(F, grad, mat2): return F.bmm(grad, F.transpose(mat2, -2, -1))
     def vjp_mat2(F, grad, input): return F.bmm(F.transpose(input, -2, -1), grad)
+    jvp = "bilinear"
     def samples(rng): yield rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 2))
 
     def errors(rng):
@@ -342,6 +347,7 @@ class mv:
     def compose(F, input, vec): return F.matmul(input, vec)
     def vjp_input(F, grad, vec): return F.reshape(grad, (grad.shape[0], 1)) * vec
     def vjp_vec(F, grad, input): return F.matmul(grad, input)
+    jvp = "bilinear"
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
 
@@ -368,6 +374,7 @@ class dot:
     def compose(F, input, tensor): return F.matmul(input, tensor)
     def vjp_input(F, grad, tensor): return grad * tensor
     def vjp_tensor(F, grad, input): return grad * input
+    jvp = "bilinear"
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
 
     def errors(rng):
@@ -419,6 +426,7 @@ class outer:
     def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2
     def vjp_input(F, grad, vec2): return F.mv(grad, vec2)
     def vjp_vec2(F, grad, input): return F.matmul(input, grad)
+    jvp = "bilinear"
     def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "outer: Expected 1-D argument self, but got 2-D"
 

@@ -72,6 +72,7 @@ class mse:
     shape = shapes.reduced_pair
     def compose(F, input, target, reduction): return reduced(F, (input - target) * (input - target), reduction)
     vjp = _mse_grad
+    jvp = "transposed"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "mean"

@@ -52,6 +52,7 @@ class masked_select:
         _both(input, mask)
 
     def vjp(F, grad, input_shape, mask): return F.reduce_to_shape(F.masked_place(grad, mask, tuple(input_shape)), tuple(input_shape))
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]])
@@ -76,6 +77,7 @@ class masked_place:
     def shape(values, mask, shape): return np.broadcast_shapes(tuple(shape), mask)
     compose = on_host(_place)
     def vjp(F, grad, mask): return F.masked_select(grad, mask)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal(2), np.array([True, False, True]), (3,)
 
 
@@ -119,6 +121,7 @@ class masked_scatter:
         if used.shape[0] < size:
             used = F.cat([used, F.zeros_for(grad, (size - used.shape[0],))])
         return F.reshape(used, tuple(source_shape))
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]]), rng.standard_normal(4)

@@ -48,6 +48,7 @@ class copy:
     def place(values): return values["input"]._k.device
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_src(F, grad, src_shape): return F.reduce_to_shape(grad, tuple(src_shape))
+    def jvp(F, outputs, arguments, tangents): return F.expand(tangents["src"], outputs[0].shape) if "src" in tangents else None
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
         yield rng.standard_normal((2, 3)), rng.standard_normal(3)

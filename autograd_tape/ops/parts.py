@@ -166,6 +166,7 @@ class diagonal_backward:
     shape = shapes.like_second
     compose = on_host(numpy)
     def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
+    jvp = "linear"
     compose = on_host(_diagonal_backward)
     def samples(rng): yield rng.standard_normal((2, 2)), (3, 2, 3), 1, 0, 2
 
@@ -228,6 +229,7 @@ class unfold_backward:
     shape = shapes.like_second
     compose = on_host(numpy)
     def vjp(F, grad, dim, size, step): return F.unfold(grad, dim, size, step)
+    jvp = "linear"
     compose = on_host(_unfold_backward)
     def samples(rng): yield rng.standard_normal((3, 2)), (4,), 0, 2, 1
 
@@ -327,6 +329,7 @@ class restride:
     numpy = _restride
     compose = on_host(numpy)
     def vjp(F, grad, source, target): return F.restride(grad, target, source)
+    jvp = "linear"
     compose = on_host(_restride)
     def samples(rng): yield rng.standard_normal((3, 2)), ((3, 2), (1, 1), 0), ((4,), (1,), 0)
 

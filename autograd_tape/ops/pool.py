@@ -145,6 +145,7 @@ class spread_picked:
     def shape(grad, indices, size, n): return tuple(size)
     compose = on_host(_spread_picked)
     def vjp_grad(F, grad, indices, n): return F.picked(grad, indices, n)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
 
 
@@ -167,6 +168,7 @@ class picked:
     def shape(input, indices, n): return indices
     compose = on_host(_picked)
     def vjp_input(F, grad, indices, input_shape, n): return F.spread_picked(grad, indices, tuple(input_shape), n)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
 
 
@@ -186,6 +188,7 @@ class max_unpool_nd:
     def shape(input, indices, size, n): return tuple(size)
     compose = on_host(_max_unpool)
     def vjp_input(F, grad, indices, n): return F.picked(grad, indices, n)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 1], [1, 2, 3]]), (2, 5), 1
 
 
@@ -276,6 +279,7 @@ class avg_pool_nd:
         return (*input[:-n], *_output_size(input[-n:], kernel, stride, padding, (1,) * n, ceil_mode))
     def vjp_input(F, grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         return F.avg_pool_nd_grad(grad, tuple(input_shape), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 7)), (3,), (2,), (1,), True, False, None
@@ -295,6 +299,7 @@ class avg_pool_nd_grad:
     def shape(grad, size, kernel, stride, padding, ceil_mode, include, divisor): return tuple(size)
     def vjp_grad(F, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         return F.avg_pool_nd(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 4)), (2, 7), (3,), (2,), (1,), True, False, None
 
 
@@ -347,6 +352,7 @@ class adaptive_avg_pool_nd:
     def compose(F, input, size): return along_axes(F, input, [cell_matrix(n, m) for n, m in zip(input.shape[-len(size):], size)])
     def shape(input, size): return (*input[:len(input) - len(size)], *size)
     def vjp_input(F, grad, input_shape, size): return F.adaptive_avg_pool_nd_grad(grad, tuple(input_shape), len(size))
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 7)), (3,)
@@ -362,6 +368,7 @@ class adaptive_avg_pool_nd_grad:
     def compose(F, grad, size, n): return along_axes(F, grad, [cell_matrix(m, k).T for m, k in zip(tuple(size)[-n:], grad.shape[-n:])])
     def shape(grad, size, n): return tuple(size)
     def vjp_grad(F, grad, grad_shape, n): return F.adaptive_avg_pool_nd(grad, tuple(grad_shape)[len(grad_shape) - n:])
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 7), 1
 
 

@@ -53,6 +53,7 @@ class flip:
     compose = on_host(_flip)
     def shape(input, dims): return input
     def vjp(F, grad, dims): return F.flip(grad, dims)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (0,)
@@ -163,6 +164,7 @@ class roll:
     compose = on_host(_roll)
     def shape(input, shifts, dims): return input
     def vjp(F, grad, shifts, dims): return F.roll(grad, -shifts if isinstance(shifts, int) else tuple([-s for s in shifts]), dims)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1
@@ -207,6 +209,7 @@ class repeat:
             dims.append(len(split))
             split += [r, input_shape[i - lead]] if i >= lead else [r]
         return F.sum(F.reshape(grad, tuple(split)), tuple(dims)) if split else grad
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (2, 1, 2)
@@ -338,6 +341,7 @@ class tril:
     compose = on_host(_tril)
     def shape(input, diagonal): return input
     def vjp(F, grad, diagonal): return F.tril(grad, diagonal)
+    jvp = "linear"
 
     def samples(rng):
         yield (rng.standard_normal((3, 3)),)
@@ -360,6 +364,7 @@ class triu:
     compose = on_host(_triu)
     def shape(input, diagonal): return input
     def vjp(F, grad, diagonal): return F.triu(grad, diagonal)
+    jvp = "linear"
 
     def samples(rng):
         yield (rng.standard_normal((3, 3)),)
@@ -390,6 +395,7 @@ class diag_embed:
     numpy = _diag_embed
     compose = on_host(_diag_embed)
     def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
+    jvp = "linear"
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -524,6 +530,7 @@ class constant_pad_nd:
     shape = shapes.padded
     compose = on_host(_pad_constant)
     def vjp(F, grad, pad): return F.constant_pad_nd(grad, tuple([-p for p in pad]))
+    def jvp(F, outputs, arguments, tangents): return F.constant_pad_nd(tangents["input"], arguments["pad"])
 
     def check(input, pad, value):
         if len(pad) % 2:
@@ -572,6 +579,7 @@ class pad_by_index_backward:
     numpy = _pad_by_index_backward
     compose = on_host(_pad_by_index_backward)
     def vjp(F, grad, pad, mode): return getattr(F, f"pad_{mode}")(grad, pad)
+    jvp = "linear"
 
     def samples(rng):
         for mode in ("reflect", "replicate", "circular"):
@@ -602,6 +610,7 @@ def _pad_record(mode: str, node: str) -> Any:
         def numpy(input, pad): return _pad_by_index(input, pad, mode)
         def compose(F, input, pad): return _pad_by_index(input, pad, mode)
         def vjp(F, grad, input_shape, pad): return F.pad_by_index_backward(grad, tuple(input_shape), pad, mode)
+        jvp = "linear"
 
         def samples(rng):
             yield rng.standard_normal((2, 3, 4)), (1, 2)

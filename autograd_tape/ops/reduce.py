@@ -81,6 +81,7 @@ class sum_:
     compose = on_host(_sum)
     shape = reduced_shape
     def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad, input_shape, dim, keepdim)
+    jvp = "linear"
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -142,6 +143,7 @@ class mean:
 
     def vjp(F, grad, input_shape, dim, keepdim):
         return expand_reduced(F, grad / typed(grad, count(input_shape, dim)), input_shape, dim, keepdim)
+    jvp = "linear"
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)

@@ -65,6 +65,7 @@ class resample:
         moved = F.transpose(input, dim, input.ndim - 1)
         return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight)]), dim, input.ndim - 1)
     def vjp_input(F, grad, dim, index, weight, length): return F.resample_grad(grad, dim, index, weight, length)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 3, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
                                                                                                                    [1, 0], [2, 1]]), 3
 
@@ -79,6 +80,7 @@ class resample_grad:
         moved = F.transpose(grad, dim, grad.ndim - 1)
         return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight).T]), dim, grad.ndim - 1)
     def vjp_grad(F, grad, dim, index, weight, length): return F.resample(grad, dim, index, weight, length)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((2, 4, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
                                                                                                                    [1, 0], [2, 1]]), 3
 

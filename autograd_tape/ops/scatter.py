@@ -105,6 +105,7 @@ class gather:
                                 f"{list(input.shape)} apart from dimension {d}")
 
     def vjp(F, grad, input_shape, dim, index): return F.scatter_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, rng.integers(0, 4, (3, 2))
@@ -181,6 +182,7 @@ class scatter_src:
     check = _check_scatter("scatter")
     def vjp_input(F, grad, dim, index): return _zeroed(F, grad, dim, index)
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
@@ -291,6 +293,7 @@ class scatter_add:
     check = _check_scatter("scatter_add")
     def vjp_input(F, grad): return grad
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, np.array([[0, 0], [1, 3]]), rng.standard_normal((2, 2))
@@ -508,6 +511,7 @@ class index_select:
             raise AutogradError("index_select(): Expected dtype int32 or int64 for index", expected="int64", found=index._k.dtype.name)
 
     def vjp(F, grad, input_shape, dim, index): return F.index_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2])
@@ -573,6 +577,7 @@ class index_add_scaled:
     check = _check_index_op("index_add_", AutogradError)
     def vjp_input(F, grad): return grad
     def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
@@ -632,6 +637,7 @@ class index_copy:
     check = _check_index_op("index_copy_", IndexRangeError)
     def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((3, 4)), 0, np.array([2, 0]), rng.standard_normal((2, 4))
 
     def errors(rng):
@@ -794,6 +800,7 @@ class take:
     compose = on_host(_take)
     def shape(input, index): return index
     def vjp(F, grad, input_shape, index): return F.put(F.zeros_for(grad, tuple(input_shape)), index, grad, True)
+    jvp = "linear"
     def samples(rng): yield rng.standard_normal((3, 4)), np.array([[0, -1], [5, 0]])
     def errors(rng): yield (np.ones((3, 4)), np.array([99])), IndexError, (
         "out of range: tried to access index 99 on a tensor of 12 elements.")
@@ -837,6 +844,7 @@ class put:
         return grad if accumulate else F.put(grad, index, F.zeros_for(grad, tuple(index.shape)), False)
 
     def vjp_source(F, grad, index, source_shape): return F.reshape(F.take(grad, index), tuple(source_shape))
+    jvp = "linear"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), np.array([0, 5]), rng.standard_normal(2)

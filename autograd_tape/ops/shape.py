@@ -685,6 +685,7 @@ class clone:
         steps = _format_strides(input, memory_format)
         return meta_array(input.shape, input.dtype, None if steps is None else tuple([n * input.itemsize for n in steps]))
     def vjp(F, grad): return grad
+    jvp = "linear"
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -759,6 +760,7 @@ class cast:
         if hasattr(grad, "_k"):
             return grad if grad._k.dtype is input_dtype else F.cast(grad, input_dtype)
         return grad.astype(input_dtype.np, copy=False)
+    jvp = "linear"
 
 
 def _like_clone(input: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape.ops import RECORDS
 from torchcompat.autograd import forward_ad
-from torchcompat.func import _forward
 
 from .transform_cases import cases, outcomes
 
@@ -38,7 +38,7 @@ def test_transforms_of_every_sample_are_torchs(name: str) -> None:
     assert set(differing) == {mode for n, mode in DIFFERS if n == name}, differing
 
 
-TOGETHER = sorted(_forward.TOGETHER)
+TOGETHER = sorted(n for n, r in RECORDS.items() if r.jvp == "linear" and sum(p.type == "Tensor" for p in r.differentiable_params) > 1)
 
 
 @pytest.mark.parametrize("name", TOGETHER)

@@ -1,9 +1,8 @@
 """Forward mode: the derivative of an operation along tangents of its arguments, from its record.
 
-What an operation needs no line for: one that is linear in a tensor is applied to the tangent; an element-wise one has a diagonal
-Jacobian, so that its vjp formula is its jvp formula; any other has its vjp transposed: g(v) = vjp(v) is linear in v, and carrying the
-tangent back through g gives the directional derivative (https://j-towns.github.io/2017/06/12/A-new-trick.html). A record may say it
-better with `jvp(F, outputs, arguments, tangents)`, both by parameter name; it returns one tangent per output.
+The record's `jvp` says how: an operation that is linear is applied to the tangents; an element-wise one has a diagonal Jacobian, so that
+its vjp formula is its jvp formula; where nothing is said the vjp is transposed: g(v) = vjp(v) is linear in v, and carrying the tangent back
+through g gives the directional derivative (https://j-towns.github.io/2017/06/12/A-new-trick.html).
 """
 
 from __future__ import annotations
@@ -24,20 +23,6 @@ from ._pull import begin, pull
 from ._batched import BatchedTensor
 from ._whole import has_tangents, innermost, logical, same_view, set_tangent, tangent_of
 
-LINEAR = frozenset((
-    "zero_gradient neg conj_physical deg2rad rad2deg real_part imag_part positive clone cast sum mean cumsum flip roll repeat tril triu "
-    "diag_embed pad_by_index_backward pad_reflect pad_replicate pad_circular basic_index_backward index index_backward gather index_select "
-    "take masked_select masked_place at_indices from_indices diagonal_backward unfold_backward restride trace im2col col2im "
-    "spread_picked picked avg_pool_nd avg_pool_nd_grad adaptive_avg_pool_nd adaptive_avg_pool_nd_grad resample resample_grad "
-    "masked_scale max_unpool_nd embedding_backward").split())
-"""Linear in their first tensor, which is the only one with a gradient."""
-BILINEAR = frozenset("mm mm_nt mm_tn bmm mv dot outer matmul".split())
-TOGETHER = frozenset("index_add_scaled index_copy masked_scatter put put_at scatter_add scatter_src".split())
-"""Linear in all their tensors together: what ends where in the result, ends there in its tangent."""
-JOINS = frozenset("cat stack block_diag_list".split())
-NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
-FLOATS = ("Tensor", "Tensor[]")
-
 
 def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Carries out an operation some of whose arguments have tangents at `level`."""
@@ -54,7 +39,7 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     with below(level):
         if not rec.differentiable or not tangents:
             return general(args)
-        if rec.field("jvp") is None and not _is_simple(rec):
+        if rec.jvp == "transposed":
             result, pushed = _transposed(level, general, arguments, tangents, keep)
         else:
             result = general(args)
@@ -126,40 +111,27 @@ def _tangents(level: Level, rec: Record, arguments: dict[str, Any]) -> dict[str,
 # -- rules ------------------------------------------------------------------------------------------------------------------
 
 
-def _is_elementwise(rec: Record) -> bool:
-    return (rec.family in ("unary", "binary") or rec.broadcasts and rec.name not in NOT_ELEMENTWISE) and not rec.saved_returns and \
-        (rec.vjp_names is not None or len(rec.differentiable_params) == 1)
-
-
-def _is_simple(rec: Record) -> bool:
-    return rec.family in ("view", "view?") or rec.name in LINEAR | TOGETHER | JOINS | BILINEAR | {"constant_pad_nd", "copy"} or \
-        _is_elementwise(rec)
-
-
 def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], outputs: Sequence[Any]) -> Sequence[Any]:
-    """The outputs' tangents, where there is a rule."""
+    """The outputs' tangents, by what the record's `jvp` says."""
     rec: Record = general.rec
-    own = rec.field("jvp")
-    if own is not None:
-        return _outputs(own(frontend, outputs, arguments, tangents))
-    if rec.family in ("view", "view?") or rec.name in LINEAR:
-        (name, t), = tangents.items()
-        return _outputs(general(tuple({**arguments, name: t}.values())))
-    if rec.name in TOGETHER:
-        zeros = {p.name: frontend.zeros_like(arguments[p.name]) for p in rec.differentiable_params if p.name not in tangents}
-        return [general(tuple({**arguments, **zeros, **tangents}.values()))]
-    if rec.name == "constant_pad_nd":
-        return [frontend.constant_pad_nd(tangents["input"], arguments["pad"])]
-    if rec.name in JOINS:
-        (name, each), = tangents.items()
-        filled = [frontend.zeros_like(x) if t is None else t for x, t in zip(arguments[name], each)]
-        return [general(tuple({**arguments, name: filled}.values()))]
-    if rec.name in BILINEAR:
+    if callable(rec.jvp):
+        return _outputs(rec.jvp(frontend, outputs, arguments, tangents))
+    if rec.jvp == "linear":
+        replaced = {p.name: _filled(arguments[p.name], tangents.get(p.name)) for p in rec.differentiable_params}
+        return _outputs(general(tuple({**arguments, **replaced}.values())))
+    if rec.jvp == "bilinear":
         parts = [general(tuple({**arguments, name: t}.values())) for name, t in tangents.items()]
         return [parts[0] if len(parts) == 1 else parts[0] + parts[1]]
-    if rec.name == "copy":
-        return [frontend.expand(tangents["src"], tuple(outputs[0]._data.shape)) if "src" in tangents else None]
     return [_elementwise(rec, arguments, tangents, outputs[0])]
+
+
+def _filled(value: Any, tangent: Any) -> Any:
+    """A tangent, or several, with zeros where there is none."""
+    if isinstance(value, (tuple, list)):
+        return [_filled(x, t) for x, t in zip(value, tangent or [None] * len(value))]
+    if tangent is not None or value is None:
+        return tangent
+    return frontend.zeros_like(value) if isinstance(value, Tensor) else 0
 
 
 def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any], output: Any) -> Any:
