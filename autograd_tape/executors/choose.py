@@ -3,45 +3,69 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..dtypes import CPU, Device
-from ..errors import ExecutorUnavailableError
+from ..errors import ArgumentError, ExecutorUnavailableError
 from ..locks import fork_safe_lock
 from ..modes import enter_quiet_path, leave_quiet_path
-from .meta import MetaExecutor
-from .numpy import NumpyExecutor
 
 if TYPE_CHECKING:
     from .base import Executor
 
+
+class Registered(NamedTuple):
+    """An executor that can be chosen: the device types that it serves, and what makes it for one of them."""
+
+    serves: tuple[str, ...]
+    factory: Callable[[str], Executor]
+
+
+_registered: dict[str, Registered] = {}  # in the order of registration, which is that of preference
 _executors: dict[tuple[str, str], Executor] = {}
 _chosen: dict[str, Executor] = {}
 _lock = fork_safe_lock()
-DEFAULTS = {"cpu": "numpy", "meta": "meta", "npu": "mindspore", "cuda": "mindspore"}
-SERVES = {"numpy": ("cpu",), "mindspore": ("cpu", "npu", "cuda"), "meta": ("meta",)}
+
+
+def register_executor(name: str, serves: Sequence[str], factory: Callable[[str], Executor]) -> None:
+    """Makes an executor known, which `set_executor` can then choose. A device type that no executor was chosen for is served by the
+    executor that was registered for it first.
+
+    Args:
+        name: its name, which is also that of the objects that `factory` makes.
+        serves: the types of the devices it serves: "cpu", "npu", ...
+        factory: makes the `Executor` for a device type when it is first asked for; raises `ExecutorUnavailableError` where that
+            cannot be used here.
+
+    Raises:
+        ArgumentError: another executor has this name, or `serves` has no device type.
+        RuntimeError: `serves` has a device type that does not exist.
+    """
+    if isinstance(serves, str) or not serves:
+        raise ArgumentError(f"The executor '{name}' serves no device type", expected="a sequence of device types", found=repr(serves),
+                            remedy='name them, as ("cpu",)')
+    types = tuple([Device(type).type for type in serves])
+    with _lock:
+        if name in _registered:
+            raise ArgumentError(f"There is an executor '{name}'", expected="a name that no executor has", found=repr(name),
+                                remedy="choose another name")
+        _registered[name] = Registered(types, factory)
 
 
 def _make(name: str, device_type: str) -> Executor:
     key = (name, device_type)
     found = _executors.get(key)
     if found is None:
-        if name not in SERVES:
-            raise ExecutorUnavailableError(f"There is no executor '{name}'", expected="numpy, mindspore or meta", found=repr(name),
+        if name not in _registered:
+            *others, last = _registered
+            raise ExecutorUnavailableError(f"There is no executor '{name}'", expected=f"{', '.join(others)} or {last}", found=repr(name),
                                            remedy="choose one of these")
-        if device_type not in SERVES[name]:
+        serves, factory = _registered[name]
+        if device_type not in serves:
             raise ExecutorUnavailableError(f"The executor '{name}' does not serve device type '{device_type}'",
-                                           expected=" or ".join(SERVES[name]), found=device_type,
-                                           remedy="choose another executor or device")
-        if name == "numpy":
-            found = NumpyExecutor()
-        elif name == "meta":
-            found = MetaExecutor()
-        else:
-            from .mindspore import MindSporeExecutor
-
-            found = MindSporeExecutor(device_type)
-        _executors[key] = found
+                                           expected=" or ".join(serves), found=device_type, remedy="choose another executor or device")
+        found = _executors[key] = factory(device_type)
     return found
 
 
@@ -49,9 +73,11 @@ def executor_for(device: Device) -> Executor:
     """The executor that serves a device now."""
     chosen = _chosen.get(device.type)
     if chosen is None:
-        name = os.environ.get(f"AUTOGRAD_TAPE_{device.type.upper()}_EXECUTOR") or DEFAULTS.get(device.type)
+        name = os.environ.get(f"AUTOGRAD_TAPE_{device.type.upper()}_EXECUTOR")
+        name = name or next((n for n, found in _registered.items() if device.type in found.serves), None)
         if name is None:
-            raise ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(DEFAULTS),
+            served = dict.fromkeys([type for found in _registered.values() for type in found.serves])
+            raise ExecutorUnavailableError(f"No executor serves device type '{device.type}'", expected=", ".join(served),
                                            found=device.type, remedy="use one of these devices")
         set_executor(device, name)
         chosen = _chosen[device.type]
@@ -100,9 +126,9 @@ def set_executor(device: "Device | str", name: str) -> None:
 def available_executors() -> dict[str, str]:
     """Executor names, each with "" or the reason why it cannot be used here."""
     found = {}
-    for name in ("numpy", "mindspore", "meta"):
+    for name, (serves, _) in _registered.items():
         try:
-            get_executor(name, "meta" if name == "meta" else "cpu")
+            get_executor(name, serves[0])
             found[name] = ""
         except ExecutorUnavailableError as error:
             found[name] = str(error)

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import autograd_tape as at
 import torchcompat as torch
 from autograd_tape import F, TensorRef
-from autograd_tape.errors import ExecutorUnavailableError
+from autograd_tape.errors import ArgumentError, ExecutorUnavailableError
 from autograd_tape.executors import choose, set_executor
 from autograd_tape.executors.choose import available_executors, get_executor
+from autograd_tape.executors.numpy import NumpyExecutor
+from autograd_tape.ops import Record
 
 ROOT = Path(__file__).parent.parent.parent
 REASON = available_executors()["mindspore"]
@@ -73,6 +76,89 @@ def test_unknown_names() -> None:
     with pytest.raises(ExecutorUnavailableError, match="'numpy' does not serve device type 'npu'"):
         set_executor("npu", "numpy")
     assert choose.cpu_executor().name == "numpy"
+
+
+class Watched(NumpyExecutor):
+    """NumPy's kernels, with a list of the operations that were carried out."""
+
+    name = "watched"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ran: list[str] = []
+
+    def kernel(self, rec: Record) -> Any:
+        kernel = super().kernel(rec)
+
+        def run(*values: Any) -> Any:
+            self.ran.append(rec.name)
+            return kernel(*values)  # type: ignore[misc]  # there is one where this is returned
+
+        return kernel and run
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """A new executor, for the CPU and for a device that nothing else serves."""
+    own = ("numpy", "mindspore", "meta")  # the documentation's snippets register others
+    monkeypatch.setattr(choose, "_registered", {name: choose._registered[name] for name in own})
+    monkeypatch.setattr(choose, "_executors", {key: found for key, found in choose._executors.items() if key[0] in own})
+    monkeypatch.setattr(choose, "_chosen", {key: found for key, found in choose._chosen.items() if key != "xpu"})
+    executor = Watched()
+    with pytest.raises(RuntimeError, match="No executor serves device type 'xpu'. Expected cpu, npu, cuda, meta, found xpu"):
+        torch.ones(2, device="xpu")
+    at.register_executor("watched", ["cpu", "xpu"], lambda device_type: executor)
+    return executor
+
+
+def test_a_new_executor_serves_its_device(watched: Watched) -> None:
+    """Factories, modules, losses, gradients and optimizers on a device that only an executor from outside serves."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)).to("xpu")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(8, 3, device="xpu"), torch.randn(8, 1).to("xpu")
+    watched.ran.clear()
+    losses = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[0] > losses[1] > losses[2]
+    assert {"linear", "tanh"} <= set(watched.ran) and loss.device.type == model[0].weight.grad.device.type == "xpu"
+    with pytest.raises(RuntimeError, match="found at least two devices, xpu and cpu"):
+        x + torch.ones(3)
+    watched.ran.clear()
+    assert x.cpu().add(1).device.type == "cpu" and watched.ran == []
+
+
+def test_a_new_executor_can_be_chosen(watched: Watched) -> None:
+    assert at.available_executors()["watched"] == "" and get_executor("watched", "xpu") is watched
+    torch.ones(2).exp()
+    assert watched.ran == []
+    at.set_executor("cpu", "watched")
+    assert torch.ones(2, requires_grad=True).exp().sum().backward() is None and watched.ran[0] == "exp"
+    at.set_executor("cpu", "numpy")
+    count = len(watched.ran)
+    assert torch.zeros(2).exp().tolist() == [1.0, 1.0] and len(watched.ran) == count
+
+
+def test_registering_wrongly(watched: Watched) -> None:
+    before = dict(choose._registered)
+    for name, serves, error, message in (
+        ("watched", ["cpu"], ArgumentError, "There is an executor 'watched'"),
+        ("other", "cpu", ArgumentError, "The executor 'other' serves no device type. Expected a sequence of device types, found 'cpu'"),
+        ("other", [], ArgumentError, "The executor 'other' serves no device type"),
+        ("other", ["cpu", "qpu"], RuntimeError, "device type at start of device string: qpu"),
+    ):
+        with pytest.raises(error, match=message):
+            at.register_executor(name, serves, lambda device_type: watched)
+    assert choose._registered == before
+    with pytest.raises(ExecutorUnavailableError, match="Expected numpy, mindspore, meta or watched"):
+        set_executor("cpu", "other")
+    with pytest.raises(ExecutorUnavailableError, match="'watched' does not serve device type 'npu'. Expected cpu or xpu"):
+        get_executor("watched", "npu")
 
 
 # -- unavailable --------------------------------------------------------------------------------------------------------
