@@ -24,6 +24,7 @@ from autograd_tape.dtypes import (
 from autograd_tape.dtypes import bool_ as bool
 from autograd_tape.executors import set_executor
 
+from ._above import above as _above
 from ._tensor import Tensor, frontend as _frontend
 from . import autograd
 from ._repr import set_printoptions
@@ -249,6 +250,9 @@ def get_default_device() -> device:
     """Where factories make tensors."""
     return _frontend.default_device or device("cpu")
 
+
+_above.later("autograd.hooks", "register_tensor_hook", "register_post_accumulate_hook", "retain_grad")
+_above.later("_rebuild", "rebuilder")
 
 from . import _legacy
 from .overrides import function_override as _function_override

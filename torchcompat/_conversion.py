@@ -1,22 +1,18 @@
-"""Tensors made of other tensors and of what is no tensor: other data types, devices and sizes; old constructors; pickles."""
+"""Tensors made of other tensors: other data types and devices; pickles."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
 
-from autograd_tape.ops._strided import owner_of
 from autograd_tape.dtypes import (
     DType, Device, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
 )
-from autograd_tape.executors.meta import meta_array
 
-from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
-from .size import Size
-from .storage import TypedStorage, UntypedStorage
+from ._above import above
+from ._tensor import Tensor, _blank, frontend
 
 
 _PYTHON = {int: int64, float: float64, bool: bool_, complex: complex128}
@@ -38,27 +34,6 @@ def checked_dtype(dtype: Any, function: str) -> DType | None:
     if found is None:
         raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     return found
-
-
-def resize(t: Tensor, size: tuple[int, ...]) -> None:
-    """Gives `t` another size, in its memory where that suffices."""
-    n = math.prod(size)
-    data = t._data
-    if data.shape == tuple(size):
-        return
-    if t._k.device.type == "meta":
-        t._data = meta_array(tuple(size), data.dtype)
-        return
-    owner = owner_of(data)
-    offset = t.storage_offset()
-    if owner.flags.c_contiguous and offset + n <= owner.nbytes // data.itemsize:
-        flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
-        t._data = flat[offset: offset + n].reshape(size)
-    else:
-        fresh = np.empty(size, data.dtype)
-        old = data.ravel()[:n]
-        fresh.reshape(-1)[: old.size] = old
-        t._data = fresh
 
 
 def parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
@@ -116,46 +91,6 @@ def rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], d
     return t
 
 
-def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Any:
-    """`torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, and what subclasses pass: an uninitialized tensor of a size, or one of given data.
-
-    Args:
-        cls: the class of the result.
-        args: sizes, a `Size` (also as `size=`), a sequence of numbers, a tensor, or a storage.
-        dtype: of the result; None for the default dtype.
-
-    Raises:
-        TypeError: it is none of these; or a tensor of another dtype.
-    """
-    kwargs.pop("device", None)
-    want = default_np() if dtype is None else dtype.np
-    if "size" in kwargs:
-        args = (Size(kwargs.pop("size")),)
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        source = args[0]
-        if dtype is not None and source._k.dtype is not dtype:
-            raise TypeError(f"expected TensorOptions(dtype={dtype}, device=cpu) (got TensorOptions(dtype={source._k.dtype}, "
-                            f"device={source._k.device}))")
-        t: Any = object.__new__(cls)
-        t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
-        return t
-    if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
-        return _blank(cls, np.empty(0, want)).set_(args[0])
-    if not args:
-        return _blank(cls, np.empty(0, want))
-    if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
-        return _blank(cls, np.empty(args, want))
-    if len(args) == 1 and isinstance(args[0], Size):
-        return _blank(cls, np.empty(args[0], want))
-    if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
-        from .creation import to_array
-
-        return _blank(cls, to_array(args[0], dtype).astype(want, copy=False))
-    what = type(args[0]).__name__
-    raise TypeError(f"new(): invalid data type '{what}'" if isinstance(args[0], (str, bytes)) else
-                    f"new(): data must be a sequence (got {what})")
-
-
 def _make_conversions() -> None:
     """float(), half(), long(), ...: one method per dtype."""
     def conversion(name: str, dtype: DType) -> Callable[..., Tensor]:
@@ -172,3 +107,4 @@ def _make_conversions() -> None:
 
 
 _make_conversions()
+above.convert, above.parse_to, above.rebuild = convert, parse_to, rebuild

@@ -19,6 +19,7 @@ from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
 
 from .bits import bits_of, flipped, restored, values
+from .storage import resize
 
 
 class LinAlgError(RuntimeError):
@@ -193,8 +194,6 @@ class TorchFrontend(Frontend):
 
     def resize_out(self, out: Any, result: TensorRef) -> None:
         """Gives `out` the shape of the result, and its layout."""
-        from ._conversion import resize
-
         resize(out, result._data.shape)
         made = result._data
         step = made.itemsize

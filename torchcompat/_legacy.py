@@ -7,7 +7,56 @@ from typing import Any
 
 import numpy as np
 
-from ._tensor import Tensor, frontend
+from autograd_tape.dtypes import DType
+from autograd_tape.node import watch_entries
+from autograd_tape.tensor import info_of
+
+from ._above import above
+from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
+from .creation import tensor, to_array
+from .size import Size
+from .storage import TypedStorage, UntypedStorage
+
+
+def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Any:
+    """`torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, and what subclasses pass: an uninitialized tensor of a size, or one of given data.
+
+    Args:
+        cls: the class of the result.
+        args: sizes, a `Size` (also as `size=`), a sequence of numbers, a tensor, or a storage.
+        dtype: of the result; None for the default dtype.
+
+    Raises:
+        TypeError: it is none of these; or a tensor of another dtype.
+    """
+    kwargs.pop("device", None)
+    want = default_np() if dtype is None else dtype.np
+    if "size" in kwargs:
+        args = (Size(kwargs.pop("size")),)
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        source = args[0]
+        if dtype is not None and source._k.dtype is not dtype:
+            raise TypeError(f"expected TensorOptions(dtype={dtype}, device=cpu) (got TensorOptions(dtype={source._k.dtype}, "
+                            f"device={source._k.device}))")
+        t: Any = object.__new__(cls)
+        t._data, t._k, t._node, t._v, t._base = source._data, _kind_for(cls, source._k), None, None, None
+        return t
+    if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
+        return _blank(cls, np.empty(0, want)).set_(args[0])
+    if not args:
+        return _blank(cls, np.empty(0, want))
+    if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
+        return _blank(cls, np.empty(args, want))
+    if len(args) == 1 and isinstance(args[0], Size):
+        return _blank(cls, np.empty(args[0], want))
+    if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
+        return _blank(cls, to_array(args[0], dtype).astype(want, copy=False))
+    what = type(args[0]).__name__
+    raise TypeError(f"new(): invalid data type '{what}'" if isinstance(args[0], (str, bytes)) else
+                    f"new(): data must be a sequence (got {what})")
+
+
+above.legacy_tensor = legacy_tensor
 
 
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -19,8 +68,6 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
                             f"device={args[0].device}))")
         return args[0].detach()
     if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and type(args[0]).__name__ != "Size":
-        from .creation import tensor
-
         return tensor(args[0], dtype=self.dtype, device=device)
     size = kwargs.pop("size", args)
     return frontend.empty(*(size or (0,)), dtype=self.dtype, device=device)
@@ -48,10 +95,6 @@ Tensor._grad_fn = property(lambda self: self.grad_fn, None,  # type: ignore[attr
 
 
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
-    from autograd_tape.node import watch_entries
-
-    from .autograd.hooks import info_of
-
     watch_entries()
     info_of(self)["hooks"] = hooks
 

@@ -325,6 +325,12 @@ REBUILDERS = {
     )
 }  # fmt: skip
 
+def rebuilder(name: str) -> Callable[..., Any]:
+    """The function that files name so."""
+    found: Callable[..., Any] = globals()[name]
+    return found
+
+
 ABSENT = {
     "torch._utils._rebuild_sparse_tensor": "sparse tensors", "torch._utils._rebuild_qtensor": "quantized tensors",
     "torch._utils._rebuild_nested_tensor": "nested tensors", "torch._utils._rebuild_wrapper_subclass": "tensors without memory",

@@ -24,10 +24,11 @@ from autograd_tape.node import NoGradView
 from autograd_tape.tensor import LEAF, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
+from ._above import above
 from ._frontend import TorchFrontend
 from ._metadata import Metadata
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
-from .storage import view_of
+from .storage import resize, view_of
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -62,7 +63,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
         if args or kwargs:
-            return legacy_tensor(cls, *args, **kwargs)
+            return above.legacy_tensor(cls, *args, **kwargs)
         return _blank(cls, np.empty(0, default_np()))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -276,27 +277,21 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Adds the gradients of this tensor with respect to the graph's leaves to their `.grad`."""
-        _backward(self, gradient, retain_graph, create_graph, inputs)
+        above.backward_of(self, gradient, retain_graph, create_graph, inputs)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> Any:
         """`hook(grad)` runs when the gradient of this tensor is computed; what it returns replaces it."""
-        from .autograd.hooks import register_tensor_hook
-
-        return register_tensor_hook(self, hook)
+        return above.register_tensor_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
         """`hook(tensor)` runs after this leaf's `.grad` was accumulated."""
-        from .autograd.hooks import register_post_accumulate_hook
-
-        return register_post_accumulate_hook(self, hook)
+        return above.register_post_accumulate_hook(self, hook)
 
     def retain_grad(self) -> None:
         """Makes backward fill `.grad` of this non-leaf."""
         if transforming is not None and transforming():
             raise RuntimeError(REFUSED.format("Tensor.retain_grad()", "retain_grad()"))
-        from .autograd.hooks import retain_grad
-
-        retain_grad(self)
+        above.retain_grad(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -467,8 +462,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def to(self, *args: Any, **kwargs: Any) -> "Tensor":
         """Converted to a dtype, a device, or both of another tensor; itself where nothing changes and `copy` is false."""
-        dtype, device, copy, memory_format = parse_to(*args, **kwargs)
-        return convert(self, dtype, device, copy, memory_format)
+        dtype, device, copy, memory_format = above.parse_to(*args, **kwargs)
+        return above.convert(self, dtype, device, copy, memory_format)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The type's name, or the tensor converted to a type."""
@@ -479,26 +474,26 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             found = next((d for d, n in SCALAR_TYPE_NAMES.items() if n == name), None)
             if found is None or place not in ([], ["cuda"], ["npu"]):
                 raise ValueError(f"invalid type: '{dtype}'")
-            return convert(self, DType.by_name[found], Device(place[0]) if place else CPU, False, None)
+            return above.convert(self, DType.by_name[found], Device(place[0]) if place else CPU, False, None)
         elif not isinstance(dtype, DType):
             dtype = getattr(dtype, "dtype", dtype)
-        return convert(self, dtype, None, False, None)
+        return above.convert(self, dtype, None, False, None)
 
     def type_as(self, other: "Tensor") -> "Tensor":
         """Converted to the dtype and device of `other`."""
-        return convert(self, other._k.dtype, other._k.device, False, None)
+        return above.convert(self, other._k.dtype, other._k.device, False, None)
 
     def cpu(self, memory_format: Any = None) -> "Tensor":
         """On the CPU."""
-        return convert(self, None, CPU, False, memory_format)
+        return above.convert(self, None, CPU, False, memory_format)
 
     def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> "Tensor":
         """On a CUDA device."""
-        return convert(self, None, Device("cuda") if device is None else Device(device), False, memory_format)
+        return above.convert(self, None, Device("cuda") if device is None else Device(device), False, memory_format)
 
     def npu(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
         """On an NPU."""
-        return convert(self, None, Device("npu") if device is None else Device(device), False, None)
+        return above.convert(self, None, Device("npu") if device is None else Device(device), False, None)
 
     def set_(self, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> "Tensor":
         """Makes this tensor look at other memory."""
@@ -563,18 +558,17 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         # Tensor goes by None: it calls itself torch.Tensor, which pickle could not import without the alias.
         cls = None if type(self) is Tensor else type(self)
         if self._k.device.type == "meta":
-            from .serialization import _rebuild_from_type_v2, _rebuild_meta_tensor_no_storage
-
+            made = above.rebuilder("_rebuild_meta_tensor_no_storage")
             geometry = (self._k.dtype, tuple(self.shape), self.stride(), self.requires_grad)
             if cls is None:
-                return (_rebuild_meta_tensor_no_storage, geometry, dict(self.__dict__) or None)
-            return (_rebuild_from_type_v2, (_rebuild_meta_tensor_no_storage, cls, geometry, dict(self.__dict__)))
+                return (made, geometry, dict(self.__dict__) or None)
+            return (above.rebuilder("_rebuild_from_type_v2"), (made, cls, geometry, dict(self.__dict__)))
         bits = bits_of(self)
         if bits is not None:
             memory = self.detach()
             memory._k = with_bits(self._k, False, False)
             return (marked, (memory.requires_grad_(self.requires_grad), bits.conj, bits.neg))
-        return (rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
+        return (above.rebuild, (cls, np.ascontiguousarray(self._data).tobytes(), self._k.dtype.name, self._data.shape,
                            str(self._k.device), self.requires_grad, dict(self.__dict__)))
 
     def __setstate__(self, state: Any) -> None:
@@ -657,9 +651,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def to_mindspore(self) -> Any:
         """A MindSpore tensor over the same memory where it is contiguous, else over a copy; without history."""
-        from .interop import to_mindspore
-
-        return to_mindspore(self)
+        return above.to_mindspore(self)
 
 
 _PYTHON_NUMBERS = frozenset([int, float, bool, complex])
@@ -730,7 +722,3 @@ def _type_string(t: Tensor) -> str:
 
 
 install_methods(Tensor, frontend)
-
-# These need the class above.
-from ._conversion import convert, legacy_tensor, parse_to, rebuild, resize  # noqa: E402
-from .autograd.engine import backward_of as _backward  # noqa: E402

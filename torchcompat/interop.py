@@ -9,6 +9,7 @@ import numpy as np
 
 from autograd_tape.dtypes import bfloat16
 
+from ._above import above
 from ._tensor import Tensor, frontend
 
 _warn = False
@@ -64,3 +65,6 @@ def from_mindspore(value: Any, copy: bool = True) -> Tensor:
         return frontend.wrap(value.astype(ms.float32).asnumpy().astype(bfloat16.np))
     array = value.asnumpy()
     return frontend.wrap(array.copy() if copy else array)
+
+
+above.to_mindspore = to_mindspore

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from autograd_tape.dtypes import CPU, DType, Device
 from autograd_tape.executors import executor_for
+from autograd_tape.executors.meta import meta_array
 from autograd_tape.ops._strided import address, owner_of
 
 from . import _shared_memory as shared
@@ -184,6 +186,27 @@ def _as_bytes(owner: np.ndarray) -> np.ndarray:
     order = sorted(range(owner.ndim), key=lambda i: -abs(owner.strides[i]))
     dense = owner.transpose(order)
     return dense.reshape(-1).view(np.uint8) if dense.flags.c_contiguous else np.ascontiguousarray(owner).reshape(-1).view(np.uint8)
+
+
+def resize(t: Any, size: tuple[int, ...]) -> None:
+    """Gives `t` another size, in its memory where that suffices."""
+    n = math.prod(size)
+    data = t._data
+    if data.shape == tuple(size):
+        return
+    if t._k.device.type == "meta":
+        t._data = meta_array(tuple(size), data.dtype)
+        return
+    owner = owner_of(data)
+    offset = t.storage_offset()
+    if owner.flags.c_contiguous and offset + n <= owner.nbytes // data.itemsize:
+        flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
+        t._data = flat[offset: offset + n].reshape(size)
+    else:
+        fresh = np.empty(size, data.dtype)
+        old = data.ravel()[:n]
+        fresh.reshape(-1)[: old.size] = old
+        t._data = fresh
 
 
 LONGEST = 2**63 - 1  # what sizes, strides and places are counted in

@@ -9,7 +9,8 @@ import numpy as np
 
 from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 
-from ._conversion import checked_dtype, legacy_tensor
+from ._conversion import checked_dtype
+from ._legacy import legacy_tensor
 from ._tensor import Tensor
 
 

@@ -19,6 +19,7 @@ from autograd_tape.node import WATCHED, NoGradView, edge_of
 from autograd_tape.tensor import LEAF, TensorRef
 from autograd_tape.views import Poisoned, empty_strided, is_dense
 
+from .._above import above
 from .._tensor import Tensor, frontend
 from ..bits import values
 from ..layout import contiguous_format
@@ -294,6 +295,9 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
     if create_graph:
         _warn_cycle()
     run(((edge, root),), k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)
+
+
+above.backward_of = backward_of
 
 
 def _warn_cycle() -> None:

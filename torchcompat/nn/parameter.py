@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 import torchcompat as torch
+from torchcompat._above import above
 from torchcompat._tensor import Tensor, _TensorMeta
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
@@ -64,12 +65,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + text(tensor_contents=tensor_contents)
 
     def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
-        from torchcompat.serialization import _rebuild_parameter, _rebuild_parameter_with_state
-
         state = {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
         if state:
-            return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), state)
-        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+            return above.rebuilder("_rebuild_parameter_with_state"), (self.data, self.requires_grad, OrderedDict(), state)
+        return above.rebuilder("_rebuild_parameter"), (self.data, self.requires_grad, OrderedDict())
 
 
 class _BufferMeta(_TensorMeta):
