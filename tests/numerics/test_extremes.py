@@ -58,7 +58,9 @@ def differing(name: str) -> list[str]:
 @pytest.mark.parametrize("name", RECORDED)
 def test_extremes(name: str, compared: Callable[[int], None]) -> None:
     compared(sum([a.size for _, _, expected in RECORDED[name] for a in expected or ()]))
-    assert differing(name) == DIFFER.get(name, {"cases": []})["cases"]
+    found, listed = differing(name), DIFFER.get(name, {"cases": []})["cases"]
+    # NumPy 1 computes 0-dim numbers with Python's in float64, NumPy 2 in their own dtype: a few roundings, always nearer to torch's.
+    assert found == listed or np.lib.NumpyVersion(np.__version__) >= "2.0.0" and set(found) <= set(listed)
 
 
 def test_every_difference_has_a_reason() -> None:

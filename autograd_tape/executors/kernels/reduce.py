@@ -101,8 +101,8 @@ def add_at(target: np.ndarray, at: Any, values: Any) -> None:
 
     >>> t = np.zeros(2, np.float16)
     >>> add_at(t, np.zeros(5000, int), np.ones(5000, np.float16))
-    >>> t
-    array([5000.,    0.], dtype=float16)
+    >>> t.tolist()
+    [5000.0, 0.0]
     """
     if is_half(target.dtype):
         wide = target.astype(np.float32)
