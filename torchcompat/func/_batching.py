@@ -108,6 +108,20 @@ class Call:
         return t if is_batched else F.expand(F.unsqueeze(t, 0), (self.size, *t._data.shape))
 
 
+RULES: dict[str, Callable[[Call], Any]] = {}
+
+
+def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+    """Registers a batching rule for operations. It returns the result on whole batches (the examples along dimension 0 of each
+    output), or NotImplemented."""
+    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        for name in names.split():
+            RULES[name] = function
+        return function
+
+    return register
+
+
 def shifted(dim: int, rank: int) -> int:
     """A dimension of an example of `rank` dimensions as that of the batch; IndexError in torch's words where there is none."""
     n = rank or 1
@@ -148,8 +162,6 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
 
 
 def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
-    from ._rules import RULES
-
     rec: Record = general.rec
     if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
         if any(s._k.dtype.name == "bool" and is_example(s, level) for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
@@ -298,8 +310,6 @@ class Irregular:
 
 def _irregular(level: Level, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An irregular operation by its rule; NotImplemented where it has none."""
-    from ._rules import RULES
-
     rec: Record = function.record
     named, params = RULES.get(rec.name), rec.params
     if named is None or kwargs.get("out") is not None or len(args) > len(params):

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from collections.abc import Callable
 
-from ._batching import Call, F, aligned, shifted
-
-
-RULES: dict[str, Callable[[Call], Any]] = {}
-
-
-def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
-    """Registers a batching rule for operations. It returns the result on whole batches (the examples along dimension 0 of each
-    output), or NotImplemented."""
-    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        for name in names.split():
-            RULES[name] = function
-        return function
-
-    return register
+from ._batching import Call, F, aligned, rule, shifted
 
 
 # -- dimensions one further ---------------------------------------------------------------------------------------------------
@@ -449,6 +434,3 @@ def cosine_similarity(call: Call) -> Any:
         return call(**aligned(call, rank), dim=shifted(call.dim, rank))
     shifted(call.dim, 0)
     return call(x1=F.unsqueeze(call.whole("x1"), 1), x2=F.unsqueeze(call.whole("x2"), 1), dim=1)
-
-
-from . import _rules_index, _rules_nn  # noqa: E402, F401  # which register further rules

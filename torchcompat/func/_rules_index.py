@@ -9,8 +9,7 @@ import numpy as np
 
 from autograd_tape.indices import _ALL
 
-from ._batching import Call, F, is_example, shifted
-from ._rules import rule
+from ._batching import Call, F, is_example, rule, shifted
 from ._whole import front
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._batching import Call, F, aligned, shifted
-from ._rules import rule
+from ._batching import Call, F, aligned, rule, shifted
 
 
 def _merged(t: Any) -> Any:

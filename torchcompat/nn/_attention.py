@@ -6,8 +6,7 @@ import warnings
 from typing import Any
 
 import torchcompat as torch
-
-from . import functional as F
+from torchcompat._tensor import frontend as F
 
 __all__ = ["multi_head_attention_forward"]
 
@@ -148,9 +147,9 @@ def multi_head_attention_forward(
     if need_weights:
         scaled = q * (1.0 / head) ** 0.5
         scores = torch.bmm(scaled, k.transpose(-2, -1)) if attn_mask is None else torch.baddbmm(attn_mask, scaled, k.transpose(-2, -1))
-        weights = F.softmax(scores, dim=-1)
+        weights = F.softmax(scores, -1)
         if dropout_p > 0.0:
-            weights = F.dropout(weights, p=dropout_p)
+            weights = F.dropout(weights, dropout_p, True)
         output = torch.bmm(weights, v)
     else:
         q, k, v = [x.reshape(batch, num_heads, x.size(1), head) for x in (q, k, v)]

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+import torchcompat as torch
+
 from .._tensor import Tensor, frontend
 
 F = frontend
@@ -288,8 +290,6 @@ def _where(condition: Tensor, input: Any, other: Any) -> Any:
     model = input if isinstance(input, Tensor) else other
     if not isinstance(model, Tensor):
         return NotImplemented
-    import torchcompat as torch
-
     dtype = torch.result_type(input, other)
     a, b = [x if isinstance(x, Tensor) else torch.scalar_tensor(x, dtype=dtype, layout=torch.strided, device=condition.device)
             for x in (input, other)]
@@ -304,8 +304,6 @@ def _cross_entropy(input: Tensor, target: Tensor, weight: Any, size_average: Any
 
 
 def _dropout(input: Tensor, p: float) -> Tensor:
-    import torchcompat as torch
-
     return F.mul(input, torch.empty_like(input).bernoulli_(1 - p).div_(1 - p))
 
 
@@ -476,8 +474,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def function(name: str) -> Callable[..., Any] | None:
     """What carries out an operation by its name in ATen; None where there is no such operation."""
-    import torchcompat as torch
-
     own = FUNCTIONS.get(name)
     if own is not None:
         return own
@@ -493,3 +489,100 @@ def function(name: str) -> Callable[..., Any] | None:
 def _clones(result: Any) -> Any:
     """Copies of views."""
     return type(result)([F.clone(r) for r in result]) if isinstance(result, (tuple, list)) else F.clone(result)
+
+
+# -- torch.ops.aten -----------------------------------------------------------------------------------------------------------------------
+
+
+class OpOverload:
+    """The operation that a `__torch_dispatch__` is asked to carry out; calling it carries it out on other tensors."""
+
+    __module__ = "torch._ops"
+
+    def __init__(self, name: str, overload: str, function: Callable[..., Any]) -> None:
+        self.name_, self.overload, self.function = name, overload, function
+        self.__name__, self.__qualname__ = f"{name}.{overload}", f"{name}.{overload}"
+        self.__module__ = "torch._ops.aten"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    @property
+    def overloadpacket(self) -> Any:
+        """All overloads of the operation, `torch.ops.aten.mul`."""
+        return getattr(aten, self.name_)
+
+    def name(self) -> str:
+        """The full name, such as `aten::mul.Tensor`."""
+        return f"aten::{self.name_}" + ("" if self.overload == "default" else f".{self.overload}")
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self.name_}', overload='{self.overload}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self.name_}.{self.overload}"
+
+    def __hash__(self) -> int:
+        return hash((self.name_, self.overload))
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, OpOverload) and (self.name_, self.overload) == (other.name_, other.overload)
+
+
+_overloads: dict[tuple[str, str], OpOverload] = {}
+
+
+def overload_of(name: str, overload: str, fallback: Callable[..., Any] | None = None) -> OpOverload:
+    """The operation `torch.ops.aten.name.overload`, the same object each time."""
+    found = _overloads.get((name, overload))
+    if found is None:
+        found = _overloads[name, overload] = OpOverload(name, overload, function(name) or fallback)  # type: ignore[arg-type]
+    return found
+
+
+class OpOverloadPacket:
+    """All overloads of one operation; calling it picks the one that the arguments fit."""
+
+    __module__ = "torch._ops"
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.__name__, self._function = name, function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> OpOverload:
+        if overload.startswith("_"):
+            raise AttributeError(overload)
+        found = overload_of(self.__name__, overload, self._function)
+        setattr(self, overload, found)
+        return found
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, (OpOverloadPacket, str)) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class _Aten:
+    """`torch.ops.aten`."""
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        carried = function(name)
+        if not callable(carried):
+            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+        packet = OpOverloadPacket(name, carried)
+        setattr(self, name, packet)
+        return packet
+
+
+aten = _Aten()

@@ -19,6 +19,7 @@ from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, le
 from .._tensor import Tensor, frontend
 from ..autograd.engine import run_on_tensors
 from . import _aten, _factories
+from ._aten import overload_of
 
 _new = object.__new__
 
@@ -29,54 +30,6 @@ class _State(threading.local):
 
 
 _state = _State()
-
-
-class OpOverload:
-    """The operation that a `__torch_dispatch__` is asked to carry out; calling it carries it out on other tensors."""
-
-    __module__ = "torch._ops.aten"
-
-    def __init__(self, name: str, overload: str, function: Callable[..., Any]) -> None:
-        self.name_, self.overload, self.function = name, overload, function
-        self.__name__, self.__qualname__ = f"{name}.{overload}", f"{name}.{overload}"
-        self.__module__ = "torch._ops.aten"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
-
-    @property
-    def overloadpacket(self) -> Any:
-        """All overloads of the operation, `torch.ops.aten.mul`."""
-        from ..ops import aten
-
-        return getattr(aten, self.name_)
-
-    def name(self) -> str:
-        """The full name, such as `aten::mul.Tensor`."""
-        return f"aten::{self.name_}" + ("" if self.overload == "default" else f".{self.overload}")
-
-    def __repr__(self) -> str:
-        return f"<OpOverload(op='aten.{self.name_}', overload='{self.overload}')>"
-
-    def __str__(self) -> str:
-        return f"aten.{self.name_}.{self.overload}"
-
-    def __hash__(self) -> int:
-        return hash((self.name_, self.overload))
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, OpOverload) and (self.name_, self.overload) == (other.name_, other.overload)
-
-
-_overloads: dict[tuple[str, str], OpOverload] = {}
-
-
-def overload_of(name: str, overload: str, function: Callable[..., Any] | None = None) -> OpOverload:
-    """The operation `torch.ops.aten.name.overload`, the same object each time."""
-    found = _overloads.get((name, overload))
-    if found is None:
-        found = _overloads[name, overload] = OpOverload(name, overload, _aten.function(name) or function)  # type: ignore[arg-type]
-    return found
 
 
 class TorchDispatchMode:
