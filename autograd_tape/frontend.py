@@ -432,7 +432,7 @@ class Frontend:
 
     def check_memory(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
-        views.check_memory(rec.name, target, others)
+        views.check_memory(rec, target, others)
 
     def bump(self, target: TensorRef) -> None:
         """Counts an in-place update."""

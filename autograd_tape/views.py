@@ -18,7 +18,7 @@ from .dtypes import Kind
 from .errors import AutogradError
 from .modes import GradMode, active_tapes, grad_mode, keep_on_tapes
 from .node import NoGradView, TapeEntry, edge_of, freed
-from .ops import get_record
+from .ops import Record, get_record
 from .ops._nodes import node_class
 from .ops._strided import storage_offset
 from .ops._strided import address as address_of
@@ -163,8 +163,6 @@ IN_CUSTOM_FUNCTION = (" This view was created inside a custom Function (or becau
                       "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
                       "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.")
 NO_GRAD, INFERENCE = "no_grad", "inference_mode"
-_REPEATABLE = frozenset(["fill", "zero", "masked_fill", "index_fill", "put_at", "tril", "triu"])
-"""Operations that may write several times to one place: torch lets them, since they write the same everywhere, or does not look."""
 
 
 def watch_view(version: list[Any], view: TensorRef) -> None:
@@ -314,18 +312,19 @@ def check_single(target: TensorRef) -> None:
         raise AutogradError(ONE_PLACE)
 
 
-def check_memory(name: str, target: TensorRef, others: Sequence[TensorRef]) -> None:
-    """Raises where `target`, about to be changed by operation `name`, shares a part of its memory with itself or with one of `others`."""
-    if name == "copy" and same_region(target._data, others[0]._data):
+def check_memory(rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
+    """Raises where `target`, about to be changed by an operation, shares memory with itself or with one of `others` that its record's
+    `may_share` does not let it share."""
+    may = rec.field("may_share") or ""
+    if "same" in may and same_region(target._data, others[0]._data):
         return
-    if name not in _REPEATABLE:
+    if "itself" not in may or "others" in may and others:
         check_single(target)
-    if name == "fill":  # the number is read first
-        if others:
-            check_single(target)
+    if "others" in may:
         return
+    whole = "nothing" in may
     for other in others:
-        if other is target and name == "put_at" or overlap(target._data, other._data, whole=name == "put_at"):
+        if whole and other is target or overlap(target._data, other._data, whole):
             raise AutogradError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                                 "memory location. Please clone() the tensor before performing the operation.")
 

@@ -30,8 +30,10 @@ _pid = 0
 _TARGETS = {"cpu": "CPU", "npu": "Ascend", "cuda": "GPU"}
 REMEDY = "pip install 'autograd-tape[mindspore]'"
 STRIDED = ("view", "view?", "store")  # families whose work is on our own storage, whatever the executor
-COMPLEX = frozenset(["add", "sub", "mul", "neg", "sum", "mm", "bmm", "matmul"])  # whose kernels are right for complex numbers
-HALF_PRODUCTS = frozenset(["mm", "mm_nt", "mm_tn", "bmm", "matmul"])  # where the float16 kernel is the quicker one
+
+
+def _takes(rec: Record, what: str) -> bool:
+    return what in (rec.field("mindspore_takes") or "")
 
 
 def load() -> Any:
@@ -140,7 +142,7 @@ class MindSporeExecutor(Executor):
         if found is None:
             native = self._composed(rec) if field is None else self._make(rec, self._named(rec, field) if isinstance(field, str) else field)
             kinds = "ciubV" if field is None else "c"  # V: bfloat16, in which MindSpore has next to nothing
-            found = self._kernels[rec.name] = native if host is None or rec.name in COMPLEX else _on_host(kinds, native, host)
+            found = self._kernels[rec.name] = native if host is None or _takes(rec, "complex") else _on_host(kinds, native, host)
         return found
 
     def _composed(self, rec: Record) -> Callable[..., Any]:
@@ -149,14 +151,14 @@ class MindSporeExecutor(Executor):
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel or composition; half precision is computed in float32 and rounded, except where it pays."""
-        if rec.quiet == "float" and rec.family not in STRIDED and rec.name not in HALF_PRODUCTS:
+        if rec.quiet == "float" and rec.family not in STRIDED and not _takes(rec, "half"):
             return in_single(rec, kernel, values)
         return kernel(*values)
 
     def _make(self, rec: Record, native: Callable[..., Any]) -> Callable[..., Any]:
         """`native` on NumPy arrays, with the composition or a wider dtype for what it declines."""
         ms, compose, host = self.ms, rec.field("compose"), rec.field("numpy")
-        tensors = [p.is_tensor for p in rec.params if p.passed]
+        tensors, half = [p.is_tensor for p in rec.params if p.passed], _takes(rec, "half")
         typed = [p.differentiable for p in rec.params if p.passed]
         refused: set[tuple[str, ...]] = set()  # dtypes that the kernel does not take
 
@@ -166,7 +168,7 @@ class MindSporeExecutor(Executor):
             if not all([isinstance(v, np.ndarray) or v is None or isinstance(v, list) for v, t in zip(values, tensors) if t]):
                 values = _as_arrays(values, tensors, typed)
             arrays = list(_arrays(values))
-            if any([is_half(a.dtype) and (a.dtype.char != "e" or rec.name not in HALF_PRODUCTS) for a in arrays]):
+            if any([is_half(a.dtype) and (a.dtype.char != "e" or not half) for a in arrays]):
                 return in_single(rec, call, list(values))
             if any([a.size == 0 for a in arrays]):
                 return host(*values)  # nothing to compute, and MindSpore refuses empty tensors

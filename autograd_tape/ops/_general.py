@@ -30,7 +30,6 @@ from ._samples import check_number
 from ._strided import copy_like, laid_out
 
 _HALVES = ("float16", "bfloat16")
-_OPMATH = ("add", "sub", "mul", "div", "lerp")
 
 
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -341,7 +340,7 @@ class General:
                     arrays[scaled] = np.asarray(arrays[scaled] * number(value))
             else:
                 arrays[p.name] = value
-        if compute is not None and compute.name in _HALVES and rec.name in _OPMATH:
+        if compute is not None and compute.name in _HALVES and rec.field("opmath"):
             self._widen(values, arrays, compute)
         return compute, arrays
 
@@ -349,7 +348,7 @@ class General:
         """Half precision with a number is computed in float32. The number is not rounded before, but `alpha` is."""
         operands = [p.name for p in self.rec.tensor_params]
         alpha, last = values.get("alpha", 1), operands[-1]
-        if alpha == 1 and (arrays[last].ndim or self.rec.name in ("add", "sub")):
+        if alpha == 1 and (arrays[last].ndim or self.rec.field("opmath") == "alpha"):
             return
         x = values[last]
         exact = x._data if isinstance(x, TensorRef) else np.asarray(x)

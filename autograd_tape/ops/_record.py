@@ -76,7 +76,10 @@ class Record:
     `numpy`               kernel on buffers, called with the schema's parameters in order
     `mindspore`           the dotted name of a primitive that takes the tensors alone ("ops.Exp"), or a function `(ms, *arguments)` on
                           MindSpore tensors (see `ops._mindspore`), which raises NotImplementedError for what it would get wrong
+    `mindspore_takes`     "complex" where that kernel is right for complex numbers, "half" where that for float16 is the quicker one
     `half`                the NumPy kernel for float16 and bfloat16, where torch rounds on the way; else they are computed in float32
+    `opmath`              "number": half precision with a number is computed in float32, the number not rounded before; "alpha": with an
+                          `alpha` alone
     `compose(F, ...)`     the operation in terms of others, for executors without a kernel
     `vjp(F, grad, ...)`   the gradient. Its further parameters name what is saved: a parameter of the schema, an output
                           (`result`, or its name in the schema), `<tensor>_shape`, `needs` (which inputs want a gradient).
@@ -96,6 +99,9 @@ class Record:
     `redirect(...)`       (name, arguments) of the operation that carries out a call with such arguments, or None: `clamp` with
                           tensors as bounds, `div` with a rounding mode. Called on the general path only, with the arguments as given.
     `keywords`            {keyword: name of the operation that carries out a method call with it}: `x.view(dtype=...)`
+    `may_share`           what memory the target of the in-place variant may share: "itself" (several of its elements may be one place,
+                          since it writes the same everywhere, or torch does not look), "same" (an operand that is its very elements),
+                          "others" (operands, which are read first), "nothing" (not even an operand that is the target, as else)
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `no_forward`          what torch's message calls the step of it that has no forward mode ("aten::..." where it has no derivative at
                           all), or a function of the arguments that gives the name, or None where they have one

@@ -645,6 +645,7 @@ class masked_fill:
     layout = "rows"
     numbers = {"value": "MaskedFillBackward0"}
     numpy = _masked_fill
+    may_share = "itself"
     def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
     def meta(input, mask, value): return _where_meta(mask, input, input)
 

@@ -319,6 +319,7 @@ class put_at:
     layout = "input"
     numpy = _put
     shape = shapes.like_first
+    may_share = "itself nothing"
     compose = on_host(numpy)
 
     def vjp_input(F, grad, indices, accumulate, values_shape):

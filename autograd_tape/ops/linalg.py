@@ -165,6 +165,7 @@ class mm:
     out_dtype = EXPECTED
     numpy = _mm
     mindspore = "ops.MatMul"
+    mindspore_takes = "complex half"
     check = _check_mm
     def shape(input, mat2): return (input[0], mat2[1])
     def vjp_input(F, grad, mat2): return F.mm_nt(grad, mat2)
@@ -184,6 +185,7 @@ class mm_nt:
     def numpy(input, mat2): return input.dot(mat2.T)
     def shape(input, mat2): return (input[0], mat2[0])
     def compose(F, input, mat2): return F.mm(input, F.transpose(mat2, 0, 1))
+    mindspore_takes = "half"
     def vjp_input(F, grad, mat2): return F.mm(grad, mat2)
     def vjp_mat2(F, grad, input): return F.mm_tn(grad, input)
     jvp = "bilinear"
@@ -197,6 +199,7 @@ class mm_tn:
     def numpy(input, mat2): return input.T.dot(mat2)
     def shape(input, mat2): return (input[1], mat2[1])
     def compose(F, input, mat2): return F.mm(F.transpose(input, 0, 1), mat2)
+    mindspore_takes = "half"
     def vjp_input(F, grad, mat2): return F.mm_nt(mat2, grad)
     def vjp_mat2(F, grad, input): return F.mm(input, grad)
     jvp = "bilinear"
@@ -262,6 +265,7 @@ class matmul:
     numpy = _matmul
     shape = shapes.matmul
     mindspore = kernels.matmul
+    mindspore_takes = "complex half"
     check = _check_matmul
     vjp_input = _matmul_grad_input
     vjp_other = _matmul_grad_other
@@ -309,6 +313,7 @@ class bmm:
     out_dtype = EXPECTED
     numpy = _bmm
     mindspore = "ops.BatchMatMul"
+    mindspore_takes = "complex half"
     check = _check_bmm
     def shape(input, mat2): return (input[0], input[1], mat2[2])
     def vjp_input(F, grad, mat2): return F.bmm(grad, F.transpose(mat2, -2, -1))

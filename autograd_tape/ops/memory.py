@@ -37,6 +37,7 @@ class copy:
         if src.ndim > a.ndim:
             raise ValueError("NumPy would drop leading dimensions of size one")
         a[...] = src if src.dtype is a.dtype or src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
+    may_share = "same"
 
     def compose(F, input, src, non_blocking=False): return _copy(input, src)
     def shape(input, src, non_blocking=False):
@@ -68,6 +69,7 @@ class fill:
 
     def numpy(input, value): return np.full_like(input, value)
     def store(a, value): a.fill(value)
+    may_share = "itself others"
     def check(input, value): check_number(value, input.dtype)
     def compose(F, input, value): return np.full(input.shape, value, input.dtype)
     def shape(input, value): return input
@@ -88,6 +90,7 @@ class zero:
 
     def numpy(input): return np.zeros(input.shape, input.dtype)
     def store(a): a.fill(0)
+    may_share = "itself"
     def compose(F, input): return np.zeros(input.shape, input.dtype)
     def shape(input): return input
     def vjp(F, grad): return F.zero_gradient(grad)

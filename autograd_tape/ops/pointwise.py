@@ -81,6 +81,8 @@ class add:
     deprecated = ("input alpha other",)
     numpy = np.add
     mindspore = "ops.Add"
+    mindspore_takes = "complex"
+    opmath = "alpha"
     check = _check_alpha
     def vjp_input(F, grad): return grad
     def vjp_other(F, grad, alpha): return grad if alpha == 1 else grad * typed(grad, alpha)
@@ -103,6 +105,8 @@ class sub:
     deprecated = ("input alpha other",)
     numpy = np.subtract
     mindspore = "ops.Sub"
+    mindspore_takes = "complex"
+    opmath = "alpha"
     check = _check_subtraction
     def vjp_input(F, grad): return grad
     def vjp_other(F, grad, alpha): return -grad if alpha == 1 else grad * typed(grad, -alpha)
@@ -171,6 +175,8 @@ class mul:
 
     numpy = np.multiply
     mindspore = "ops.Mul"
+    mindspore_takes = "complex"
+    opmath = "number"
     def redirect(input, other): return ("mul", (other, input)) if isinstance(other, TensorRef) and scalar_like(input) else None
     def vjp_input(F, grad, other): return grad * other
     def vjp_other(F, grad, input): return grad * input
@@ -192,6 +198,7 @@ class neg:
     out_dtype = FOUND
     numpy = np.negative
     mindspore = "ops.Neg"
+    mindspore_takes = "complex"
 
     def check(input):
         if input._k.dtype.category == BOOL:
@@ -411,6 +418,7 @@ class lerp:
 
     def compose(F, input, end, weight): return input + weight * (end - input)
     shape = broadcast_shapes
+    opmath = "number"
 
     def check(input, end, weight):
         for name, x in (("end", end), ("weight", weight)):
@@ -462,6 +470,7 @@ class div:
 
     numpy = np.divide  # a rounding mode, which is no array to write to, sends the call to the general path
     mindspore = kernels.quotient("Div", of_infinities=True)
+    opmath = "number"
     compose = on_host(lambda input, other, rounding_mode=None: np.divide(input, other))
 
     def redirect(input, other, rounding_mode):

@@ -340,6 +340,7 @@ class tril:
     numpy = _tril
     compose = on_host(_tril)
     def shape(input, diagonal): return input
+    may_share = "itself"
     def vjp(F, grad, diagonal): return F.tril(grad, diagonal)
     jvp = "linear"
 
@@ -363,6 +364,7 @@ class triu:
     numpy = _triu
     compose = on_host(_triu)
     def shape(input, diagonal): return input
+    may_share = "itself"
     def vjp(F, grad, diagonal): return F.triu(grad, diagonal)
     jvp = "linear"
 

@@ -78,6 +78,7 @@ class sum_:
     nodes = {"dim is not None": "SumBackward1"}
     numpy = _sum
     mindspore = kernels.total("ReduceSum")
+    mindspore_takes = "complex"
     compose = on_host(_sum)
     shape = reduced_shape
     def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad, input_shape, dim, keepdim)
