@@ -588,7 +588,11 @@ class acosh:
 
     numpy = np.arccosh
     mindspore = "ops.Acosh"
-    def vjp(F, grad, input): return grad * F.rsqrt(input * input - 1)
+    def vjp(F, grad, input):
+        if is_complex(input):  # in two roots: one of the product is on the wrong branch left of the imaginary axis
+            return grad * (F.rsqrt(input - 1) * F.rsqrt(input + 1))
+        return grad * F.rsqrt(input * input - 1)
+
     samples = domain(1.5, 3)
 
 

@@ -661,6 +661,14 @@ class logsumexp:
         shape = tuple(input.shape)
         return expand_reduced(F, grad, shape, dim, keepdim) * F.exp(input - expand_reduced(F, result, shape, dim, keepdim))
 
+    def jvp(F, outputs, arguments, tangents):
+        """As torch: of a large result the exponential's argument would have few places."""
+        input, dim, keepdim = arguments["input"], arguments["dim"], arguments["keepdim"]
+        detached = input.detach()
+        top = F.amax(F.real(detached) if is_complex(input) else detached, dim, True) if input.numel() else F.zeros_like(detached)
+        e = F.exp(input - F.where(F.isfinite(top), top, 0))
+        return F.sum(e * tangents["input"], dim, keepdim) / F.sum(e, dim, keepdim)
+
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1
         yield rng.standard_normal((2, 3, 2)), (0, -1), True

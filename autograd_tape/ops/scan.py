@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import DType
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import reduce as shared
 from ..executors.kernels._compile import state
@@ -19,6 +20,7 @@ from .reduce import _WIDE, finish
 
 
 _DOUBLE: np.dtype = np.dtype(np.float64)
+_WIDEST = {"c": DType.by_name["complex128"], "f": DType.by_name["float64"]}
 _FEW = 32
 
 
@@ -226,6 +228,22 @@ class logcumsumexp:
             logs = F.where(grad == 0, -1e30, F.log(F.where(grad == 0, 1.0, grad))) - result
             return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input)
         return part(grad) - part(-grad)
+
+    def jvp(F, outputs, arguments, tangents):
+        """In double precision: of a large result the exponential's argument would have few places."""
+        input, t, dim = arguments["input"], tangents["input"], arguments["dim"]
+        if is_complex(input):
+            input, t = F.cast(input, _WIDEST["c"]), F.cast(t, _WIDEST["c"])
+            logs = F.where(t == 0, -1e30, F.log(F.where(t == 0, 1.0, t)))
+            return F.exp(F.logcumsumexp(input + logs, dim) - F.logcumsumexp(input, dim))
+        input, t = F.cast(input, _WIDEST["f"]), F.cast(t, _WIDEST["f"])
+        result = F.logcumsumexp(input, dim)
+
+        def part(t):
+            positive = F.gt(t, 0)
+            return F.exp(F.logcumsumexp(input + F.where(positive, F.log(F.where(positive, t, 1.0)), -1e30), dim) - result)
+
+        return part(t) - part(-t)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1

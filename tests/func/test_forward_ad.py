@@ -6,6 +6,7 @@ import gc
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 import torchcompat as torch
@@ -210,3 +211,17 @@ def test_norms_at_zero(p: float) -> None:
         value, tangent = torch.func.jvp(lambda x: torch.linalg.vector_norm(x, p, -1), (x,), (torch.ones_like(x),))
         assert not value.any() and not tangent.any() and tangent.isfinite().all()
         assert not torch.func.grad(lambda x: torch.linalg.vector_norm(x, p))(x).any()
+
+
+@pytest.mark.parametrize("name, dtype", [(n, d) for n in ("logsumexp", "logcumsumexp") for d in ("float32", "float64", "complex64")])
+def test_tangents_of_logarithms_of_large_sums_keep_their_places(name: str, dtype: str) -> None:
+    """`exp(input - result)` has as few places as a large result has behind the point."""
+    rng = np.random.default_rng(0)
+    x, t = np.round(rng.uniform(0, 3, (5, 4)) * 256) / 256, rng.uniform(-1, 1, (5, 4))  # exact beside the offsets
+
+    def tangents(x: np.ndarray, dtype: str) -> np.ndarray:
+        primal, direction = [torch.from_numpy(a).to(getattr(torch, dtype)) for a in (x, t)]
+        return np.real(torch.func.jvp(lambda x: getattr(torch, name)(x, 0), (primal,), (direction,))[1].numpy())
+
+    for offset in (0.0, 1024.0, -16384.0):
+        np.testing.assert_allclose(tangents(x + offset, dtype), tangents(x, "float64"), rtol=2e-6, atol=2e-6)

@@ -9,12 +9,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import op_cases
 import pytest
 from complex_cases import RECORDED, attribute, gradients, half_inputs, half_operations, tensors_of, weights
 from oracle_cases import Reader, dtype_name, load
 
 import torchcompat as torch
-
+from autograd_tape.ops import RECORDS
+from torchcompat._tensor import frontend
 
 CONTENT, ARRAYS = load(RECORDED)
 READER = Reader(torch, ARRAYS)
@@ -351,3 +353,48 @@ def test_logsumexp_is_a_principal_logarithm() -> None:
     assert (found.imag.abs() <= np.pi + 1e-6).all()
     assert torch.allclose(found[0], z[0].exp().sum().log())
     assert torch.allclose(found[1], (z[1] - 1000).exp().sum().log() + 1000)
+
+
+def _plane() -> np.ndarray:
+    """Numbers in every quadrant, within the unit circle, around it and outside, clear of the axes that branch cuts lie on."""
+    return (np.array([[0.4], [0.9], [1.3], [3.0]]) * np.exp(1j * (0.37 + np.pi / 4 * np.arange(8)))).reshape(-1)
+
+
+@pytest.mark.parametrize("name", [n for n, r in RECORDS.items() if r.family in ("unary", "binary") and r.has_gradient])
+def test_derivatives_hold_on_the_whole_plane(name: str, excused: Any) -> None:
+    """A branch of a root, or a kernel that drops imaginary parts, is right in part of the plane alone."""
+    rec, rng = RECORDS[name], np.random.default_rng(0)
+    args, kwargs = op_cases.bind(rec, next(iter(op_cases.samples(rec))))
+    places = [i for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.dtype == np.float64]
+    points = [np.roll(_plane(), 3 * k) * (1 + 0.05 * k) for k in range(len(places))]
+    directions = [rng.standard_normal(p.shape) + 1j * rng.standard_normal(p.shape) for p in points]
+
+    def function(*tensors: Any) -> Any:
+        given = dict(zip(places, tensors))
+        return frontend.function(name)(*[given.get(i, a) for i, a in enumerate(args)], **kwargs)
+
+    def at(step: float) -> np.ndarray:
+        return function(*[torch.from_numpy(p + step * d) for p, d in zip(points, directions)]).resolve_conj().numpy()
+
+    primals = tuple([torch.from_numpy(p) for p in points])
+    try:
+        base = at(0.0)
+        _, tangent = torch.func.jvp(function, primals, tuple([torch.from_numpy(d) for d in directions]))
+    except (RuntimeError, NotImplementedError, TypeError) as error:
+        excused(f"takes no complex numbers: {error}")
+        return
+    if base.dtype.kind not in "fc":
+        excused("no numbers with a derivative")
+        return
+    expected = (at(1e-6) - at(-1e-6)) / 2e-6
+    np.testing.assert_allclose(tangent.resolve_conj().numpy(), expected, rtol=1e-6, atol=1e-6)
+    leaves = [torch.from_numpy(p.copy()).requires_grad_() for p in points]
+    weight = rng.standard_normal(base.shape) + (1j * rng.standard_normal(base.shape) if base.dtype.kind == "c" else 0)
+    try:
+        found = torch.autograd.grad(function(*leaves), leaves, torch.from_numpy(weight))
+    except (RuntimeError, NotImplementedError) as error:
+        assert "complex" in str(error), error
+        return
+    # <weight, J direction> is <J* weight, direction>, as real inner products.
+    along = sum(np.sum((g.resolve_conj().numpy().conj() * d).real) for g, d in zip(found, directions))
+    np.testing.assert_allclose(along, np.sum((weight.conj() * expected).real), rtol=1e-6)

@@ -94,6 +94,8 @@ def compute_array(x: np.ndarray) -> np.ndarray:
     char = x.dtype.char
     if (char == "f" or char == "d") and x.dtype.isnative:
         return x
+    if x.dtype.kind == "c":  # whose imaginary parts NumPy would drop with a mere warning
+        raise TypeError(f"this kernel computes with real numbers, not with {x.dtype}")
     return x.astype(np.float64 if x.dtype.kind == "f" and x.dtype.itemsize >= 8 else np.float32)
 
 
