@@ -269,3 +269,33 @@ def test_numbers_of_one_chance_for_all_have_no_derivative() -> None:
     drawn = torch.bernoulli(torch.ones(2, requires_grad=True), 0.5)
     with pytest.raises(RuntimeError, match="derivative for aten::bernoulli is not implemented"):
         drawn.sum().backward()
+
+
+OUTS = {"rows": lambda d: torch.zeros(6, 4, dtype=d), "columns": lambda d: torch.zeros(4, 6, dtype=d).T,
+        "every other": lambda d: torch.zeros(6, 8, dtype=d)[:, ::2],
+        "reversed order": lambda d: torch.zeros(2, 2, 6, dtype=d).permute(2, 1, 0)}
+FILLED = {  # what draws into `out`, and what fills memory of the same layout
+    "rand": (lambda o: torch.rand(o.shape, out=o), lambda o: o.uniform_()),
+    "randn": (lambda o: torch.randn(o.shape, out=o), lambda o: o.normal_()),
+    "randint": (lambda o: torch.randint(2, 10, o.shape, out=o), lambda o: o.random_(2, 10)),
+    "normal of a size": (lambda o: torch.normal(1.0, 2.0, o.shape, out=o), lambda o: o.normal_(1.0, 2.0)),
+    "normal of a mean": (lambda o: torch.normal(torch.full(o.shape, 2.0), 3.0, out=o), lambda o: o.normal_().mul_(3.0).add_(2.0)),
+    "normal of a deviation": (lambda o: torch.normal(1.0, torch.full(o.shape, 3.0), out=o), lambda o: o.normal_().mul_(3.0).add_(1.0)),
+    "normal of both": (lambda o: torch.normal(torch.full(o.shape, 2.0), torch.full(o.shape, 3.0), out=o),
+                       lambda o: o.normal_().mul_(3.0).add_(2.0)),
+    "bernoulli": (lambda o: torch.bernoulli(torch.full(o.shape, 0.4), out=o), lambda o: o.bernoulli_(torch.full(o.shape, 0.4)))}
+
+
+@pytest.mark.parametrize("layout", OUTS)
+@pytest.mark.parametrize("name", FILLED)
+def test_numbers_are_drawn_in_the_order_of_the_memory_of_out(name: str, layout: str) -> None:
+    draw, fill = FILLED[name]
+    dtype = torch.int64 if name == "randint" else torch.float32
+    out, expected = OUTS[layout](dtype), OUTS[layout](dtype)
+    torch.manual_seed(3)
+    assert draw(out) is out
+    torch.manual_seed(3)
+    fill(expected)
+    assert out.stride() == expected.stride()
+    np.testing.assert_allclose(out.numpy(), expected.numpy(), rtol=1e-6, atol=1e-6)
+    assert len(np.unique(out.numpy())) > 1

@@ -157,6 +157,11 @@ def _finish(array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, o
     return t
 
 
+def _fills(out: Any, size: tuple[int, ...], dtype: DType) -> bool:
+    """Whether numbers are drawn right into `out`, in the order of its memory, since that is none of rows."""
+    return out is not None and out._data.shape == size and not out._data.flags.c_contiguous and out._k.dtype is dtype and out._node is None
+
+
 def _stream(generator: Any) -> Any:
     if generator is None:
         return _default_stream
@@ -183,9 +188,16 @@ def _constant(x: Any) -> Any:
     return x.detach() if isinstance(x, Tensor) and x._node is not None else x
 
 
+def _have_tangents(tensors: Any) -> bool:
+    """Whether forward mode carries derivatives along some of these."""
+    from .func._whole import has_tangents
+
+    return has_tangents(tensors)
+
+
 def _sampled(numbers: Any, by: str, *parameters: Tensor) -> Any:
-    """The numbers as a function of parameters that require grad, whose gradients are zeros."""
-    if grad_mode() is not GradMode.ENABLED or all([p._node is None for p in parameters]):
+    """The numbers as a function of parameters that require grad or have tangents, whose derivatives are zeros."""
+    if (grad_mode() is not GradMode.ENABLED or all([p._node is None for p in parameters])) and not _have_tangents(parameters):
         return numbers
     return frontend.sampled(numbers, *parameters, *[None] * (2 - len(parameters)), by)
 
@@ -206,8 +218,10 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None
          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
     size = _named_size("rand", size, named)
-    dtype = _wanted(dtype, "rand", out) or default_dtype()
-    return _draw(_size("rand", size), lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
+    dtype, size = _wanted(dtype, "rand", out) or default_dtype(), _size("rand", size)
+    if _fills(out, size, dtype):
+        return out.uniform_(generator=generator)
+    return _draw(size, lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
@@ -225,8 +239,10 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
             t._data, t._k = array, _FLOAT32 if grad_mode() is not GradMode.INFERENCE else inference_kind(_FLOAT32)
             t._node, t._v, t._base = LEAF if requires_grad else None, None, None
             return t
-    dtype = _wanted(dtype, "randn", out) or default_dtype()
-    return _draw(_size("randn", size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
+    dtype, size = _wanted(dtype, "randn", out) or default_dtype(), _size("randn", size)
+    if _fills(out, size, dtype):
+        return out.normal_(generator=generator)
+    return _draw(size, lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
@@ -241,8 +257,10 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: A
         raise TypeError(f"randint() missing required argument: '{'high' if high is None else 'size'}'")
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    dtype = _wanted(dtype, "randint", out) or int64
-    return _draw(tuple(size), lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
+    dtype, size = _wanted(dtype, "randint", out) or int64, tuple(size)
+    if _fills(out, size, dtype):
+        return out.random_(low, high, generator=generator)
+    return _draw(size, lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
@@ -301,6 +319,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
     if out is not None and dtype.is_complex:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{SCALAR_TYPE_NAMES[dtype.name]}'")
 
+    if p is None and _fills(out, input._data.shape, dtype):
+        return out.bernoulli_(input, generator=generator)
+
     def draw(shape: tuple[int, ...], t: Any) -> Tensor:
         array = _stream(generator).bernoulli(t._data if p is None else p, shape, dtype.np)
         return _finish(array, dtype, input._k.device, False, out)
@@ -312,15 +333,20 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
            device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
     if size is not None:
-        dtype = _wanted(dtype, "normal", out) or default_dtype()
-        return _draw(tuple(size), lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad,
+        dtype, size = _wanted(dtype, "normal", out) or default_dtype(), tuple(size)
+        if _fills(out, size, dtype):
+            return out.normal_(mean, std, generator=generator)
+        return _draw(size, lambda n, _: _finish(_stream(generator).normal(n, dtype.np, mean, std), dtype, device, requires_grad,
                                                        out))
     shape = np.broadcast_shapes(*[x._data.shape for x in (mean, std) if isinstance(x, Tensor)])
     k = out._k if out is not None else mean._k if isinstance(mean, Tensor) else std._k
     if k.dtype.category < FLOATING:
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_TYPE_NAMES[k.dtype.name]}'")
     parameters = {name: x for name, x in (("mean", mean), ("std", std)) if isinstance(x, Tensor)}
-    noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k), list(parameters.values()))
+    if _fills(out, shape, k.dtype):
+        noise = out.normal_(generator=generator)
+    else:
+        noise = _draw(shape, lambda n, _: frontend.wrap(_stream(generator).normal(n, k.np), k), list(parameters.values()))
     numbers = (noise * _constant(std) + _constant(mean)).to(k.dtype)
     result = _sampled(numbers, f"normal({', '.join(parameters)})", *parameters.values())
     return result if out is None else _finish(result._data.astype(k.np), k.dtype, None, False, out)
@@ -375,6 +401,7 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
             if found is not NotImplemented:
                 return self if found is self else frontend.copy_(self, found)
         recording = grad_mode() is GradMode.ENABLED and (self._node is not None or self._base is not None and self._base._node is not None)
+        recording = recording or _have_tangents(self)
         if self._k.device.type != "meta":
             data = numbers = np.empty_like(self._data) if recording else self._data
             rows = self._data.flags.c_contiguous

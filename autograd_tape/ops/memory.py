@@ -138,6 +138,7 @@ class sampled:
 
     compose = on_host(numpy)
     def shape(numbers, parameter, other, by): return np.broadcast_shapes(*[s for s in (numbers, parameter, other) if s is not None])
+    def no_forward(by, **_): return "aten::bernoulli" if by == "bernoulli(p)" else None
     def vjp_parameter(F, grad, by): return _NO_BERNOULLI(F, grad) if by == "bernoulli(p)" else F.zero_gradient(grad)
     def vjp_other(F, grad): return F.zero_gradient(grad)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0, 1, (3,)), "normal(mean, std)"

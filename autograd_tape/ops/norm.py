@@ -348,6 +348,9 @@ def _batch_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
         _check_floating("batch_norm", input)
     if input.ndim < 2:  # no channels
         return F.clone(input)
+    if 0 in input.shape:  # statistics of nothing: the running ones stay, and weight and bias are seen, and get gradients of zeros
+        scaled = F.clone(input) if weight is None else input * F.select(weight, 0, 0)
+        return scaled if bias is None else scaled + F.select(bias, 0, 0)
     # The statistics' versions stay, as in torch: nothing saves them.
     return F.channel_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 

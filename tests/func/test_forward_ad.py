@@ -225,3 +225,30 @@ def test_tangents_of_logarithms_of_large_sums_keep_their_places(name: str, dtype
 
     for offset in (0.0, 1024.0, -16384.0):
         np.testing.assert_allclose(tangents(x + offset, dtype), tangents(x, "float64"), rtol=2e-6, atol=2e-6)
+
+
+DRAWN = {"bernoulli": torch.bernoulli, "poisson": torch.poisson, "normal(mean)": lambda x: torch.normal(x, 1.0),
+         "normal(std)": lambda x: torch.normal(0.0, x), "normal(mean, std)": lambda x: torch.normal(x, x),
+         **{name: lambda x, name=name: getattr(x * 1, name)() for name in ("uniform_", "normal_", "bernoulli_", "exponential_", "cauchy_",
+                                                                          "log_normal_", "random_")},
+         "geometric_": lambda x: (x * 1).geometric_(0.5), "a view's": lambda x: (x * 1)[:].normal_()}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("recording", [True, False])
+def test_numbers_drawn_have_tangents_of_zeros(name: str, recording: bool) -> None:
+    with fwad.dual_level(), torch.set_grad_enabled(recording):
+        x = fwad.make_dual(torch.full((5,), 0.5), torch.ones(5))
+        found = DRAWN[name](x)
+        assert found.tolist() != [0.5] * 5 and tangent(found).tolist() == [0.0] * 5
+
+
+def test_numbers_drawn_are_for_all_operations_that_draw() -> None:
+    """The list above has them all."""
+    from autograd_tape.ops import RECORDS
+
+    conditions = [c.removeprefix("by == '").removesuffix("'") for r in ("sampled", "drawn") for c in RECORDS[r].field("nodes")]
+    compared = {"eq_", "ne_", "lt_", "le_", "gt_", "ge_"}
+    assert {*conditions} - compared - {"bernoulli(p)"} == {*DRAWN} - {"a view's"}
+    with fwad.dual_level(), pytest.raises(NotImplementedError, match="forward AD with aten::bernoulli that does not support it"):
+        torch.bernoulli(fwad.make_dual(torch.ones(2), torch.ones(2)), 0.5)

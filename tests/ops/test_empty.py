@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from empty_cases import TABLE, odd
 from public_calls import INNER, refused
+
+import torchcompat as torch
 
 
 def test_differences_are_refusals_in_other_words_or_results_for_refusals() -> None:
@@ -18,3 +21,15 @@ def test_all_kinds_of_calls_are_there() -> None:
         assert sum(kind in call for call in TABLE.recorded) > least, kind
     done = sum(not refused(found) for found in TABLE.recorded.values())
     assert 0.5 * len(TABLE.recorded) < done < 0.95 * len(TABLE.recorded)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3, 0), (0, 3, 2, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_batch_norm_of_nothing_learns_nothing(shape: tuple[int, ...], dtype: str) -> None:
+    """Statistics of no elements are NaN, which must reach neither the running statistics nor the gradients."""
+    x, w, b = [torch.ones(s, dtype=getattr(torch, dtype)).requires_grad_() for s in (shape, 3, 3)]
+    mean, var = torch.arange(3.0), torch.arange(3.0) + 1
+    result = torch.nn.functional.batch_norm(x, mean, var, w, b, training=True)
+    result.sum().backward()
+    assert result.shape == x.grad.shape == shape and w.grad.tolist() == b.grad.tolist() == [0.0] * 3
+    assert mean.tolist() == [0.0, 1.0, 2.0] and var.tolist() == [1.0, 2.0, 3.0]
