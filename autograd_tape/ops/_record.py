@@ -89,6 +89,8 @@ class Record:
                           gradient formulas are their own transpose), "transposed" (`vjp`'s transpose), or a function
                           `(F, outputs, arguments, tangents)`, the last two by parameter name, that returns a tangent per output.
                           Left out: "linear" of views, "elementwise" of what is so, else "transposed"
+    `batch(F, call)`      the operation on batches of examples, for vmap (see `_batch`): left out where family or schema say enough, as
+                          `_batch.rule_of` reads them; else it is carried out for each example in turn
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
     `meta_layout`         how the meta executor lays results out that are not element-wise, in one word or one per output: "input" in the

@@ -12,6 +12,7 @@ from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
 from ..tensor import TensorRef
+from . import _batch as batches
 from . import _mindspore as kernels
 from ._constants import NUMBERS, ONE, SMALL, ZERO
 from ._dims import wrap_dim
@@ -749,7 +750,6 @@ class glu:
         _halves(input, dim)
         takes("float", "glu_cpu")(input=input)
 
-
     def compose(F, input, dim):
         axis, half = _halves(input, dim)
         return F.slice(input, axis, 0, half) * F.sigmoid(F.slice(input, axis, half, 2 * half))
@@ -758,6 +758,7 @@ class glu:
         axis, half = _halves(input, dim)
         a, s = F.slice(input, axis, 0, half), F.sigmoid(F.slice(input, axis, half, 2 * half))
         return F.cat([grad * s, grad * a * s * (1 - s)], axis)
+    batch = batches.view
 
     def samples(rng):
         yield (rng.standard_normal((2, 4)),)

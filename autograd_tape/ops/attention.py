@@ -113,6 +113,20 @@ class attention:
     def vjp(F, grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
         return F.attention_backward(grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs)
 
+    def batch(F, call):
+        """Every tensor with a batch dimension, and as many others before the matrices; those of a mask broadcast."""
+        rank = max([call.ranks[n] for n in ("query", "key", "value")])
+        changed = {}
+        for name, own in call.ranks.items():
+            t = call.whole(name) if name in ("query", "key", "value") else call.values[name]
+            for _ in range(max(rank, 2) - own if call.is_batched[name] or name in ("query", "key", "value") else 0):
+                t = F.unsqueeze(t, 1)
+            changed[name] = t
+        lead = tuple(np.broadcast_shapes(*[changed[n]._data.shape[:-2] for n in ("query", "key", "value")]))
+        for name in ("query", "key", "value"):
+            changed[name] = F.expand(changed[name], (*lead, *changed[name]._data.shape[-2:]))
+        return call(**changed)
+
     def samples(rng):
         r = rng.standard_normal
         yield r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2)), None, None, False, None

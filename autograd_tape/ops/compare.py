@@ -12,6 +12,7 @@ from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import select
 from ..executors.meta import meta_array
 from ..tensor import TensorRef
+from . import _batch as batches
 from ._constants import SMALL
 from ._host import NO_ITEM, data_dependent
 from ._out import FOUND, ONLY_BOOL, OutRule
@@ -663,6 +664,12 @@ class masked_fill:
 
     def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
     def vjp_value(F, grad, mask): return F.where(mask, grad, 0)
+
+    def batch(F, call):
+        """With a value of its own for each example, a choice between the two."""
+        if not call.is_batched["value"]:
+            return call(**batches.aligned(F, call))
+        return F.cast(F.where(*[{**call.values, **batches.aligned(F, call)}[n] for n in ("mask", "value", "input")]), call.input._k.dtype)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.random((2, 3)) > 0.5, 1.5

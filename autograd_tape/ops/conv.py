@@ -15,12 +15,12 @@ import numpy as np
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import conv as fused
+from . import _batch as batches
 from ._host import on_host
 from . import _shapes as shapes
 from ._record import Sample, op
 from ._refusals import no_kernel
 from .linalg import _C_NAMES
-
 
 
 def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
@@ -106,6 +106,18 @@ class convolution_nd:
         return F.convolution_nd_weight(input, grad, tuple(weight_shape), stride, padding, dilation, groups)
     def vjp_bias(F, grad): return F.sum(grad, (0, *range(2, grad.ndim)))
 
+    def batch(F, call):
+        """A bigger batch where the weights are shared, more groups where each example has its own."""
+        x, weight, bias = call.input, call.weight, call.bias
+        if not call.size or call.ranks["input"] != call.ranks["weight"]:
+            return NotImplemented
+        if not call.is_batched["weight"] and not call.is_batched["bias"]:
+            return batches.parted(F, call, call(input=batches.merged(F, x)))
+        x, weight = call.whole("input"), call.whole("weight")
+        bias = None if bias is None else F.reshape(call.whole("bias"), (-1,))
+        result = call(input=batches.as_channels(F, x), weight=batches.merged(F, weight), bias=bias, groups=call.groups * call.size)
+        return batches.from_channels(F, call, result)
+
     def samples(rng):
         r = rng.standard_normal
         yield r((2, 3, 6)), r((4, 3, 3)), r(4), (2,), (1,), (1,), 1
@@ -134,6 +146,18 @@ class convolution_nd_input:
     def vjp_weight(F, grad, input, weight_shape, stride, padding, dilation, groups):
         return F.convolution_nd_weight(grad, input, tuple(weight_shape), stride, padding, dilation, groups)
 
+    def batch(F, call):
+        """A bigger batch where the weights are shared, more groups where each example has its own."""
+        size = tuple(call.values["size"])
+        if not call.size:
+            return NotImplemented
+        if not call.is_batched["weight"]:
+            return batches.parted(F, call, call(input=batches.merged(F, call.input), size=(call.size * size[0], *size[1:])))
+        result = call(input=batches.as_channels(F, call.whole("input")), weight=batches.merged(F, call.weight),
+                      size=(size[0], call.size * size[1], *size[2:]),
+                      groups=call.groups * call.size)
+        return batches.from_channels(F, call, result)
+
     def samples(rng):
         r = rng.standard_normal
         yield r((2, 4, 3)), r((4, 3, 3)), (2, 3, 6), (2,), (1,), (1,), 1
@@ -158,6 +182,15 @@ class convolution_nd_weight:
         return F.convolution_nd_input(output, grad, tuple(input_shape), stride, padding, dilation, groups)
     def vjp_output(F, grad, input, output_shape, stride, padding, dilation, groups):
         return _cropped(F, F.convolution_nd(input, grad, None, stride, padding, dilation, groups), tuple(output_shape))
+
+    def batch(F, call):
+        """More groups."""
+        size = tuple(call.values["size"])
+        if not call.size:
+            return NotImplemented
+        result = call(input=batches.as_channels(F, call.whole("input")), output=batches.as_channels(F, call.whole("output")),
+                      size=(call.size * size[0], *size[1:]), groups=call.groups * call.size)
+        return batches.parted(F, call, result)
 
     def samples(rng):
         r = rng.standard_normal
@@ -185,6 +218,7 @@ class im2col:
         blocks = blocks or fused.conv_output_size(tuple(input_shape)[2:], kernel_size, stride, padding, dilation)
         return F.col2im(grad, tuple(input_shape)[2:], kernel_size, dilation, padding, stride, blocks)
     jvp = "linear"
+    batch = batches.images
 
     def samples(rng): yield rng.standard_normal((2, 2, 5, 4)), (2, 3), (2, 1), (1, 0), (1, 2)
 
@@ -202,6 +236,7 @@ class col2im:
     def vjp_input(F, grad, kernel_size, dilation, padding, stride, blocks):
         return F.im2col(grad, kernel_size, dilation, padding, stride, blocks)
     jvp = "linear"
+    batch = batches.images
 
     def samples(rng): yield rng.standard_normal((2, 8, 12)), (4, 5), (2, 2), (1, 1), (0, 0), (1, 1)
 

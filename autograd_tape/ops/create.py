@@ -679,6 +679,12 @@ class one_hot:
         np.put_along_axis(result, data[..., None], 1, -1)
         return constant(F, input, result)
 
+    def batch(F, call):
+        """As many classes for all examples."""
+        if call.num_classes == -1:
+            raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
+        return call()
+
     def samples(rng):
         yield (rng.integers(0, 3, (2, 2)),)
         yield rng.integers(0, 3, 4), 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, prod
+from math import prod
 from typing import Any
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels.reduce import add
+from . import _batch as batches
 from . import _shapes as shapes
 from ..tensor import as_dtype
 from ._dims import normalize_dims, wrap_dim
@@ -280,6 +282,14 @@ class cosine_similarity:
         unit_b = b / at_least(F, F.linalg_vector_norm(b, 2, dim, True), eps)
         return F.sum(unit_a * unit_b, dim)
 
+    def batch(F, call):
+        """One dimension of both after broadcasting."""
+        rank = max(call.ranks.values())
+        if rank:
+            return call(**batches.aligned(F, call, rank), dim=batches.shifted(call.dim, rank))
+        batches.shifted(call.dim, 0)
+        return call(x1=F.unsqueeze(call.whole("x1"), 1), x2=F.unsqueeze(call.whole("x2"), 1), dim=1)
+
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
         yield rng.standard_normal((2, 3)), rng.standard_normal((1, 3)), 0
@@ -323,6 +333,7 @@ class euclidean_distance:
     def vjp_x2(F, grad, x1, x2, result):
         ratio = F.transpose(F.masked_fill(grad / result, F.eq(result, 0), 0), -2, -1)
         return F.reduce_to_shape(x2 * F.sum(ratio, -1, True) - F.matmul(ratio, x1), tuple(x2.shape))
+    batch = batches.two_matrices
     def samples(rng): yield rng.standard_normal((2, 3, 2)), rng.standard_normal((4, 2))
 
 

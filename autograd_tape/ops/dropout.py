@@ -12,6 +12,7 @@ from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import dropout as fused
 from ..executors.kernels._compile import state
 from ..random import default_generator
+from . import _batch as batches
 from ._host import on_host
 from ._losses import constant
 from . import _shapes as shapes
@@ -83,6 +84,7 @@ class masked_scale:
     def compose(F, input, mask, scale): return input * (mask * input.dtype.type(scale))
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
     jvp = "linear"
+    batch = batches.together
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import SCALAR_TYPE_NAMES, int64
 from ..errors import AutogradError, ShapeMismatchError
+from . import _batch as batches
 from ._dims import wrap_dim
 from ._host import data_dependent
 from ._losses import buffer
@@ -393,6 +394,12 @@ class linalg_cross:
     def vjp_input(F, grad, other, dim): return F.linalg_cross(other, grad, dim=dim)
     def vjp_other(F, grad, input, dim): return F.linalg_cross(grad, input, dim=dim)
     jvp = "bilinear"
+
+    def batch(F, call):
+        rank = call.ranks["input"]
+        if rank != call.ranks["other"]:
+            return NotImplemented
+        return call(input=call.whole("input"), other=call.whole("other"), dim=batches.shifted(call.dim, rank))
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))

@@ -12,6 +12,7 @@ from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
 from ..executors.kernels._compile import state
 from ..tensor import TensorRef
+from . import _batch as batches
 from ._constants import BLOCKS, ONE, block
 from ._out import castable, FOUND, OutRule
 from ._record import op
@@ -732,6 +733,10 @@ class view_as_complex:
 
     numpy = _view_as_complex
     def vjp(F, grad): return F.view_as_real(grad)
+    def batch(F, call):
+        if not call.ranks["input"]:
+            raise RuntimeError("Input tensor must have one or more dimensions")
+        return call()
     def samples(rng): yield (rng.standard_normal((3, 2)),)
 
     def errors(rng):
@@ -795,5 +800,6 @@ class angle:
     def jvp(F, outputs, arguments, tangents):
         z, tangent = arguments["input"], tangents["input"]
         return F.imag(tangent / z) if is_complex(z) else F.zero_gradient(tangent)
+    batch = batches.as_is
 
     samples = domain(-2, 2, kinks=(0,))

@@ -50,6 +50,14 @@ class embedding_backward:
     def vjp_grad(F, grad, indices, padding_idx, scale_grad_by_freq): return F.embedding_scaled(grad, indices, padding_idx,
                                                                                                scale_grad_by_freq)
     jvp = "linear"
+
+    def batch(F, call):
+        """The tables of all examples, one below the other."""
+        grad, rows, real = call.whole("grad"), call.num_weights, _real_rows(F, call)
+        result = call(grad=grad if real is None else F.where(real, grad, 0), indices=_rows_of_own(F, call, rows),
+                      num_weights=call.size * rows, padding_idx=-1)
+        return F.reshape(result, (call.size, rows, result._data.shape[-1]))
+
     def samples(rng): yield rng.standard_normal((2, 3, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 5, 1, True
 
 
@@ -63,7 +71,34 @@ class embedding_scaled:
     compose = on_host(numpy)
     def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
         return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+    def batch(F, call): return _batched_rows(F, call, lambda rows: 0)
     def samples(rng): yield rng.standard_normal((5, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 1, True
+
+
+def _rows_of_own(F: Any, call: Any, rows: int) -> Any:
+    """Indices into a table of each example, as indices into all tables one below the other."""
+    indices = F.cast(call.whole("indices"), call.indices._k.dtype)
+    first = F.reshape(F.arange(call.size, dtype=indices._k.dtype) * rows, (call.size, *(1,) * (indices._data.ndim - 1)))
+    return indices + first
+
+
+def _real_rows(F: Any, call: Any) -> Any:
+    """Which indices do not point to the row that stands for nothing, or None where there is no such row."""
+    return None if call.padding_idx < 0 else F.unsqueeze(F.ne(call.whole("indices"), call.padding_idx), -1)
+
+
+def _batched_rows(F: Any, call: Any, unreal: Any) -> Any:
+    """One table for all examples, or theirs one below the other. How often a row occurs is counted for each example. `unreal(rows)` is
+    what is picked where an index points to the row that stands for nothing."""
+    if not call.is_batched["weight"] and not call.scale_grad_by_freq:
+        return call()
+    if call.ranks["weight"] != 2:
+        return NotImplemented
+    weight = call.whole("weight")
+    _, rows, width = weight._data.shape
+    result = call(weight=F.reshape(weight, (call.size * rows, width)), indices=_rows_of_own(F, call, rows), padding_idx=-1)
+    real = _real_rows(F, call)
+    return result if real is None else F.where(real, result, unreal(result))
 
 
 @op("embedding(Tensor weight, Index indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False,
@@ -92,6 +127,7 @@ class embedding:
         if sparse:
             raise MissingKernelError(_SPARSE)
         return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+    def batch(F, call): return _batched_rows(F, call, lambda rows: rows.detach())
 
     def samples(rng):
         yield rng.standard_normal((5, 3)), np.array([0, 4, 4, 2])
@@ -221,6 +257,31 @@ class embedding_bag:
         if mode == "mean":
             member /= np.maximum(counts, 1)[:, None]
         return F.mm(constant(F, rows, member.astype(rows._k.np, copy=False)), rows)
+
+    def batch(F, call):
+        """More bags; where each example has a table of its own, the tables one below the other."""
+        rank, offsets, padding = call.ranks["input"], call.offsets, call.padding_idx
+        if call.is_batched["offsets"] or call.max_norm is not None or call.include_last_offset or rank not in (1, 2) or not call.size or \
+                (rank == 1) is (offsets is None):
+            return NotImplemented
+        rows, weight = call.ranks["weight"] and call.weight._data.shape[-2], call.weight
+        if call.is_batched["weight"] or call.scale_grad_by_freq:
+            if padding is not None:
+                return NotImplemented
+            whole = call.whole("weight")
+            weight = F.reshape(whole, (call.size * rows, whole._data.shape[2]))
+            first = F.reshape(F.arange(call.size, dtype=call.input._k.dtype) * rows, (call.size, *(1,) * rank))
+            indices = call.whole("input") + first
+        else:
+            indices = call.whole("input")
+        count = indices._data.shape[1]
+        shape = (call.size * count,) if rank == 1 else (call.size * count, indices._data.shape[2])
+        if rank == 1:
+            starts = F.reshape(F.arange(call.size, dtype=offsets._k.dtype) * count, (call.size, 1))
+            offsets = F.reshape(F.unsqueeze(offsets, 0) + starts, (-1,))
+        factors = None if call.per_sample_weights is None else F.reshape(call.whole("per_sample_weights"), shape)
+        result = call(input=F.reshape(indices, shape), weight=weight, offsets=offsets, per_sample_weights=factors)
+        return F.reshape(result, (call.size, result._data.shape[0] // call.size, result._data.shape[1]))
 
     def samples(rng):
         yield np.array([[0, 4], [4, 2]]), rng.standard_normal((5, 3))

@@ -182,6 +182,37 @@ def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignor
     return None
 
 
+def _batched_classes(F: Any, call: Any, log: bool) -> Any:
+    """Losses of class numbers: one per example of each example, reduced afterwards. With `log`, the input is to be normalized."""
+    x, target, rank, weight = call.input, call.target, call.ranks["input"], call.weight
+    if target._k.dtype.is_floating_point or call.size_average is not None or call.values["reduce"] is not None or \
+            call.ranks["target"] != max(rank - 1, 0) or rank < 1 or x._k.dtype.name in ("float16", "bfloat16"):
+        return NotImplemented
+    x, target = call.whole("input"), call.whole("target")
+    log_p = F.log_softmax(x, 1 if rank == 1 else 2) if log else x
+    if rank == 1:
+        log_p, target = F.unsqueeze(log_p, 1), F.unsqueeze(target, 1)
+    classes = log_p._data.shape[2]
+    counted = F.ne(target, call.ignore_index)
+    index = F.unsqueeze(F.where(counted, target, 0), 2)
+    each = F.neg(F.squeeze(F.gather(log_p, 2, index), 2))
+    factor = F.cast(counted, x._k.dtype)
+    if weight is not None:
+        rows = F.reshape(call.whole("weight"), (call.size, 1, classes, *(1,) * (log_p._data.ndim - 3)))
+        rows = F.expand(rows, tuple(log_p._data.shape))
+        factor = F.mul(F.squeeze(F.gather(rows, 2, index), 2), factor)
+    each = F.where(counted, F.mul(each, factor) if weight is not None else each, 0)
+    smoothing = call.values.get("label_smoothing", 0.0)
+    if smoothing:
+        spread = F.neg(F.sum(log_p if weight is None else F.mul(log_p, rows), 2))
+        each = F.add(F.mul(each, 1 - smoothing), F.mul(F.where(counted, spread, 0), smoothing / classes))
+    if call.reduction == "none":
+        return F.squeeze(each, 1) if rank == 1 else each
+    dims = tuple(range(1, each._data.ndim))
+    total = F.sum(each, dims)
+    return total if call.reduction == "sum" else F.div(total, F.sum(factor, dims))
+
+
 @op("nll_loss(Tensor input, Index target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
     "str reduction='mean') -> (Tensor result, Saved denominator)", namespace="nn.functional", method=False, out=False,
     complex="nll_loss_out_frame")
@@ -206,6 +237,7 @@ class nll_loss:
         _check_floating("nll_loss_out_frame", input, negated)
     def vjp_input(F, grad, target, weight, input_shape, ignore_index, denominator):
         return F.nll_loss_grad(grad, target, weight, tuple(input_shape), ignore_index, denominator)
+    def batch(F, call): return _batched_classes(F, call, False)
 
     def samples(rng):
         r = rng.standard_normal
@@ -318,6 +350,7 @@ class cross_entropy:
         _check_classes("cross_entropy", input, target, weight)
     def vjp_input(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
         return F.cross_entropy_backward(grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing)
+    def batch(F, call): return _batched_classes(F, call, True)
 
     def samples(rng):
         r = rng.standard_normal

@@ -14,6 +14,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, LinAlgError, ShapeMismatchError
 from ..executors.meta import meta_array
+from . import _batch as batches
 from ._general import broadcast_shape
 from ._host import data_dependent, need_values, on_host
 from ._losses import constant
@@ -180,6 +181,7 @@ class linalg_lu_factor_ex:
         P, L, U = F.lu_unpack(LU, pivots)
         k = L.shape[-1]
         return _lu_gradient(F, F.tril(F.slice(grad, -1, 0, k), -1), F.triu(F.slice(grad, -2, 0, k)), P, L, U)
+    batch = batches.matrices
 
     def samples(rng):
         yield (_square(rng, 3, 3),)
@@ -254,6 +256,7 @@ class linalg_lu:
     def meta(A, pivot=True): return _lu_meta(A)
     check = _check_lu("linalg.lu")
     def vjp(F, grad, P, L, U): return _lu_gradient(F, grad[0], grad[1], P, L, U)
+    batch = batches.matrices
 
     def samples(rng):
         yield (_square(rng, 3, 3),)
@@ -288,6 +291,7 @@ class lu_unpack:
         if grad[1] is not None:
             parts.append(F.constant_pad_nd(F.triu(grad[1]), (0, 0, 0, max(m - n, 0))))
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    batch = batches.together
 
     def samples(rng):
         for shape in ((3, 3), (4, 2), (2, 2, 3)):
@@ -421,6 +425,7 @@ class linalg_eig:
         change = F.matmul(V, F.masked_fill(P, diagonal, 0) / F.masked_fill(apart, diagonal, 1))
         along = F.unsqueeze(F.real_part(F.sum(F.conj(V) * change, -2)), -2)  # vectors keep their length
         return F.diagonal(P, 0, -2, -1), change - V * along
+    batch = batches.matrices
 
     def samples(rng): yield Sample((np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),), of="abs")
     def errors(rng):
@@ -486,6 +491,7 @@ class matrix_exp:
         n, At = input.shape[-1], _mH(F, input)  # the exponential of [[A, G], [0, A]] holds the derivative along G at its upper right
         whole = F.cat([F.cat([At, grad], -1), F.cat([F.zero_gradient(grad), At], -1)], -2)
         return F.slice(F.slice(F.matrix_exp(whole), -2, 0, n), -1, n, 2 * n)
+    batch = batches.matrices
 
     def samples(rng):
         yield (rng.standard_normal((3, 3)),)
@@ -531,6 +537,7 @@ class lstsq_solution:
         return F.reduce_to_shape(_pinv_gradient(F, F.matmul(grad, _mH(F, B)), A, F.linalg_pinv(A)), tuple(A_shape))
 
     def vjp_B(F, grad, A, B_shape): return F.reduce_to_shape(F.matmul(_mH(F, F.linalg_pinv(A)), grad), tuple(B_shape))
+    def batch(F, call): return batches.together(F, call) if call.ranks["A"] == call.ranks["B"] else NotImplemented
 
     def samples(rng):
         yield rng.standard_normal((4, 2)), rng.standard_normal((4, 3)), 1e-15
@@ -738,6 +745,7 @@ class cholesky_solve:
         term = F.matmul(F.cholesky_solve(grad, L, upper), _mH(F, result))
         term = term + _mH(F, term)
         return F.reduce_to_shape(-(F.matmul(L, term) if upper else F.matmul(term, L)), tuple(L_shape))
+    batch = batches.two_matrices
 
     def samples(rng):
         L = np.tril(_square(rng, 3, 3))
@@ -777,6 +785,7 @@ class cholesky_inverse:
         L, dL = [_mH(F, x) if arguments["upper"] else x for x in (arguments["L"], tangents["L"])]
         part = F.matmul(outputs[0], F.matmul(F.matmul(dL, _mH(F, L)), outputs[0]))
         return -(part + _mH(F, part))
+    batch = batches.matrices
 
     def samples(rng): yield Sample((np.tril(_square(rng, 3, 3)),), through="tril")
 

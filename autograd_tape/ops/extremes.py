@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import AutogradError, IndexRangeError
 from ..executors.kernels import reduce as shared
 from ..tensor import TensorRef
+from . import _batch as batches
 from . import _mindspore as kernels
 from ._dims import expand_reduced, normalize_dims, wrap_dim
 from ._host import on_host
@@ -47,6 +48,14 @@ class tie_weights:
         weights = F.where(equal, F.ones_for(input, tuple(input.shape)), 0)
         return (weights / F.sum(weights, dim, True)).astype(input.dtype)
 
+    def batch(F, call):
+        """Along dimensions, all of an example where none are named."""
+        rank = call.ranks["input"]
+        x, result = (call.whole(n) if call.ranks[n] else F.unsqueeze(call.whole(n), 1) for n in ("input", "result"))
+        dims = range(rank or 1) if call.dim is None else (call.dim,) if isinstance(call.dim, int) else call.dim
+        found = call(input=x, result=result, dim=tuple([batches.shifted(d, rank) for d in dims]))
+        return found if rank else F.reshape(found, (call.size,))
+
 
 def _shared(F: Any, grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     shape = tuple(input.shape)
@@ -75,6 +84,14 @@ class at_indices:
     compose = on_host(_at_indices)
     def vjp(F, grad, indices, dim, keepdim): return F.from_indices(grad, indices, dim, keepdim)
     jvp = "linear"
+
+    def batch(F, call):
+        """What spreads a gradient over picked places."""
+        rank = len(call.shape)
+        if not rank:
+            return F.reshape(call.whole("grad"), (call.size,))
+        return call(grad=call.whole("grad"), indices=call.whole("indices"), shape=(call.size, *call.shape), **call.shifted(rank))
+
     def samples(rng): yield rng.standard_normal(3), np.array([1, 0, 1]), (2, 3), 0, False
 
 
@@ -97,6 +114,12 @@ class from_indices:
     compose = on_host(_from_indices)
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
     jvp = "linear"
+
+    def batch(F, call):
+        """What collects picked places."""
+        if not call.ranks["input"]:
+            return call.whole("input")
+        return call(input=call.whole("input"), indices=call.whole("indices"), dim=batches.shifted(call.dim, call.ranks["input"]))
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), np.array([1, 0, 1]), 0, False
@@ -204,6 +227,7 @@ class max_all:
     compose = on_host(_max)
     def shape(input): return ()
     def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
+    def batch(F, call): return F.amax(batches.flattened(F, call.input), (1,))
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -218,6 +242,7 @@ class min_all:
     compose = on_host(_min)
     def shape(input): return ()
     def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
+    def batch(F, call): return F.amin(batches.flattened(F, call.input), (1,))
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 

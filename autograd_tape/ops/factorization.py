@@ -14,6 +14,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import ArgumentError, AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
 from ..tensor import TensorRef
+from . import _batch as batches
 from ._general import broadcast_shape
 from ._host import on_host
 from ._losses import buffer, constant
@@ -122,6 +123,7 @@ class inverse:
     def check(input): _check_matrix("linalg.inv", input, True)
     def shape(input): return input
     def vjp(F, grad, result): return -_product(F, _mT(F, result), grad, _mT(F, result))
+    batch = batches.matrices
     def samples(rng):
         yield (_square(rng, 3, 3),)
         yield (_square(rng, 2, 2, 2),)
@@ -165,6 +167,7 @@ class det:
     compose = on_host(linalg.det)
     def check(input): _check_matrix("linalg.det", input, True)
     def vjp_input(F, grad, input): return F.reshape(grad, (*grad.shape, 1, 1)) * F.cofactors(input)
+    batch = batches.matrices
     def samples(rng):
         yield (_square(rng, 3, 3),)
         yield (_square(rng, 2, 2, 2),)
@@ -197,6 +200,7 @@ class slogdet:
             turn = F.imag_part(grad[0] * F.conj(sign)) * 1j
             rate = turn if rate is None else rate + turn
         return None if rate is None else F.reshape(rate, (*rate.shape, 1, 1)) * _mH(F, F.inverse(input))
+    batch = batches.matrices
     def samples(rng):
         yield (_square(rng, 3, 3),)
         yield (_square(rng, 2, 2, 2),)
@@ -217,6 +221,7 @@ class logdet:
         if input.dtype.is_complex:
             return value + F.log(sign)
         return F.where(sign == -1, float("nan"), value) if (buffer(sign) == -1).any() else value
+    batch = batches.matrices
 
     def samples(rng):
         a = rng.standard_normal((3, 3))
@@ -253,6 +258,7 @@ class solve_matrices:
     def vjp_A(F, grad, A, result, A_shape):
         return F.reduce_to_shape(-F.matmul(F.solve_matrices(_mT(F, A), grad), _mT(F, result)), tuple(A_shape))
     def vjp_B(F, grad, A, B_shape): return F.reduce_to_shape(F.solve_matrices(_mT(F, A), grad), tuple(B_shape))
+    batch = batches.two_matrices
     def samples(rng):
         yield _square(rng, 3, 3), rng.standard_normal((3, 2))
         yield _square(rng, 2, 2, 2), rng.standard_normal((2, 3))
@@ -266,6 +272,7 @@ class column_major:
     compose = on_host(_columns)
     shape = like_first
     def vjp(F, grad): return grad
+    batch = batches.as_is
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 
 
@@ -402,6 +409,7 @@ class linalg_cholesky:
         inverse = F.inverse(L)
         change = F.matmul(L, _product(F, inverse, tangents["input"], _mH(F, inverse)) * constant(F, L, half))
         return _mH(F, change) if arguments["upper"] else change
+    batch = batches.matrices
 
     def samples(rng):
         yield Sample((_definite(rng, 3),), through="symmetric")
@@ -497,6 +505,7 @@ class linalg_qr:
         through = F.matmul(Y, _mH(F, gV))
         gX = _qr_grad_tall(F, Q, U, through if gQ is None else gQ + through, gU)
         return F.cat([gX, F.matmul(Q, gV)], -1)
+    batch = batches.matrices
     def samples(rng):
         yield (rng.standard_normal((4, 3)),)
         yield (rng.standard_normal((2, 2, 3)),)
@@ -613,6 +622,7 @@ class linalg_svd:
             change_u = F.constant_pad_nd(change_u, (0, m - k)) if m > k else change_u
             change_v = F.constant_pad_nd(change_v, (0, 0, 0, n - k)) if n > k else change_v
         return change_u, F.real_part(F.diagonal(P, 0, -2, -1)), change_v
+    batch = batches.matrices
 
     def samples(rng):
         yield rng.standard_normal((3, 2)), False
@@ -659,6 +669,7 @@ class linalg_eigh:
         values, V = outputs
         P = _product(F, _mH(F, V), tangents["A"], V)
         return F.real_part(F.diagonal(P, 0, -2, -1)), F.matmul(V, _off_diagonal(F, P / _differences(F, values)))
+    batch = batches.matrices
 
     def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
@@ -772,6 +783,7 @@ class linalg_pinv:
         _check_matrix("linalg.pinv", input, hermitian)
         _check_limits("linalg_pinv", atol, rtol)
     def vjp_input(F, grad, input, result): return _pinv_gradient(F, grad, input, result)
+    batch = batches.matrices
 
     def samples(rng):
         yield (rng.standard_normal((3, 2)),)
@@ -794,6 +806,7 @@ class linalg_matrix_rank:
         s = np.abs(linalg.eigvalsh(A)) if hermitian else linalg.svd(A, compute_uv=False)
         return np.add.reduce(_kept(A, s, atol, rtol), -1, np.int64)
     compose = on_host(numpy)
+    batch = batches.matrices
     def check(A, atol, rtol, hermitian):
         _check_matrix("linalg.matrix_rank", A, hermitian, False)
         _check_limits("linalg_matrix_rank", atol, rtol)

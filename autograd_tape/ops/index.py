@@ -88,6 +88,7 @@ class _BasicIndex:
     def meta(input, index): return _basic_on_meta(input, index)
     def samples(rng): yield rng.standard_normal((3, 4)), (slice(0, 2), None, -1)
     def vjp(F, grad, input_shape, index): return F.basic_index_backward(grad, input_shape, index)
+    def batch(F, call): return call(index=(slice(None), *call.index))
 
 
 _VIEWS = {name: op(f"basic_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
@@ -106,6 +107,11 @@ class basic_index_backward:
     compose = on_host(numpy)
     def vjp(F, grad, index): return F.basic_slice(grad, index)
     jvp = "linear"
+
+    def batch(F, call):
+        """The whole batch dimension before the index."""
+        return call(shape=(call.size, *call.shape), index=(slice(None), *call.index))
+
     def samples(rng): yield rng.standard_normal(2), (3, 4), (slice(0, 2), -1)
 
 
@@ -233,6 +239,63 @@ def _laid_out(input: np.ndarray, key: tuple[Any, ...], result: np.ndarray) -> np
     return out
 
 
+def _deeper(indices: Indices) -> tuple[Indices, int]:
+    """(index arrays one dimension further, where NumPy then puts the batch dimension): behind what the arrays pick, which comes first,
+    where they are apart from each other."""
+    key = indices.key
+    places = [i for i, k in enumerate(key) if not isinstance(k, slice)]
+    apart = places and places[-1] - places[0] + 1 != len(places)
+    at = max([1 if key[i].dtype == bool else key[i].ndim for i in places]) if apart else 0
+    return type(indices)((_ALL, *key), [t for t, _ in indices.sources]), at
+
+
+def _of_own(call: Any) -> Any:
+    """(indices with the example's number in front, dimensions they pick, sliced dimensions that came before those) where examples have
+    index tensors of their own; None where all share them; NotImplemented where these are masks, or examples of several vmaps, whose
+    numbers nobody can read."""
+    opened = {id(t._data): (t, *call.opened(t)) for t, _ in call.indices.sources}
+    own = [(t, whole) for t, whole, is_batched in opened.values() if is_batched]
+    if not own:
+        return None
+    if any([whole._k.dtype.name == "bool" for _, whole in own]):
+        raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+                           "indexing with a boolean mask.")
+    arrays = [k for k in call.indices.key if not isinstance(k, slice)]
+    if call.indices.has_mask or any([whole.__class__ is t.__class__ for t, whole in own]):
+        return NotImplemented
+    rank = max([k.ndim for k in arrays])
+    key: list[Any] = [np.arange(call.size).reshape((call.size,) + (1,) * rank)]
+    sources, places = [], []
+    for k in call.indices.key:
+        _, whole, is_batched = (None, None, False) if isinstance(k, slice) else opened.get(id(k), (None, None, False))
+        if whole is not None:
+            sources.append(whole)
+            places.append(len(key))
+        if is_batched:
+            k = whole._data.astype(np.int64, copy=False)
+            k = k.reshape((k.shape[0],) + (1,) * (rank - k.ndim + 1) + k.shape[1:])
+        elif not isinstance(k, slice):
+            k = k.reshape((1,) + (1,) * (rank - k.ndim) + k.shape)
+        key.append(k)
+    at = [i for i, k in enumerate(call.indices.key) if not isinstance(k, slice)]
+    return Indices(key, sources, places), rank, at[0] if at[-1] - at[0] + 1 == len(at) else 0
+
+
+def _behind(F: Any, t: Any, rank: int, lead: int) -> Any:
+    """The picked dimensions, right after the batch, moved behind `lead` others; the inverse where `lead` is negative."""
+    if not rank or not lead:
+        return t
+    first = list(range(1, 1 + (rank if lead > 0 else -lead)))
+    rest = list(range(1 + len(first), 1 + rank + abs(lead)))
+    return F.permute(t, (0, *rest, *first, *range(1 + rank + abs(lead), t._data.ndim)))
+
+
+def _picked_shape(F: Any, x: Any, indices: Indices, at: int) -> tuple[int, ...]:
+    """What index arrays pick of one example."""
+    shape = tuple(F.index(x.detach(), indices)._data.shape)
+    return shape[:at] + shape[at + 1:]
+
+
 @op("index(Tensor input, Any indices) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
 class index:
     """The elements at index arrays; what `x[tensor]` records."""
@@ -241,6 +304,17 @@ class index:
     compose = on_host(numpy)
     def vjp(F, grad, input_shape, indices): return F.index_backward(grad, input_shape, indices)
     jvp = "linear"
+
+    def batch(F, call):
+        own = _of_own(call)
+        if own is NotImplemented:
+            return own
+        if own is not None:
+            indices, rank, lead = own
+            return _behind(F, call(input=call.whole("input"), indices=indices), rank, lead)
+        indices, at = _deeper(call.indices)
+        result = call(indices=indices)
+        return F.movedim(result, at, 0) if at else result
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), Indices([np.array([0, 2, 0, -1])])
@@ -293,6 +367,18 @@ class index_backward:
     def vjp(F, grad, indices): return F.index(grad, indices)
     jvp = "linear"
 
+    def batch(F, call):
+        own = _of_own(call)
+        if own is NotImplemented:
+            return own
+        if own is not None:
+            indices, rank, lead = own
+            grad = _behind(F, call.whole("grad"), rank, -lead)
+        else:
+            indices, at = _deeper(call.indices)
+            grad = F.movedim(call.grad, 0, at) if at else call.grad
+        return call(grad=grad, shape=(call.size, *call.shape), indices=indices)
+
 
 def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool) -> np.ndarray:
     result = input.copy()
@@ -327,6 +413,25 @@ class put_at:
 
     def vjp_values(F, grad, indices, values_shape): return F.reduce_to_shape(F.index(grad, indices), tuple(values_shape))
     jvp = "linear"
+
+    def batch(F, call):
+        own, x, values = _of_own(call), call.whole("input"), call.values["values"]
+        if own is NotImplemented:
+            return own
+        if own is not None:
+            indices, rank, lead = own
+            shape = tuple(F.index(x.detach(), indices)._data.shape)
+            shape = shape[:1] + shape[1 + rank:1 + rank + lead] + shape[1:1 + rank] + shape[1 + rank + lead:]
+        else:
+            indices, at = _deeper(call.indices)
+            shape = _picked_shape(F, x, indices, at) if at or call.is_batched["values"] else ()
+        for _ in range(len(shape) - (own is not None) - call.ranks["values"] if call.is_batched["values"] else 0):
+            values = F.unsqueeze(values, 1)
+        if own is not None:
+            values = _behind(F, F.expand(values, shape), rank, -lead)
+        elif at:
+            values = F.movedim(F.expand(values, (call.size, *shape)), 0, at)
+        return call(input=x, indices=indices, values=values)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), Indices([np.array([0, 2])]), rng.standard_normal((2, 4))

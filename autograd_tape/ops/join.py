@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import AutogradError
+from . import _batch as batches
 from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import data_dependent, on_host
@@ -85,6 +86,11 @@ class cat:
         return [p if len(s) == grad.ndim else F.zeros_for(grad, (0,)) for p, s in zip(pieces, tensors_shape)]
     jvp = "linear"
 
+    def batch(F, call):
+        wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
+        kept = [w for w in wholes if w._data.shape[1:] != (0,)] or wholes[:1]  # torch ignores empty vectors
+        return call(tensors=kept, dim=batches.shifted(call.dim, max([w._data.ndim for w in wholes]) - 1))
+
     def samples(rng):
         yield ([rng.standard_normal((2, 3)), rng.standard_normal((1, 3))],)
         yield [rng.standard_normal((2, 3)), rng.standard_normal((2, 1)), rng.standard_normal((2, 2))], -1
@@ -137,6 +143,10 @@ class stack:
 
     def vjp(F, grad, dim): return list(F.unbind(grad, dim))
     jvp = "linear"
+
+    def batch(F, call):
+        wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
+        return call(tensors=wholes, dim=batches.shifted(call.dim, wholes[0]._data.ndim))
 
     def samples(rng):
         yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3))],)
@@ -311,6 +321,17 @@ class block_diag_list:
             row, column = row + rows, column + columns
         return grads
     jvp = "linear"
+
+    def batch(F, call):
+        """Blocks of rows, with zeros on both sides, one below the other."""
+        wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
+        blocks = [F.reshape(w, (call.size, *(1,) * (3 - w._data.ndim), *w._data.shape[1:])) for w in wholes]
+        columns, rows, at = sum([b._data.shape[2] for b in blocks]), [], 0
+        for b in blocks:
+            n = b._data.shape[2]
+            rows.append(F.constant_pad_nd(b, (at, columns - at - n)))
+            at += n
+        return F.cat(rows, 1)
 
     def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(())],)
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import blas
+from . import _batch as batches
 from . import _mindspore as kernels
 from . import _shapes as shapes
 from ._general import broadcast_shape
@@ -171,6 +172,7 @@ class mm:
     def vjp_input(F, grad, mat2): return F.mm_nt(grad, mat2)
     def vjp_mat2(F, grad, input): return F.mm_tn(input, grad)
     jvp = "bilinear"
+    batch = batches.product(2, 2)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((3, 4))
 
     def errors(rng):
@@ -189,6 +191,7 @@ class mm_nt:
     def vjp_input(F, grad, mat2): return F.mm(grad, mat2)
     def vjp_mat2(F, grad, input): return F.mm_tn(grad, input)
     jvp = "bilinear"
+    batch = batches.product(2, 2, change=lambda F, a, b: (a, F.transpose(b, -1, -2)))
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
 
 
@@ -203,6 +206,7 @@ class mm_tn:
     def vjp_input(F, grad, mat2): return F.mm_nt(mat2, grad)
     def vjp_mat2(F, grad, input): return F.mm(input, grad)
     jvp = "bilinear"
+    batch = batches.product(2, 2, change=lambda F, a, b: (F.transpose(a, -1, -2), b))
     def samples(rng): yield rng.standard_normal((3, 2)), rng.standard_normal((3, 4))
 
 
@@ -270,6 +274,7 @@ class matmul:
     vjp_input = _matmul_grad_input
     vjp_other = _matmul_grad_other
     jvp = "bilinear"
+    batch = batches.product()
 
     def samples(rng):
         r = rng.standard_normal
@@ -319,6 +324,7 @@ class bmm:
     def vjp_input(F, grad, mat2): return F.bmm(grad, F.transpose(mat2, -2, -1))
     def vjp_mat2(F, grad, input): return F.bmm(F.transpose(input, -2, -1), grad)
     jvp = "bilinear"
+    batch = batches.product(3, 3)
     def samples(rng): yield rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 2))
 
     def errors(rng):
@@ -353,6 +359,7 @@ class mv:
     def vjp_input(F, grad, vec): return F.reshape(grad, (grad.shape[0], 1)) * vec
     def vjp_vec(F, grad, input): return F.matmul(grad, input)
     jvp = "bilinear"
+    batch = batches.product(2, 1)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
 
@@ -380,6 +387,7 @@ class dot:
     def vjp_input(F, grad, tensor): return grad * tensor
     def vjp_tensor(F, grad, input): return grad * input
     jvp = "bilinear"
+    batch = batches.product(1, 1)
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
 
     def errors(rng):
@@ -402,6 +410,7 @@ class vdot:
     def compose(F, input, other): return F.sum(F.conj(input) * other)
     def vjp_input(F, grad, other): return F.conj(grad) * other
     def vjp_other(F, grad, input): return grad * input
+    batch = batches.product(1, 1, change=lambda F, a, b: (F.conj_physical(a), b))
     def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
 
 
@@ -432,6 +441,12 @@ class outer:
     def vjp_input(F, grad, vec2): return F.mv(grad, vec2)
     def vjp_vec2(F, grad, input): return F.matmul(input, grad)
     jvp = "bilinear"
+
+    def batch(F, call):
+        """A column times a row."""
+        return F.mul(F.unsqueeze(call.input, -1), F.unsqueeze(call.vec2,
+                                                              -2)) if call.ranks["input"] == call.ranks["vec2"] == 1 else NotImplemented
+
     def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "outer: Expected 1-D argument self, but got 2-D"
 
@@ -516,6 +531,7 @@ class addmm:
     vjp_input = _grad_added
     def vjp_mat1(F, grad, mat2, alpha): return _scaled(F, F.mm_nt(grad, mat2), alpha)
     def vjp_mat2(F, grad, mat1, alpha): return _scaled(F, F.mm_tn(mat1, grad), alpha)
+    batch = batches.added_product(2, 2, 2)
 
     def samples(rng):
         r = rng.standard_normal
@@ -554,6 +570,7 @@ class addmv:
     vjp_input = _grad_added
     def vjp_mat(F, grad, vec, alpha): return _scaled(F, F.reshape(grad, (grad.shape[0], 1)) * vec, alpha)
     def vjp_vec(F, grad, mat, alpha): return _scaled(F, F.matmul(grad, mat), alpha)
+    batch = batches.added_product(1, 2, 1)
 
     def samples(rng):
         yield rng.standard_normal(2), rng.standard_normal((2, 3)), rng.standard_normal(3)
@@ -597,6 +614,7 @@ class baddbmm:
     vjp_input = _grad_added
     def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.bmm(grad, F.transpose(batch2, -2, -1)), alpha)
     def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.bmm(F.transpose(batch1, -2, -1), grad), alpha)
+    batch = batches.added_product(3, 3, 3)
 
     def samples(rng):
         yield rng.standard_normal((2, 2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
@@ -634,6 +652,7 @@ class addbmm:
     vjp_input = _grad_added
     def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.matmul(grad, F.transpose(batch2, -2, -1)), alpha)
     def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.matmul(F.transpose(batch1, -2, -1), grad), alpha)
+    batch = batches.added_product(2, 3, 3)
 
     def samples(rng):
         yield rng.standard_normal((2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
@@ -669,6 +688,7 @@ class addr:
     vjp_input = _grad_added
     def vjp_vec1(F, grad, vec2, alpha): return _scaled(F, F.mv(grad, vec2), alpha)
     def vjp_vec2(F, grad, vec1, alpha): return _scaled(F, F.matmul(vec1, grad), alpha)
+    batch = batches.added_product(2, 1, 1)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 3)), np.ones((2, 2)), np.ones(3)), RuntimeError, "addr: Expected 1-D argument vec1, but got 2-D"
 
@@ -751,6 +771,32 @@ class linear:
     vjp_input = _linear_grad_input
     vjp_weight = _linear_grad_weight
     vjp_bias = _linear_grad_bias
+
+    def batch(F, call):
+        """A product with the transposed weight, and the bias."""
+        weight, bias, rank = call.weight, call.bias, call.ranks["input"]
+        if call.ranks["weight"] == 1 and rank and weight._k.dtype is call.input._k.dtype:
+            result = batches.matmul(F, call.input, weight, call.is_batched["input"], call.is_batched["weight"])
+            is_batched = call.is_batched["input"] or call.is_batched["weight"]
+            if bias is None:
+                return result
+            if call.ranks["bias"]:
+                return NotImplemented
+            if not call.is_batched["bias"]:
+                return F.add(result, bias)
+            return F.add(call.expanded(result, is_batched), F.reshape(bias, (call.size, *(1,) * (rank - 1))))
+        if call.ranks["weight"] != 2 or not rank or len({t._k.dtype for t in (call.input, weight, bias) if t is not None}) > 1:
+            return NotImplemented
+        if not call.is_batched["weight"] and not call.is_batched["bias"]:
+            return call()
+        result = batches.matmul(F, call.input, F.transpose(weight, -1, -2), call.is_batched["input"], call.is_batched["weight"])
+        if bias is None:
+            return result
+        if call.is_batched["bias"]:
+            rows = result._data.ndim - (call.is_batched["input"] or call.is_batched["weight"])
+            for _ in range(rows - 1):
+                bias = F.unsqueeze(bias, 1)
+        return F.add(result, bias)
 
     def samples(rng):
         r = rng.standard_normal

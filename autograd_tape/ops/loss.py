@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
 from ..executors.kernels import reduce as fused
+from . import _batch as batches
 from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
 from . import _shapes as shapes
 from ._record import Sample, op
@@ -73,6 +74,14 @@ class mse:
     def compose(F, input, target, reduction): return reduced(F, (input - target) * (input - target), reduction)
     vjp = _mse_grad
     jvp = "transposed"
+
+    def batch(F, call):
+        """Element by element, reduced afterwards."""
+        each = call(**batches.aligned(F, call), reduction="none")
+        dims = tuple(range(1, each._data.ndim))
+        if call.reduction == "none" or not dims:
+            return each
+        return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "mean"

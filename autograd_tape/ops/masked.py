@@ -54,6 +54,13 @@ class masked_select:
     def vjp(F, grad, input_shape, mask): return F.reduce_to_shape(F.masked_place(grad, mask, tuple(input_shape)), tuple(input_shape))
     jvp = "linear"
 
+    def batch(F, call):
+        if call.is_batched["mask"]:
+            raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+                               "each batch this would return a differently shaped Tensor. Please file an issue at "
+                               "https://github.com/pytorch/pytorch/issues if you need this feature.")
+        return NotImplemented
+
     def samples(rng):
         yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]])
         yield rng.standard_normal((2, 3)), np.array([True, False, True])

@@ -18,6 +18,7 @@ from ..errors import ArgumentError, AutogradError, ShapeMismatchError, Unsupport
 from ..executors.kernels import norm as fused
 from ..executors.kernels._compile import state
 from ..executors.kernels.reduce import add
+from . import _batch as batches
 from ._constants import NARROW, NUMBERS, ONES, SMALL, SQUARES
 from ._losses import size_text
 from ._record import Sample, op
@@ -152,6 +153,17 @@ class layer_norm_backward:
         yield rng.standard_normal((2, 3, 4)), x, *_layer_norm(x, (4,), w, None, 1e-5)[1:], w, 1, 1e-5, (True, True, True)
 
 
+def _scaled_after(F: Any, call: Any, result: Any, places: int) -> Any:
+    """A normed batch with the weight and bias of each example, whose dimensions begin `places` behind that of the batch."""
+    for name, function in (("weight", F.mul), ("bias", F.add)):
+        t = call.values[name]
+        if t is not None:
+            t, own = call.whole(name), call.ranks[name]
+            trailing = result._data.ndim - 1 - places - own
+            result = function(result, F.reshape(t, (call.size, *(1,) * places, *t._data.shape[1:], *(1,) * trailing)))
+    return result
+
+
 @op("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> "
     "(Tensor result, Saved mean, Saved rstd)", alias="nn.functional.layer_norm", method=False, out=False, quiet="all",
     node="NativeLayerNormBackward0", dtypes="float half", complex="LayerNormKernelImpl")
@@ -196,6 +208,13 @@ class layer_norm:
                 raise AutogradError("mixed dtype (CPU): expect parameter to have scalar type of Float")
     def vjp(F, grad, input, mean, rstd, weight, normalized_shape, eps, needs):
         return F.layer_norm_backward(grad, input, mean, rstd, weight, len(normalized_shape), eps, needs)
+
+    def batch(F, call):
+        """The last dimensions of each example; weights that differ are applied afterwards."""
+        if not call.is_batched["weight"] and not call.is_batched["bias"]:
+            return call()
+        n = len(call.normalized_shape) if not isinstance(call.normalized_shape, int) else 1
+        return _scaled_after(F, call, call(input=call.whole("input"), weight=None, bias=None), call.ranks["input"] - n)
 
     def samples(rng):
         r = rng.standard_normal
@@ -308,6 +327,15 @@ class channel_norm:
     def vjp(F, grad, input, mean, rstd, weight, training, eps, needs):
         # The running statistics are not saved: they move in place, and the gradient needs only what was used of them.
         return (*F.channel_norm_backward(grad, input, mean, rstd, weight, None, None, training, eps, needs), None, None)
+
+    def batch(F, call):
+        """More channels. Running statistics that training changes are for each example to change in turn."""
+        if not call.size or call.training and call.running_mean is not None:
+            return NotImplemented
+        names = ("weight", "bias", "running_mean", "running_var")
+        rows = {n: None if call.values[n] is None else F.reshape(call.whole(n), (-1,)) for n in names}
+        return batches.from_channels(F, call, call(input=batches.as_channels(F, call.whole("input")), **rows))
+
     def compose(F, input, weight, bias, running_mean, running_var, training, momentum, eps):
         axes, count = _channel_axes(input.ndim), prod(input.shape) // max(input.shape[1], 1)
         if training:
@@ -535,6 +563,15 @@ class group_norm:
         _check_floating("GroupNormKernelImpl", input)
     def vjp(F, grad, input, mean, rstd, weight, num_groups, eps, needs):
         return F.group_norm_backward(grad, input, mean, rstd, weight, num_groups, eps, needs)
+
+    def batch(F, call):
+        """A bigger batch; weights that differ are applied afterwards."""
+        if not call.size:
+            return NotImplemented
+        if not call.is_batched["weight"] and not call.is_batched["bias"]:
+            return batches.parted(F, call, call(input=batches.merged(F, call.input)))
+        plain = call(input=batches.merged(F, call.whole("input")), weight=None, bias=None)
+        return _scaled_after(F, call, batches.parted(F, call, plain), 1)
 
     def samples(rng):
         r = rng.standard_normal

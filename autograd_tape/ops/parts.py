@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 from collections.abc import Callable, Sequence
 
@@ -271,7 +272,6 @@ class as_strided_view:
         except ShapeMismatchError:
             return meta_array(tuple(size), input.dtype, tuple([s * input.itemsize for s in stride]))
 
-
     def vjp(F, grad, size, stride, storage_offset, geometry):
         at = geometry[2] if storage_offset is None else storage_offset
         result = F.restride(grad, (tuple(size), tuple(stride), at), geometry)
@@ -279,6 +279,23 @@ class as_strided_view:
             # Each element of the input that shares its memory with others takes an equal part.
             result = result / F.restride(F.ones_for(grad, geometry[0]), geometry, geometry)
         return result
+
+    def batch(F, call):
+        """Strides of an example, and that of the batch before them."""
+        x = call.input
+        start = x.storage_offset()
+        at = start if call.storage_offset is None else call.storage_offset
+        size, stride = tuple(call.values["size"]), tuple(call.stride)
+        if len(size) != len(stride):
+            raise RuntimeError("Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
+                               f"{list(size)} and stride {list(stride)}")
+        reach = [sum([(n - 1) * s for n, s in zip(sizes, steps)]) for sizes, steps in ((size, stride), (x.shape[1:], x.stride()[1:]))]
+        if prod(size) and (at < start or at + reach[0] > start + reach[1]):
+            raise RuntimeError(f"result = tensor.as_strided({list(size)}, {list(stride)}, {at}) can access memory outside of `tensor`. "
+                               f"`result` can access some memory in range [{at}, {at + reach[0]}], but `tensor` can only access some "
+                               f"memory in range [{start}, {start + reach[1]}]. This is not supported inside of vmap, please try to "
+                               "rewrite the `as_strided` call as a sequence of PyTorch view operations")
+        return F.as_strided(x, (call.size, *size), (x.stride(0), *stride), at)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (2, 2), (1, 2), 1, ((2, 3), (3, 1), 0)
@@ -330,6 +347,14 @@ class restride:
     compose = on_host(numpy)
     def vjp(F, grad, source, target): return F.restride(grad, target, source)
     jvp = "linear"
+
+    def batch(F, call):
+        """Storage for each example, one behind the other."""
+        reach = max(offset + 1 + sum([(n - 1) * s for n, s in zip(shape, strides)]) for shape, strides, offset in (call.source, call.target)
+                    if 0 not in shape or not shape)
+        return call(**{name: ((call.size, *shape), (reach, *strides), offset)
+                       for name, (shape, strides, offset) in (("source", call.source), ("target", call.target))})
+
     compose = on_host(_restride)
     def samples(rng): yield rng.standard_normal((3, 2)), ((3, 2), (1, 1), 0), ((4,), (1,), 0)
 

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ..executors.kernels import pooling as fused
 from ..executors.kernels._compile import state
+from . import _batch as batches
 from . import _mindspore as kernels
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._constants import NUMBERS, SMALL
@@ -124,6 +125,7 @@ class max_pool_nd:
         return out, out
     def vjp_input(F, grad, indices, input_shape, kernel_size):
         return F.spread_picked(grad, indices, tuple(input_shape), len(kernel_size))
+    batch = batches.matrices
 
     def samples(rng):
         yield rng.permutation(24).reshape(2, 12) * 0.1, (3,), (2,), (1,), (1,), False
@@ -146,6 +148,7 @@ class spread_picked:
     compose = on_host(_spread_picked)
     def vjp_grad(F, grad, indices, n): return F.picked(grad, indices, n)
     jvp = "linear"
+    batch = batches.together
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
 
 
@@ -169,6 +172,7 @@ class picked:
     compose = on_host(_picked)
     def vjp_input(F, grad, indices, input_shape, n): return F.spread_picked(grad, indices, tuple(input_shape), n)
     jvp = "linear"
+    batch = batches.together
     def samples(rng): yield rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
 
 
@@ -189,6 +193,7 @@ class max_unpool_nd:
     compose = on_host(_max_unpool)
     def vjp_input(F, grad, indices, n): return F.picked(grad, indices, n)
     jvp = "linear"
+    batch = batches.together
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 1], [1, 2, 3]]), (2, 5), 1
 
 
@@ -280,6 +285,7 @@ class avg_pool_nd:
     def vjp_input(F, grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         return F.avg_pool_nd_grad(grad, tuple(input_shape), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     jvp = "linear"
+    batch = batches.matrices
 
     def samples(rng):
         yield rng.standard_normal((2, 7)), (3,), (2,), (1,), True, False, None
@@ -353,6 +359,7 @@ class adaptive_avg_pool_nd:
     def shape(input, size): return (*input[:len(input) - len(size)], *size)
     def vjp_input(F, grad, input_shape, size): return F.adaptive_avg_pool_nd_grad(grad, tuple(input_shape), len(size))
     jvp = "linear"
+    batch = batches.matrices
 
     def samples(rng):
         yield rng.standard_normal((2, 7)), (3,)
@@ -400,6 +407,7 @@ class adaptive_max_pool_nd:
     compose = on_host(_adaptive_max)
     def shape(input, size): return ((*input[:len(input) - len(size)], *size),) * 2
     def vjp_input(F, grad, indices, input_shape, size): return F.spread_picked(grad, indices, tuple(input_shape), len(size))
+    batch = batches.matrices
 
     def samples(rng):
         yield rng.permutation(14).reshape(2, 7) * 0.1, (3,)
@@ -809,10 +817,20 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
     doc = ("Zeros with `input` put where max pooling found it.\n\n"
            f">>> torch.nn.functional.max_unpool{n}d(torch.ones({ones}1), torch.ones({ones}1, dtype=torch.int64), {size})\n"
            f"tensor({'[' * (n + 2)}0., 1.{']' * (n + 2)})")
+    def batch(F: Any, call: Any) -> Any:
+        """A bigger batch."""
+        size = None if call.output_size is None else tuple(call.output_size)[-n:]
+        if not call.size or call.ranks["input"] != call.ranks["indices"] or call.ranks["input"] not in (n + 1, n + 2):
+            return NotImplemented
+        x, indices = call.whole("input"), call.whole("indices")
+        if call.ranks["input"] == n + 1:
+            return call(input=x, indices=indices, output_size=size)
+        return batches.parted(F, call, call(input=batches.merged(F, x), indices=batches.merged(F, indices), output_size=size))
+
     op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> "
        "Tensor",
        namespace="nn.functional", method=False, out=False)(
-        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "__doc__": doc,
+        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "batch": batch, "samples": samples, "__doc__": doc,
                                      "lacks": {"int bool": f"max_unpool{max(n, 2)}d if any"}}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ import numpy as np
 from ..errors import AutogradError, IndexRangeError, MissingKernelError
 from ..executors.kernels.reduce import add_at
 from ..tensor import TensorRef
+from . import _batch as batches
 from . import _shapes as shapes
 from ._dims import normalize_dims, wrap_dim
 from ._host import need_values, on_host
@@ -166,6 +168,16 @@ class roll:
     def vjp(F, grad, shifts, dims): return F.roll(grad, -shifts if isinstance(shifts, int) else tuple([-s for s in shifts]), dims)
     jvp = "linear"
 
+    def batch(F, call):
+        """Named dimensions, or the flattened example."""
+        rank = call.ranks["input"]
+        dims = (call.dims,) if isinstance(call.dims, int) else call.dims
+        if dims:
+            return call(dims=tuple([batches.shifted(d, rank) for d in dims])) if rank else NotImplemented
+        x = call.input
+        flat = F.reshape(x, (call.size, prod(x._data.shape[1:])))
+        return F.reshape(call(input=flat, dims=(1,)), tuple(x._data.shape))
+
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1
         yield rng.standard_normal((2, 3)), (1, -1), (0, 1)
@@ -210,6 +222,15 @@ class repeat:
             split += [r, input_shape[i - lead]] if i >= lead else [r]
         return F.sum(F.reshape(grad, tuple(split)), tuple(dims)) if split else grad
     jvp = "linear"
+
+    def batch(F, call):
+        """New dimensions come after that of the batch."""
+        x, lead = call.input, len(call.repeats) - call.ranks["input"]
+        if lead < 0:
+            return NotImplemented
+        for _ in range(lead):
+            x = F.unsqueeze(x, 1)
+        return call(input=x, repeats=(1, *call.repeats))
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (2, 1, 2)
@@ -343,6 +364,7 @@ class tril:
     may_share = "itself"
     def vjp(F, grad, diagonal): return F.tril(grad, diagonal)
     jvp = "linear"
+    batch = batches.matrices
 
     def samples(rng):
         yield (rng.standard_normal((3, 3)),)
@@ -367,6 +389,7 @@ class triu:
     may_share = "itself"
     def vjp(F, grad, diagonal): return F.triu(grad, diagonal)
     jvp = "linear"
+    batch = batches.matrices
 
     def samples(rng):
         yield (rng.standard_normal((3, 3)),)
@@ -398,6 +421,7 @@ class diag_embed:
     compose = on_host(_diag_embed)
     def vjp(F, grad, offset, dim1, dim2): return F.diagonal(grad, offset, dim1, dim2)
     jvp = "linear"
+    batch = batches.of_result
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -533,6 +557,7 @@ class constant_pad_nd:
     compose = on_host(_pad_constant)
     def vjp(F, grad, pad): return F.constant_pad_nd(grad, tuple([-p for p in pad]))
     def jvp(F, outputs, arguments, tangents): return F.constant_pad_nd(tangents["input"], arguments["pad"])
+    def batch(F, call): return call() if len(call.pad) <= 2 * call.ranks["input"] else NotImplemented
 
     def check(input, pad, value):
         if len(pad) % 2:
@@ -613,6 +638,7 @@ def _pad_record(mode: str, node: str) -> Any:
         def compose(F, input, pad): return _pad_by_index(input, pad, mode)
         def vjp(F, grad, input_shape, pad): return F.pad_by_index_backward(grad, tuple(input_shape), pad, mode)
         jvp = "linear"
+        batch = batches.images
 
         def samples(rng):
             yield rng.standard_normal((2, 3, 4)), (1, 2)

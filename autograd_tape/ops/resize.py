@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import AutogradError
+from . import _batch as batches
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant
 from ._record import Sample, op
@@ -455,6 +456,14 @@ class grid_sample:
             term = _pick(F, flat, positions, sizes) * F.unsqueeze(weight, 1)
             total = term if total is None else total + term
         return F.reshape(total, (batch, channels, *out))
+
+    def batch(F, call):
+        """A bigger batch; more channels where all examples share the grid."""
+        if not call.size or call.ranks["input"] != call.ranks["grid"] or call.ranks["input"] not in (4, 5):
+            return NotImplemented
+        if not call.is_batched["grid"]:
+            return batches.from_channels(F, call, call(input=batches.as_channels(F, call.input)))
+        return batches.parted(F, call, call(input=batches.merged(F, call.whole("input")), grid=batches.merged(F, call.grid)))
 
     def samples(rng):
         x, grid = rng.standard_normal((2, 2, 4, 5)), rng.uniform(-1.2, 1.2, (2, 3, 2, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from ..errors import AutogradError, IndexRangeError
 from ..executors.kernels._compile import is_half
 from ..executors.kernels.reduce import add_at
 from ..tensor import TensorRef
+from . import _batch as batches
 from . import _shapes as shapes
 from ._constants import SMALL
 from ._dims import wrap_dim
@@ -78,6 +80,46 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     raise ValueError("the index is larger than the input")
 
 
+def _index_of_all(F: Any, call: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """An index vector for each example, along `dim` of a batch of `shape`, as an index for every element."""
+    index = call.lifted("index")
+    return F.expand(F.reshape(index, (call.size, *[index._data.shape[1] if d == dim else 1 for d in range(1, len(shape))])),
+                    (*shape[:dim], index._data.shape[1], *shape[dim + 1:]))
+
+
+def _batched_store(F: Any, call: Any, scatter: Any) -> Any:
+    """Along one dimension further; by an index for each example, element by element with `scatter`."""
+    if call.ranks["index"] > 1 or bool(call.ranks["input"]) != bool(call.ranks["source"]):
+        return NotImplemented
+    x, source, dim = call.lifted("input"), call.lifted("source"), batches.shifted(call.dim, call.ranks["input"])
+    if not call.is_batched["index"]:
+        return call.lowered(call(input=x, source=source, dim=dim), "input")
+    index = _index_of_all(F, call, dim, tuple(x._data.shape))
+    return call.lowered(scatter(x, dim, index, source), "input") if index._data.shape == source._data.shape else NotImplemented
+
+
+def _batched_fill(F: Any, call: Any) -> Any:
+    """Along one dimension further; by an index, or with a value, for each example element by element."""
+    if call.ranks["index"] > 1 or call.ranks.get("value"):
+        return NotImplemented
+    x, dim = call.lifted("input"), batches.shifted(call.dim, call.ranks["input"])
+    if not call.is_batched["index"] and not call.is_batched["value"]:
+        return call.lowered(call(input=x, dim=dim), "input")
+    index = _index_of_all(F, call, dim, tuple(x._data.shape))
+    if "value" not in call.ranks:
+        return call.lowered(F.scatter_value(x, dim, index, call.value), "input")
+    value = F.cast(call.whole("value"), x._k.dtype)
+    value = F.expand(F.reshape(value, (call.size, *(1,) * (x._data.ndim - 1))), tuple(index._data.shape))
+    return call.lowered(F.scatter_src(x, dim, index, value), "input")
+
+
+def _flat_positions(F: Any, call: Any, n: int) -> Any:
+    """Positions in flattened examples, (batch, count), those from the end counted from the start."""
+    index = call.whole("index")
+    index = F.reshape(index, (call.size, prod(index._data.shape[1:])))
+    return F.where(F.lt(index, 0), index + n, index)
+
+
 @op("gather(Tensor input, int dim, Index index, *, bool sparse_grad=False) -> Tensor", quiet="all")
 class gather:
     """The elements at `index` along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0.
@@ -106,6 +148,11 @@ class gather:
 
     def vjp(F, grad, input_shape, dim, index): return F.scatter_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
     jvp = "linear"
+
+    def batch(F, call):
+        """One dimension further, both with a batch dimension."""
+        result = call(input=call.lifted("input"), index=call.lifted("index"), dim=batches.shifted(call.dim, call.ranks["input"]))
+        return call.lowered(result, "index")
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, rng.integers(0, 4, (3, 2))
@@ -169,6 +216,13 @@ def _zeroed(F: Any, grad: Any, dim: int, index: Any) -> Any:
     return F.scatter_value(grad, dim, index, 0)
 
 
+def _batched_scatter(F: Any, call: Any) -> Any:
+    """One dimension further, all with a batch dimension."""
+    more = {"src": call.lifted("src")} if "src" in call.ranks else {}
+    result = call(input=call.lifted("input"), index=call.lifted("index"), dim=batches.shifted(call.dim, call.ranks["input"]), **more)
+    return call.lowered(result, "input")
+
+
 @op("scatter_src(Tensor input, int dim, Index index, Tensor src) -> Tensor", quiet="all", method=False, namespace="_internal", inplace=True,
     node="ScatterBackward0")
 class scatter_src:
@@ -183,6 +237,7 @@ class scatter_src:
     def vjp_input(F, grad, dim, index): return _zeroed(F, grad, dim, index)
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
     jvp = "linear"
+    batch = _batched_scatter
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
@@ -213,6 +268,7 @@ class scatter_value:
         check_number(value, input.dtype)
 
     def vjp(F, grad, dim, index): return _zeroed(F, grad, dim, index)
+    batch = _batched_scatter
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
 
 
@@ -294,6 +350,7 @@ class scatter_add:
     def vjp_input(F, grad): return grad
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
     jvp = "linear"
+    batch = _batched_scatter
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, np.array([[0, 0], [1, 3]]), rng.standard_normal((2, 2))
@@ -385,6 +442,7 @@ class scatter_reduce:
                            lambda x: _used(F, x, index), lambda a, b: F.scatter_reduce(a, dim, index, b, reduce, include_self=include_self),
                            "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
                            "position in self")
+    batch = _batched_scatter
 
     def samples(rng):
         index, src = np.array([[0, 0], [1, 3]]), rng.uniform(0.5, 2, (2, 2))
@@ -467,6 +525,11 @@ class cast_like:
     def numpy(input, like): return input.astype(like.dtype)
     shape = shapes.like_first
     compose = on_host(numpy)
+
+    def batch(F, call):
+        """Only the dtype of the second argument matters."""
+        return call() if call.is_batched["input"] else call.expanded(F.cast(call.input, call.like._k.dtype), False)
+
     def samples(rng): yield np.array([True, False]), rng.standard_normal(3)
 
 
@@ -512,6 +575,16 @@ class index_select:
 
     def vjp(F, grad, input_shape, dim, index): return F.index_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
     jvp = "linear"
+
+    def batch(F, call):
+        """Along one dimension further; an index for each example picks element by element."""
+        if not call.ranks["input"] or call.ranks["index"] > 1:
+            return NotImplemented
+        dim = batches.shifted(call.dim, call.ranks["input"])
+        if not call.is_batched["index"]:
+            return call(dim=dim)
+        x = call.whole("input")
+        return F.gather(x, dim, _index_of_all(F, call, dim, tuple(x._data.shape)))
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2])
@@ -578,6 +651,7 @@ class index_add_scaled:
     def vjp_input(F, grad): return grad
     def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
     jvp = "linear"
+    def batch(F, call): return _batched_store(F, call, F.scatter_add)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
@@ -638,6 +712,7 @@ class index_copy:
     def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
     jvp = "linear"
+    def batch(F, call): return _batched_store(F, call, F.scatter_src)
     def samples(rng): yield rng.standard_normal((3, 4)), 0, np.array([2, 0]), rng.standard_normal((2, 4))
 
     def errors(rng):
@@ -673,6 +748,7 @@ class index_fill_value:
         check_number(value, input.dtype)
 
     def vjp(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
+    batch = _batched_fill
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0]), 1.5
 
 
@@ -693,6 +769,7 @@ class index_fill_tensor:
 
     def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     def vjp_value(F, grad, dim, index): return F.sum(F.index_select(grad, dim, F.unique_index(index)))
+    batch = _batched_fill
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0, 2]), rng.standard_normal(())
 
 
@@ -769,6 +846,9 @@ class index_reduce:
                            "index_reduce(): Double backward is unsupported for source when >1 zeros in source are scattered to the same "
                            "position in self")
 
+    def batch(F, call):
+        return _batched_store(F, call, lambda *a: F.scatter_reduce(*a, call.values["reduce"], include_self=call.include_self))
+
     def samples(rng):
         for reduce in ("mean", "prod", "amax", "amin"):
             yield rng.uniform(0.5, 2, (3, 4)), 0, np.array([0, 2, 0]), rng.uniform(0.5, 2, (3, 4)), reduce
@@ -801,6 +881,14 @@ class take:
     def shape(input, index): return index
     def vjp(F, grad, input_shape, index): return F.put(F.zeros_for(grad, tuple(input_shape)), index, grad, True)
     jvp = "linear"
+
+    def batch(F, call):
+        """Along the flattened examples."""
+        x = call.whole("input")
+        n = prod(x._data.shape[1:])
+        result = F.gather(F.reshape(x, (call.size, n)), 1, _flat_positions(F, call, n))
+        return F.reshape(result, (call.size, *call.whole("index")._data.shape[1:]))
+
     def samples(rng): yield rng.standard_normal((3, 4)), np.array([[0, -1], [5, 0]])
     def errors(rng): yield (np.ones((3, 4)), np.array([99])), IndexError, (
         "out of range: tried to access index 99 on a tensor of 12 elements.")
@@ -845,6 +933,16 @@ class put:
 
     def vjp_source(F, grad, index, source_shape): return F.reshape(F.take(grad, index), tuple(source_shape))
     jvp = "linear"
+
+    def batch(F, call):
+        """Along the flattened examples."""
+        x, source = call.whole("input"), call.whole("source")
+        n, count = prod(x._data.shape[1:]), prod(source._data.shape[1:])
+        index = _flat_positions(F, call, n)
+        if index._data.shape[1] != count or source._k.dtype is not x._k.dtype:
+            return NotImplemented
+        store = F.scatter_add if call.accumulate else F.scatter_src
+        return F.reshape(store(F.reshape(x, (call.size, n)), 1, index, F.reshape(source, (call.size, count))), tuple(x._data.shape))
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), np.array([0, 5]), rng.standard_normal(2)

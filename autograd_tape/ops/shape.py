@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from ..errors import ArgumentError, AutogradError
 from ..executors.kernels.pool import BIG, copy
 from ..executors.meta import elementwise_strides, meta_array
 from ..tensor import as_dtype
+from . import _batch as batches
 from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._general import broadcast_shape
@@ -107,6 +109,18 @@ class expand:
     mindspore = None
     def vjp(F, grad, input_shape): return F.reduce_to_shape(grad, tuple(input_shape))
 
+    def batch(F, call):
+        """New dimensions come after that of the batch."""
+        x, size = call.input, tuple(call.values["size"])
+        lead = len(size) - call.ranks["input"]
+        if lead < 0:
+            return NotImplemented
+        if any(n == -1 for n in size[:lead]):
+            return NotImplemented
+        for _ in range(lead):
+            x = F.unsqueeze(x, 1)
+        return call(input=x, size=(call.size, *size))
+
     def samples(rng):
         yield rng.standard_normal((2, 1, 3)), (2, 4, 3)
         yield rng.standard_normal((3,)), (2, 3)
@@ -164,6 +178,7 @@ class reshape:
 
     numpy = _reshape
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
+    def batch(F, call): return _sizes_of_batch(F, call, "shape")
 
     def samples(rng):
         yield rng.standard_normal((2, 6)), (3, -1)
@@ -193,6 +208,18 @@ def _view(input: np.ndarray, size: Any) -> np.ndarray:
     return strided(input, size, strides)
 
 
+def _sizes_of_batch(F: Any, call: Any, key: str) -> Any:
+    """A new shape of each example."""
+    size = call.values[key]
+    size = (size,) if isinstance(size, int) else tuple(size)
+    if -1 in size and not call.size:
+        known, total = prod([n for n in size if n != -1]), prod(call.input._data.shape[1:])
+        if size.count(-1) > 1 or not known or total % known:
+            return NotImplemented
+        size = tuple([total // known if n == -1 else n for n in size])
+    return call(**{key: (call.size, *size)})
+
+
 @op("view(Tensor input, int[] size) -> Tensor", family="view", quiet="all", varargs="size")
 class view:
     """The same elements in another shape, never a copy; with a dtype, the same bytes read as another dtype.
@@ -207,6 +234,7 @@ class view:
     numpy = _view
     keywords = {"dtype": "view_dtype"}
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
+    def batch(F, call): return _sizes_of_batch(F, call, "size")
 
     def redirect(input, size):
         if isinstance(size, (list, tuple)) and len(size) == 1:
@@ -266,6 +294,7 @@ class view_dtype:
         yield rng.integers(0, 9, (2, 3)), np.dtype(np.float64)
         yield rng.integers(0, 9, (2, 4)), DType.by_name["complex128"]
     vjp = no_derivative("view.dtype")
+    def batch(F, call): return call() if call.ranks["input"] else NotImplemented
 
 
 @op("view_as(Tensor input, Tensor other) -> Tensor", method=True, out=False)
@@ -359,6 +388,7 @@ class transpose:
 
     numpy = _transpose
     def vjp(F, grad, dim0, dim1): return F.transpose(grad, dim0, dim1)
+    def batch(F, call): return batches.view(F, call) if call.ranks["input"] else F.view(call.input, tuple(call.input._data.shape))
 
     def samples(rng):
         yield rng.standard_normal((2, 3, 4)), 0, -1
@@ -385,6 +415,12 @@ class t:
 
     numpy = _t
     def vjp(F, grad): return F.t(grad)
+
+    def batch(F, call):
+        """The two dimensions of an example."""
+        return F.transpose(call.input, 1, 2) if call.ranks["input"] == 2 else F.view(call.input, tuple(call.input._data.shape)) \
+            if call.ranks["input"] < 2 else NotImplemented
+
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
         yield (rng.standard_normal(3),)
@@ -443,6 +479,13 @@ class permute:
 
     numpy = _permute
     def vjp(F, grad, dims): return F.permute(grad, _inverse((dims,) if dims.__class__ is int else dims))
+
+    def batch(F, call):
+        """All dimensions."""
+        rank = call.ranks["input"]
+        if len(call.dims) != rank:
+            return NotImplemented
+        return call(dims=(0, *[batches.shifted(d, rank) for d in call.dims]))
 
     def samples(rng):
         yield rng.standard_normal((2, 3, 4)), (2, 0, 1)
@@ -516,6 +559,18 @@ class squeeze:
     numpy = _squeeze
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
 
+    def batch(F, call):
+        """The named dimensions, or all of size 1, but never that of the batch."""
+        rank, dim = call.ranks["input"], call.dim
+        if dim is None:
+            dims = tuple([i for i, n in enumerate(call.input._data.shape) if i and n == 1])
+        else:
+            if not rank and isinstance(dim, int):
+                raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got [{dim}]")  # as torch words it
+            dims = tuple([batches.shifted(d, rank) for d in ((dim,) if isinstance(dim, int) else dim)])
+            dims = dims if rank else ()
+        return call(dim=dims) if dims else F.view(call.input, tuple(call.input._data.shape))
+
     def samples(rng):
         yield (rng.standard_normal((1, 2, 1)),)
         yield rng.standard_normal((1, 2, 1)), -1
@@ -550,6 +605,7 @@ class unsqueeze:
     saved_as = {"input_shape": None}
     numpy = _unsqueeze
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
+    batch = batches.of_result
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1
@@ -687,6 +743,13 @@ class clone:
     def vjp(F, grad): return grad
     jvp = "linear"
 
+    def batch(F, call):
+        wanted = getattr(call.memory_format, "name", "preserve_format")
+        if wanted not in ("preserve_format", "contiguous_format"):
+            raise RuntimeError("NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or "
+                               f"torch.contiguous_format (got {wanted.title().replace('_', '')})")
+        return call()
+
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
         yield (rng.standard_normal((3, 2)).T,)
@@ -761,6 +824,7 @@ class cast:
             return grad if grad._k.dtype is input_dtype else F.cast(grad, input_dtype)
         return grad.astype(input_dtype.np, copy=False)
     jvp = "linear"
+    batch = batches.as_is
 
 
 def _like_clone(input: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -788,6 +852,7 @@ class transfer:
         if device == "meta" and source != "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         return F.transfer(grad, input_dtype, source, device) if hasattr(grad, "_k") else grad.astype(input_dtype.np, copy=False)
+    batch = batches.as_is
 
 
 def dtype_of(tensor):

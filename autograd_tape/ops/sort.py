@@ -14,6 +14,7 @@ from ..executors.kernels import reduce as shared
 from ..modes import GradMode, grad_mode
 from ..node import TapeEntry, edge_of
 from ..tensor import TensorRef, next_id
+from . import _batch as batches
 from . import _selection
 from . import _mindspore as kernels
 from . import _shapes as shapes
@@ -316,6 +317,7 @@ class median_all:
     compose = on_host(_median_all)
     check, refuses_bool = _no_bool("median_cpu"), True
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
+    def batch(F, call): return F.median_along(batches.flattened(F, call.input), 1, False)[0]
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -328,6 +330,7 @@ class nanmedian_all:
     compose = on_host(_nanmedian_all)
     check, refuses_bool = _no_bool("median_cpu"), True
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
+    def batch(F, call): return F.nanmedian_along(batches.flattened(F, call.input), 1, False)[0]
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -494,6 +497,31 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     return result
 
 
+def _batched_quantiles(F: Any, call: Any) -> Any:
+    """Along one dimension further. Where each example has quantiles of its own, all are computed for all, and its own picked."""
+    x, rank, dim, q = call.whole("input"), call.ranks["input"], call.dim, call.q
+    keepdim, several = call.keepdim, call.ranks.get("q", 0)
+    if dim is None or not rank:
+        if dim is not None:
+            batches.shifted(dim, 0)
+        x, at, keep = F.reshape(x, (call.size, prod(x._data.shape[1:]))), 1, False
+    else:
+        at, keep = batches.shifted(dim, rank), keepdim
+    if call.is_batched["q"]:
+        q = F.reshape(q, (-1,))
+    result = call(input=x, q=q, dim=at, keepdim=keep)
+    if call.is_batched["q"]:
+        shape = tuple(result._data.shape)[2:]
+        result = F.reshape(result, (call.size, -1, *((call.size,) + shape)))
+        result = F.movedim(F.diagonal(result, 0, 0, 2), -1, 0)
+        result = result if several else F.squeeze(result, 1)
+    elif several:
+        result = F.movedim(result, 0, 1)
+    if keepdim and rank and dim is None:
+        result = F.reshape(result, (*result._data.shape, *(1,) * rank))
+    return result
+
+
 @op("quantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
 class quantile:
     """The q-th quantiles of all elements, or along a dimension.
@@ -505,6 +533,7 @@ class quantile:
     out_dtype = QUANTILE
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, False)
+    batch = _batched_quantiles
 
     def samples(rng):
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 0.3
@@ -528,6 +557,7 @@ class nanquantile:
     out_dtype = QUANTILE
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, True)
+    batch = _batched_quantiles
 
     def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0.3, 1
 
@@ -804,6 +834,23 @@ class searchsorted:
         found = bisect(sequence, values, side == "right")
         return constant(F, sorted_sequence, np.asarray(found, np.int32 if out_int32 else np.int64))
 
+    def batch(F, call):
+        """Rows of sequences, with as many rows of values."""
+        sequence, values, rank = call.sorted_sequence, call.input, call.ranks["sorted_sequence"]
+        if not call.is_batched["sorted_sequence"] and not call.is_batched["sorter"] and rank == 1:
+            return call()
+        if not rank or rank > 1 and call.ranks.get("input") != rank:
+            return NotImplemented
+        sequence = call.whole("sorted_sequence")
+        if "input" not in call.ranks:
+            values = F.full((call.size,), values, dtype=sequence._k.dtype)
+        else:
+            values = call.whole("input")
+        shape = tuple(values._data.shape)
+        if rank == 1:
+            values = F.reshape(values, (call.size, prod(shape[1:])))
+        return F.reshape(call(sorted_sequence=sequence, input=values, sorter=None if call.sorter is None else call.whole("sorter")), shape)
+
     def samples(rng):
         yield np.arange(5.0), rng.uniform(-1, 6, (2, 3))
         yield np.sort(rng.standard_normal((2, 5))), rng.standard_normal((2, 3))
@@ -832,6 +879,21 @@ class bucketize:
         found = bisect(values_of(boundaries), values, right)
         result = constant(F, boundaries, np.asarray(found, np.int32 if out_int32 else np.int64))
         return result
+
+    def batch(F, call):
+        """Boundaries of each example are sequences to search."""
+        if call.ranks["boundaries"] != 1:
+            return NotImplemented
+        if not call.is_batched["boundaries"]:
+            return call()
+        boundaries = call.boundaries
+        values = call.whole("input") if "input" in call.ranks else F.full((call.size,), call.input, dtype=boundaries._k.dtype)
+        if values._k.dtype is not boundaries._k.dtype:
+            both = F.result_type(values, boundaries)
+            values, boundaries = F.cast(values, both), F.cast(boundaries, both)
+        shape = tuple(values._data.shape)
+        flat = F.reshape(values, (call.size, prod(shape[1:])))
+        return F.reshape(F.searchsorted(boundaries, flat, out_int32=call.out_int32, right=call.right), shape)
 
     def samples(rng): yield rng.uniform(-1, 6, (2, 3)), np.arange(5.0)
     def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"

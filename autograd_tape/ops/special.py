@@ -11,6 +11,7 @@ import numpy as np
 from ..dtypes import COMPLEX, FLOATING
 from ..errors import AutogradError
 from ..executors.kernels import elementwise as fused
+from . import _batch as batches
 from . import _mindspore as kernels
 from ._host import on_host
 from ._overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
@@ -702,6 +703,7 @@ class frexp:
 
     # mantissa / input is 2 ** -exponent, in the dtype of the gradient.
     def vjp(F, grad, exponent): return grad / F.exp2(F.cast_like(exponent, grad))
+    batch = batches.as_is
 
     def samples(rng): yield (rng.standard_normal((2, 3)),)
 

@@ -1,9 +1,8 @@
 """vmap: operations on examples, carried out on whole batches.
 
 `run` takes an operation at a vmap level to the level below, with the examples of batched arguments along dimension 0. How the
-operation deals with the additional dimension is a rule: by the record's family where that says enough, by name (`_rules`), or by the
-record's own `batch(F, call)`. Where there is none the operation is carried out for each example, and the results stacked: always
-right, and differentiable, if slow.
+operation deals with the additional dimension is its record's rule (see `autograd_tape.ops._batch`). Where there is none the operation
+is carried out for each example, and the results stacked: always right, and differentiable, if slow.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from autograd_tape.dtypes import result_dtype
 from autograd_tape.ops import Record
+from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
 
 from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor, ValuesHiddenError
@@ -23,7 +22,6 @@ from ._whole import front, hide, levels_of, show
 
 F = frontend
 RANDOM = frozenset(["random_dropout", "random_mask"])
-NOT_ELEMENTWISE = frozenset("linalg_cross mse".split())
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
           "vmap or perform the randomness operation out of vmap")
 
@@ -37,7 +35,6 @@ NAMES = {"index_add_scaled": "index_add", "scatter_src": "scatter", "scatter_val
 _ARITHMETIC = frozenset("sub mul div copy logical_and logical_or".split())
 _SHAPED = frozenset("add atan2 bitwise_and bitwise_or bitwise_xor copysign gcd".split())
 _NAMED = frozenset("fill index_put scatter_add index_add index_fill bernoulli".split())
-_MORE = " Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
 
 
 def unbatched(level: Level, name: str, args: Sequence[Any]) -> RuntimeError:
@@ -54,80 +51,16 @@ def unbatched(level: Level, name: str, args: Sequence[Any]) -> RuntimeError:
     return RuntimeError(_UNBATCHED.format(f"aten::{name}_", f"at level {level.number}"))
 
 
-class Call:
-    """One operation on examples, as rules see it.
-
-    Attributes:
-        values: the arguments by parameter, with whole batches in place of examples.
-        is_batched: which parameters hold a batch (for lists: any of their items does).
-        ranks: the number of dimensions of one example, by tensor parameter.
-        size: the number of examples.
-    """
-
-    def __init__(self, level: Level, general: Any, args: Sequence[Any]) -> None:
-        self.rec: Record = general.rec
-        self.general, self.level, self.size = general, level, level.size
-        self.values: dict[str, Any] = {}
-        self.is_batched: dict[str, bool] = {}
-        self.ranks: dict[str, int] = {}
-        self.marks: dict[str, list[bool]] = {}
-        for p, a in zip(self.rec.params, args):
-            if p.is_tensor and isinstance(a, (tuple, list)):
-                wholes = [self._opened(x) for x in a]
-                self.values[p.name], self.marks[p.name] = [w for w, _ in wholes], [m for _, m in wholes]
-                self.is_batched[p.name] = any(self.marks[p.name])
-            else:
-                self.values[p.name], self.is_batched[p.name] = self._opened(a)
-                if isinstance(a, Tensor):
-                    self.ranks[p.name] = a._data.ndim
-
-    def _opened(self, x: Any) -> tuple[Any, bool]:
-        """(whole batch, True) of a tensor that is an example, or has a tangent that is; (itself, False) of anything else."""
-        if is_example(x, self.level):
+def batched_call(level: Level, general: Any, args: Sequence[Any]) -> BatchedCall:
+    """An operation on examples of `level`, as rules see it."""
+    def opened(x: Any) -> tuple[Any, bool]:
+        if is_example(x, level):
             return front(x), True
-        if isinstance(x, Tensor) and self.level in levels_of(x):
-            return show(self.level, x), True
+        if isinstance(x, Tensor) and level in levels_of(x):  # its tangent is an example
+            return show(level, x), True
         return x, False
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["values"][name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __call__(self, **changes: Any) -> Any:
-        """The operation itself on whole batches, with some arguments replaced."""
-        return self.general(tuple({**self.values, **changes}.values()))
-
-    def whole(self, name: str) -> Any:
-        """An argument with a batch dimension in any case: expanded where all examples share it."""
-        return self.expanded(self.values[name], self.is_batched[name])
-
-    def expanded(self, t: Any, is_batched: bool) -> Any:
-        """A tensor with a batch dimension in any case."""
-        return t if is_batched else F.expand(F.unsqueeze(t, 0), (self.size, *t._data.shape))
-
-
-RULES: dict[str, Callable[[Call], Any]] = {}
-
-
-def rule(names: str) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
-    """Registers a batching rule for operations. It returns the result on whole batches (the examples along dimension 0 of each
-    output), or NotImplemented."""
-    def register(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        for name in names.split():
-            RULES[name] = function
-        return function
-
-    return register
-
-
-def shifted(dim: int, rank: int) -> int:
-    """A dimension of an example of `rank` dimensions as that of the batch; IndexError in torch's words where there is none."""
-    n = rank or 1
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return dim % n + 1
+    return BatchedCall(F, general, args, level.size, opened)
 
 
 def refuse(rec: Record, values: dict[str, Any]) -> None:
@@ -145,9 +78,6 @@ def is_example(x: Any, level: Level) -> bool:
 def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Carries out an operation on examples of `level`."""
     rec: Record = general.rec
-    if rec.name == "masked_select" and is_example(args[1], level):
-        raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
-                           "batch this would return a differently shaped Tensor." + _MORE)
     if inplace:
         return _update(level, general, args)
     if out is not None:
@@ -155,61 +85,11 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
         for o, r in zip(out if isinstance(out, (tuple, list)) else (out,), result if isinstance(result, (tuple, list)) else (result,)):
             o.copy_(r)
         return out
-    found = _batched_result(level, general, args)
+    rule = rule_of(rec)
+    found = NotImplemented if rule is None else rule(F, batched_call(level, general, args))
     if found is not NotImplemented:
         return _examples(level, rec, found)
     return loop(level, lambda *a: general(tuple(a)), args, rec.name)
-
-
-def _batched_result(level: Level, general: Any, args: Sequence[Any]) -> Any:
-    rec: Record = general.rec
-    if any(s.__class__ is BatchedTensor and s._level is level for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
-        if any(s._k.dtype.name == "bool" and is_example(s, level) for a in args if a.__class__.__name__ == "Indices" for s, _ in a.sources):
-            raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
-                               "indexing with a boolean mask.")
-        own = RULES["indices"]
-        return own(Call(level, general, args))
-    call = Call(level, general, args)
-    own = rec.field("batch")
-    if own is not None:
-        return own(F, call)
-    named = RULES.get(rec.name)
-    if named is not None:
-        return named(call)
-    return elementwise(call) if is_elementwise(rec) else NotImplemented
-
-
-def is_elementwise(rec: Record) -> bool:
-    """Whether the operation treats each element, after broadcasting, on its own."""
-    return rec.family in ("unary", "binary", "compare") or rec.broadcasts and rec.name not in NOT_ELEMENTWISE
-
-
-def elementwise(call: Call) -> Any:
-    """Element-wise operations: dimensions of size 1 after the batch dimension make the examples' ranks equal."""
-    return call(**aligned(call))
-
-
-def aligned(call: Call, rank: int | None = None) -> dict[str, Any]:
-    """The tensors of an element-wise operation with the examples' ranks made equal, and dtypes promoted as for examples."""
-    rank = max(call.ranks.values()) if rank is None else rank
-    changed: dict[str, Any] = {}
-    for name, r in call.ranks.items():
-        if call.is_batched[name] and r < rank:
-            t = call.values[name]
-            changed[name] = F.view(t, (t._data.shape[0], *(1,) * (rank - r), *t._data.shape[1:])) if t._data.flags.c_contiguous else \
-                F.reshape(t, (t._data.shape[0], *(1,) * (rank - r), *t._data.shape[1:]))
-    if call.rec.promotion != "none" and len(call.ranks) > 1 and 0 in call.ranks.values():
-        # A batch of 0-dim tensors has a dimension, and would count for more in promotion than its examples do.
-        names = [p.name for p in call.rec.tensor_params if p.differentiable and p.name in call.ranks]
-        numbers = [v for p in call.rec.params if p.type == "Operand" and (v := call.values[p.name]) is not None and
-                   not isinstance(v, Tensor)]
-        if names:
-            dtype = result_dtype([(call.values[n]._k.dtype, call.ranks[n]) for n in names], numbers)
-            for n in names:
-                t = changed.get(n, call.values[n])
-                if t._k.dtype is not dtype and call.is_batched[n] and not call.ranks[n]:
-                    changed[n] = F.cast(t, dtype)
-    return changed
 
 
 def _examples(level: Level, rec: Record, result: Any) -> Any:
@@ -311,11 +191,11 @@ class Irregular:
 def _irregular(level: Level, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An irregular operation by its rule; NotImplemented where it has none."""
     rec: Record = function.record
-    named, params = RULES.get(rec.name), rec.params
-    if named is None or kwargs.get("out") is not None or len(args) > len(params):
+    rule, params = rec.field("batch"), rec.params
+    if rule is None or kwargs.get("out") is not None or len(args) > len(params):
         return NotImplemented
     values = [args[i] if i < len(args) else kwargs[p.name] if p.name in kwargs else rec.defaults.get(p.name) for i, p in enumerate(params)]
-    found = named(Call(level, Irregular(function), values))
+    found = rule(F, batched_call(level, Irregular(function), values))
     return found if found is NotImplemented else _examples(level, rec, found)
 
 
@@ -328,11 +208,11 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     target = args[0]
     if not is_example(target, level):
         raise unbatched(level, rec.name, args)
-    if is_elementwise(rec) or rec.family == "store":
-        call = Call(level, general, args)
+    if rec.elementwise or rec.family == "store":
+        call = batched_call(level, general, args)
         rank = call.ranks[rec.params[0].name]
         if all(r <= rank for r in call.ranks.values()):
-            general(tuple({**call.values, **aligned(call, rank)}.values()), None, True)
+            general(tuple({**call.values, **aligned(F, call, rank)}.values()), None, True)
             return target
     result = run(level, general, args, None, False)
     if result._data.shape != target._data.shape:
@@ -350,7 +230,7 @@ def draw(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     """A random operation inside vmap, as its `randomness` says."""
     if level.randomness == "error":
         raise RuntimeError(_ERROR)
-    call = Call(level, general, args)
+    call = batched_call(level, general, args)
     if call.rec.name == "random_mask":
         with below(level):
             if level.randomness == "same":

@@ -50,8 +50,6 @@ def name_of(func: Callable[..., Any]) -> str:
 def mapped(func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str, chunk_size: int | None, args: tuple[Any, ...],
            kwargs: dict[str, Any]) -> Any:
     """One call of a mapped function."""
-    from . import _rules, _rules_index, _rules_nn  # noqa: F401  # they register rules, which other transforms do without
-
     name = name_of(func)
     _check_out_dims(out_dims, name)
     size, dims, flat, spec = _arguments(in_dims, args, name)
