@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, prod as _product
+from math import inf, nan, prod as _product
 from typing import Any
 from collections.abc import Sequence
 
@@ -423,10 +423,17 @@ def _check_moment(input: Any, **rest: Any) -> None:
 
 def _var_gradient(F: Any, grad: Any, input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
     n = count(input.shape, dim)
-    scale = 2 / (n - correction) if n > correction else inf
-    if n <= correction:
-        return (input * float("nan")) * expand_reduced(F, grad, tuple(input.shape), dim, keepdim)
-    return expand_reduced(F, grad * typed(grad, scale), tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
+    if n <= correction:  # a division by nothing
+        slope = F.where(F.eq(input, F.mean(input, dim, True)), F.zeros_for(grad, ()) + nan, inf)
+        return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) * slope
+    scale = typed(grad, 2 / (n - correction))
+    return expand_reduced(F, grad * scale, tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
+
+
+def _root_gradient(F: Any, grad: Any, root: Any) -> Any:
+    """The gradient of a root's square; nothing where the root is 0, nor by any further derivative."""
+    zero = F.eq(root, 0)
+    return F.masked_fill(grad, zero, 0) / (F.masked_fill(root, zero, 1) * 2)
 
 
 @op("var_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
@@ -458,7 +465,7 @@ class std_of:
     check = _check_moment
 
     def vjp(F, grad, input, result, dim, correction, keepdim):
-        return _var_gradient(F, F.masked_fill(grad / (result * 2), F.eq(result, 0), 0), input, dim, correction, keepdim)
+        return _var_gradient(F, _root_gradient(F, grad, result), input, dim, correction, keepdim)
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -466,7 +473,7 @@ class std_of:
 
 
 def _mean_gradient(F: Any, grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
-    return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) / typed(grad, count(input.shape, dim))
+    return expand_reduced(F, grad / typed(grad, count(input.shape, dim)), tuple(input.shape), dim, keepdim)
 
 
 def _both(first: Any, second: Any) -> Any:
@@ -508,7 +515,7 @@ class std_mean_of:
 
     def vjp(F, grad, input, std, dim, correction, keepdim):
         first, mean = grad
-        first = None if first is None else F.masked_fill(first / (std * 2), F.eq(std, 0), 0)
+        first = None if first is None else _root_gradient(F, first, std)
         return _both(None if first is None else _var_gradient(F, first, input, dim, correction, keepdim),
                      None if mean is None else _mean_gradient(F, mean, input, dim, keepdim))
 

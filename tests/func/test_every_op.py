@@ -97,6 +97,50 @@ def test_forward_mode_matches_central_differences(name: str, excused: Callable[[
                 np.testing.assert_allclose(t.detach().numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
+APART = {"linalg_cond": "a quotient of singular values that are 0", "polar": "torch's gradient by the absolute value is 0 where that is, "
+         "its tangent is not", "poisson_nll_loss": "the target's gradient has 0 * log(0), its tangent has it not",
+         "euclidean_distance": "torch has no forward mode for its use in cdist",
+         **dict.fromkeys(("lp_pool1d", "lp_pool2d", "lp_pool3d"), "torch's tangent of a root is NaN where its gradient is 0")}
+"""Operations whose gradient and tangent differ where all numbers are equal, as torch's do, and why."""
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in RANDOM_NAMES | REFUSED and n not in APART])
+def test_forward_mode_and_backward_agree_on_equal_numbers(name: str, excused: Callable[[str], None],
+                                                          compared: Callable[[int], None]) -> None:
+    """Where formulas divide zero by zero: <weights, tangents along t> is <gradients, t>, or both are NaN."""
+    inner = lambda xs, ys: sum([float(np.sum((np.conj(x) * y).real)) for x, y in zip(xs, ys)])  # noqa: E731
+    rng = op_cases.rng_of(name + "/equal")
+    if op_cases.no_derivative(RECORDS[name]):
+        excused("no derivative")
+        return
+    done = 0
+    for function, arrays, varied in calls(name, derivatives=True)[:2]:
+        for number in (0.0, 1.0):
+            values = [np.full_like(a, number) if v else a for a, v in zip(arrays, varied)]
+            along = [np.asarray(rng.uniform(-1, 1, a.shape) * (1 + 0.5j if a.dtype.kind == "c" else 1) * v) for a, v in zip(arrays, varied)]
+            leaves = [torch.from_numpy(x.copy()).requires_grad_(bool(v)) for x, v in zip(values, varied)]
+            wanted = [i for i, x in enumerate(leaves) if x.requires_grad]
+            try:
+                outputs = function(*leaves)
+                places = [i for i, o in enumerate(outputs) if o.requires_grad]
+                if not places or not wanted:
+                    continue
+                weights = [torch.from_numpy(np.asarray(rng.uniform(0.5, 1, tuple(outputs[i].shape)))).to(outputs[i].dtype) for i in places]
+                found = torch.autograd.grad([outputs[i] for i in places], [leaves[i] for i in wanted], weights, allow_unused=True)
+                _, tangents = jvp(function, tuple([torch.from_numpy(x) for x in values]), tuple([torch.from_numpy(t) for t in along]))
+            except (RuntimeError, ValueError) as error:  # a singular matrix, equal singular values, a bad probability
+                excused(str(error))
+                continue
+            given = [(g.resolve_conj().numpy(), along[i]) for i, g in zip(wanted, found) if g is not None]
+            backward = inner(*zip(*given)) if given else 0.0
+            forward = inner([w.numpy() for w in weights], [tangents[i].resolve_conj().numpy() for i in places])
+            np.testing.assert_allclose(forward, backward, rtol=1e-6, atol=1e-8)
+            done += 1
+    compared(done)
+    if not done:
+        excused("nothing to differentiate")
+
+
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in VALUES_DECIDE | LAYOUT_DECIDES | RANDOM_NAMES | NOT_BATCHED])
 def test_vmap_matches_a_loop(name: str, monkeypatch: pytest.MonkeyPatch, excused: Callable[[str], None]) -> None:
     def refuse(level: Any, function: Any, args: Any, op: str) -> Any:
