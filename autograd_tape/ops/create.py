@@ -101,6 +101,11 @@ def finish(F: Any, array: np.ndarray, device: Any, requires_grad: bool, out: Any
     return t
 
 
+def _shaped(array: np.ndarray, out: Any) -> np.ndarray:
+    """The array in the shape of an `out` that has as many elements, which keeps it."""
+    return array if out is None or out._data.size != array.size else array.reshape(out._data.shape)
+
+
 def _dtype(value: Any) -> DType:
     return default_dtype() if value is None else value if value.__class__ is DType else as_dtype(value)
 
@@ -489,7 +494,7 @@ def _arange(F: Any, start: Any, end: Any, step: Any, dtype: Any, device: Any, re
         n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
     counts = np.arange(n)
     values = counts * step + start if wanted.category < FLOATING else counts * float(step) + float(start)
-    return finish(F, values.astype(wanted.np), device, requires_grad, out, layout)
+    return finish(F, _shaped(values.astype(wanted.np), out), device, requires_grad, out, layout)
 
 
 def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
@@ -546,7 +551,7 @@ class linspace:
     several_types = ("steps",)
     def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
-        return finish(F, _line(start, end, steps, wanted.np), device, requires_grad, out, layout)
+        return finish(F, _shaped(_line(start, end, steps, wanted.np), out), device, requires_grad, out, layout)
 
     def samples(rng):
         yield 0, 1, 7
@@ -569,7 +574,7 @@ class logspace:
         if wanted.category < FLOATING:  # the bounds are numbers of the dtype
             start, end = int(start), int(end)
         exponents = _line(start, end, steps, np.dtype(np.complex128 if wanted.is_complex else np.float64))
-        return finish(F, np.power(float(base), exponents).astype(wanted.np), device, requires_grad, out, layout)
+        return finish(F, _shaped(np.power(float(base), exponents).astype(wanted.np), out), device, requires_grad, out, layout)
 
     def samples(rng):
         yield 0, 2, 5

@@ -92,6 +92,7 @@ def _lu(A: np.ndarray, pivot: bool = True) -> tuple[np.ndarray, np.ndarray, np.n
 
 def _lu_unpack(LU: np.ndarray, pivots: np.ndarray, data: bool = True, exchange: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     nothing = np.empty(0, LU.dtype)
+    pivots = pivots[..., :min(LU.shape[-2:])]  # more of them change nothing
     return (_permutation(pivots, LU.shape[-2], LU.dtype) if exchange else nothing, *(_triangles(LU) if data else (nothing, nothing)))
 
 

@@ -859,7 +859,7 @@ class linalg_cond:
         if p in (None, 2, -2):
             _check_matrix("linalg.cond", input)
             if not input._data.size:
-                return F.zeros_for(input, tuple(input.shape)[:-2])
+                return F.zeros_for(F.real(input), tuple(input.shape)[:-2])
             S = F.linalg_svdvals(input)
             largest, smallest = F.select(S, -1, 0), F.select(S, -1, -1)
             return smallest / largest if p == -2 else largest / smallest

@@ -352,7 +352,7 @@ def _padded(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -
             return x * 0
         distance = F.abs(x - low)
         flips = np.floor(buffer(distance) / span)
-        rest = distance - constant(F, x, flips * buffer(x).dtype.type(span))
+        rest = distance - constant(F, x, (flips * span).astype(buffer(x).dtype))
         even = constant(F, x, (flips % 2 == 0).astype(buffer(x).dtype))
         x = even * rest + (1 - even) * (span - rest) + low
     return x if padding_mode == "zeros" else F.clamp(x, 0.0, float(size - 1))
@@ -362,8 +362,8 @@ def _pick(F: Any, flat: Any, positions: list[np.ndarray], sizes: tuple[int, ...]
     """Elements of (N, C, prod(sizes)) at whole positions (N, L) per dimension; zero outside."""
     inside = np.logical_and.reduce([(p >= 0) & (p < n) for p, n in zip(positions, sizes)])
     index = np.zeros(positions[0].shape, np.int64)
-    for p, n in zip(positions, sizes):
-        index = index * n + np.clip(np.nan_to_num(p), 0, n - 1).astype(np.int64)
+    for p, n in zip(positions, sizes):  # which NumPy knows no NaN of in bfloat16
+        index = index * n + np.clip(np.nan_to_num(p.astype(np.float64)), 0, n - 1).astype(np.int64)
     shape = (flat.shape[0], flat.shape[1], index.shape[1])
     values = F.gather(flat, 2, constant(F, flat, np.ascontiguousarray(np.broadcast_to(index[:, None], shape))))
     if inside.all():
@@ -439,6 +439,8 @@ class grid_sample:
             at = [_place(F, x, size, padding_mode, align) for x, size in zip(raw, sizes)]
             if mode == "nearest":
                 result = _pick(F, flat, [np.rint(buffer(x)) for x in at], sizes)
+                if grid.requires_grad:  # whose gradient is zeros
+                    result = result + F.unsqueeze(F.where(constant(F, flat, np.zeros(1, np.bool_)), F.select(places, 2, 0), 0), 1)
                 return F.reshape(result, (batch, channels, *out))
             first = [np.floor(buffer(x)) for x in at]
             shares = [x - constant(F, x, f) for x, f in zip(at, first)]

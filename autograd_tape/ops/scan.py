@@ -264,13 +264,14 @@ class diff:
         if n < 0:
             raise AutogradError(f"order must be non-negative but got {n}")
         d = wrap_dim(dim, input.ndim)
-        if n == 0:
-            return F.clone(input)
+        if not min(n, input.shape[d]):
+            return F.clone(input) if out is None else F.give("diff", out, F.clone(input))
         if prepend is not None or append is not None:
             input = F.cat([x for x in (prepend, input, append) if x is not None], d)
-        for i in range(min(n, input.shape[d])):
+        steps = min(n, input.shape[d])
+        for i in range(steps):
             size = input.shape[d]
-            last = out if i == n - 1 else None
+            last = out if i == steps - 1 else None
             a, b = F.narrow(input, d, 1, size - 1), F.narrow(input, d, 0, size - 1)
             input = F.logical_xor(a, b, out=last) if input._k.dtype.name == "bool" else F.sub(a, b, out=last)
         return input

@@ -6,10 +6,12 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import op_cases
 import pytest
 from op_cases import NAMES, bind, copied, samples, tensors, tree_map
 
 import torchcompat as torch
+from autograd_tape.dtypes import DType
 from autograd_tape.ops import RECORDS
 from torchcompat._tensor import frontend
 
@@ -103,3 +105,46 @@ def test_a_scalar_loss_stays_single(loss: Any) -> None:
         node = next((n for n, _ in node.next_functions if n is not None and hasattr(n, "register_prehook")), None)
     total.backward()
     assert len(seen) > 2 and set(seen) == {torch.float32}
+
+
+DOUBLE = {"float_power", "bincount"}
+"""Operations that give double precision, whatever they are given, as torch's do."""
+
+
+@pytest.mark.parametrize("name", [n for n in RECORDS if RECORDS[n].field("samples") and n not in DOUBLE])
+def test_half_precision_stays_half_precision(name: str, excused: Any, compared: Any) -> None:
+    """Where a computation on half precision gives floating-point numbers of another dtype, double precision does so, too."""
+    rec = RECORDS[name]
+    done = 0
+    for sample in op_cases.samples(rec):
+        args, kwargs = op_cases.bind(rec, sample)
+        given = [x for x in [*args, *kwargs.values()] if x is not None]
+        mixed = {np.asarray(x).dtype for x in given if op_cases.is_array(x)} & {np.dtype(c) for c in ("c16", "c8", "f4")}
+        if mixed or any([isinstance(x, (DType, np.dtype)) for x in given]):
+            continue
+
+        def dtypes(dtype: Any, args: Any = args, kwargs: Any = kwargs) -> list[str]:
+            def converted(x: Any) -> Any:
+                if isinstance(x, (list, tuple)):
+                    return type(x)([converted(y) for y in x])
+                if not op_cases.is_array(x):
+                    return x
+                t = torch.from_numpy(np.array(x))
+                return t.to(dtype) if t.dtype is torch.float64 else t
+
+            torch.manual_seed(0)
+            found = frontend.function(name)(*converted(list(args)), **{k: converted(v) for k, v in kwargs.items()})
+            return [str(t.dtype) for t in (found if isinstance(found, (tuple, list)) else [found]) if isinstance(t, torch.Tensor)]
+
+        try:
+            wide = dtypes(torch.float64)
+            half = {d: dtypes(getattr(torch, d)) for d in ("float16", "bfloat16")}
+        except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError) as error:
+            excused(str(error))
+            continue
+        for dtype, found in half.items():
+            assert found == [w.replace("float64", dtype) for w in wide], (dtype, sample)
+            done += 1
+    compared(done)
+    if not done:
+        excused("not for half precision")

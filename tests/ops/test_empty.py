@@ -33,3 +33,15 @@ def test_batch_norm_of_nothing_learns_nothing(shape: tuple[int, ...], dtype: str
     result.sum().backward()
     assert result.shape == x.grad.shape == shape and w.grad.tolist() == b.grad.tolist() == [0.0] * 3
     assert mean.tolist() == [0.0, 1.0, 2.0] and var.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("call", ["torch.arange(4., out={})", "torch.linspace(0, 3, 4, out={})", "torch.logspace(0, 3, 4, out={})"])
+def test_numbers_in_a_row_keep_the_shape_of_an_out_with_as_many_elements(call: str) -> None:
+    rows = eval(call.format("torch.empty(0)"), {"torch": torch})
+    for shape in ((2, 2), (4,), (1, 4, 1), (3, 2), (2, 0)):
+        out = torch.zeros(shape)
+        kept = shape if out.numel() == 4 else (4,)
+        found = eval(call.format("out"), {"torch": torch, "out": out})
+        assert found is out and found.shape == kept and found.flatten().tolist() == rows.tolist()
+    empty = torch.zeros(2, 0)
+    assert torch.linspace(0, 3, 0, out=empty).shape == (2, 0)
