@@ -7,8 +7,6 @@ arguments are coerced, how errors are worded, what in-place updates must respect
 from __future__ import annotations
 
 import weakref
-from functools import partial
-from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -16,18 +14,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from . import views
-from .codegen import execute
+from .calls import passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
-from .held import hold, recordings
 from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
 from .ops import ALIASES, RECORDS, get_record
 from .ops._compile import compile_function
-from .ops._general import QUICK_FIT, check_fit, fits
+from .ops._irregular import irregular_function
 from .ops._out import check_out_dtypes, check_outs
-from .ops._quiet import QUIET_SETS, REALS, RESULT_KINDS, base_namespace
+from .ops._quiet import QUIET_SETS, RESULT_KINDS, base_namespace
 from .ops._record import Param, Record
 from .tensor import TensorRef, leaf_node
 from .views import prune_views, unwatched_view, watch_view
@@ -47,10 +44,13 @@ class Frontend:
         TapeEntry.front_end = self
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
+        self.entrances: dict[tuple[str, bool], Callable[..., Any]] = {}
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, ref=weakref.ref,
                               prune_views=prune_views, unwatched_view=unwatched_view)
+        self.below_namespace = dict(self.namespace)  # for entrances below the door
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
+        register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -80,106 +80,22 @@ class Frontend:
         return found
 
     def bind_function(self, rec: Record, inner: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """An irregular operation, written as a plain function of the front end: `def function(F, ...)`; or, where its quiet path
-        is written by hand, `def make(F)` that returns it. The first kind is given a frame that words its errors."""
-        import inspect
+        """The function of an irregular operation; with `inner`, its method or its in-place variant."""
+        return irregular_function(rec, self, inner)
 
-        make = rec.field("make") if inner is None else None
-        if make is not None:
-            function = make(self)
-        else:
-            # A method of its own leads to the function, which explicit tapes hold.
-            holds = inner is None or inner is not rec.field("method")
-            inner = rec.field("function") if inner is None else inner
-            cells: dict[str, Any] = {"_F": self, "_inner": inner, "_Error": AutogradError, "_recordings": recordings if holds else (),
-                                     "_hold": self._hold_irregular, "_rec": rec}
-            signature = dict(list(inspect.signature(inner).parameters.items())[1:])
-            everything = f"dict({', '.join(f'{n}={n}' for n in signature)})"
-            head: list[str] = []
-            call, given, named = [], [], []
-            for p in signature.values():
-                mark = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
-                if p.kind is p.KEYWORD_ONLY and not any(h.startswith("*") for h in head):
-                    head.append("*")
-                default = ""
-                if p.default is not p.empty:
-                    default = f"=_default_{p.name}"
-                    cells[default[1:]] = p.default
-                head.append(mark + p.name + default)
-                call.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else mark + p.name)
-                if p.kind is p.KEYWORD_ONLY or mark == "**":
-                    named.append(f"'{p.name}': {p.name}" if not mark else mark + p.name)
-                else:
-                    given.append(f"{mark}{p.name}, ")
-            held = f"_hold(_rec, _inner, ({''.join(given)}), {{{', '.join(named)}}}"
-            plain = f"_inner({', '.join(['_F', *call])})"
-            call_inner = f"return {held}) if _recordings else {plain}"
-            if (rec.out and "out" not in signature and not rec.returns_list and not any(h.startswith("**") for h in head)):
-                head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
-                cells["_name"] = rec.name
-                call_inner = (f"\n            if _recordings: return {held}, out)\n            _r = {plain}\n"
-                              "            return _r if out is None else _F.give(_name, out, _r)")
-            refuse = ""
-            if rec.refuses_complex:
-                first = next(iter(signature))
-                cells |= {"_refusal": rec.complex_refusal, "_NAMES": SCALAR_TYPE_NAMES}
-                refuse = (f"        if hasattr({first}, '_k') and {first}._k.dtype.is_complex:\n"
-                          f"            _e = _refusal(_NAMES[{first}._k.dtype.name], {everything}, {first}._k.device.type == 'meta')\n"
-                          "            if _e is not None: raise _F.error(_e)\n")
-            if rec.lacks:
-                first = next(iter(signature))
-                cells |= {"_lacks": rec.lacks, "_lack": rec.refuse_lacking, "_Shape": ShapeMismatchError}
-                refuse += (f"        if hasattr({first}, '_k') and {first}._k.dtype.name in _lacks:\n"
-                           f"            try: _lack({first}._k.dtype.name, {first})\n"
-                           "            except _Error as _lacking:\n"
-                           f"                try: {plain}\n"  # wrong shapes are told first
-                           "                except _Shape as _e: raise _F.error(_e) from None\n"
-                           "                except (_Error, TypeError, ValueError, RuntimeError, OverflowError): pass\n"
-                           "                raise _F.error(_lacking) from None\n")
-            parameters = {p.name: p for p in rec.params}
-            own = [n for n, q in signature.items() if n in parameters and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]
-            optional = frozenset([n for n in own if signature[n].default is None])
-            values = f"dict({', '.join(f'{n}={n}' for n in own)})"
-            tests = []
-            for n in own:
-                test = QUICK_FIT.get(parameters[n].type.removesuffix("?"))
-                # What takes anything has no type.
-                if test is not None and not fits(parameters[n], ...) and n not in (rec.field("several_types") or ()):
-                    tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))
-            cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit}
-            quick = f"            if not ({' and '.join(tests)}): _check_fit(_rec, {values}, _optional)\n" if tests else ""
-            casting = self.casting(rec)
-            if casting is not None:
-                cells |= {"_active": casting[0], "_cast": casting[1]}
-                refuse = (f"        if _active and (_c := _cast('{rec.name}', {rec.name}, {everything})) is not NotImplemented: "
-                          f"return _c\n{refuse}")
-            guard = self.transform_guard(rec)
-            if guard is not None:
-                in_place = "_" if inner is rec.field("function_") else ""
-                cells |= {"_space": self.namespace, "_guard": guard}
-                refuse = f"        if not _space['Q_ALL']: _guard(_rec, {everything}, '{in_place}')\n{refuse}"
-            text = (f"def make({', '.join(cells)}):\n    def {rec.name}({', '.join(head)}):\n{refuse}"
-                    f"        try:\n{quick}            {call_inner}\n"
-                    f"        except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:\n"
-                    f"            try: _check_fit(_rec, {values}, _optional)\n"
-                    f"            except _Error as _misfit: raise _F.error(_misfit) from None\n"
-                    f"            if not isinstance(_e, _Error): raise\n"
-                    f"            return _F.recover(_e, {rec.name}, ({''.join(given)}), {{{', '.join(named)}}})\n"
-                    f"    return {rec.name}\n")
-            function = execute(text, "make", f"<{rec.name}: {self.name}>", {})(**cells)
-        function.__doc__ = rec.doc
-        function.__module__, function.__qualname__ = self.module, rec.name
-        function.record = rec
-        return function
+    def passing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that makes tensors, or reads them, with a door before it."""
+        return passing(function, self)
 
-    def _hold_irregular(self, rec: Record, inner: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-                        out: Any = None) -> Any:
-        """A call of an irregular operation while some tape records."""
-        call: Callable[..., Any] = partial(inner, self)
-        if out is not None:
-            kwargs = {**kwargs, "out": out}
-            call = lambda *args, out, **kwargs: self.give(rec.name, out, inner(self, *args, **kwargs))
-        return hold(rec, call, args, kwargs, inplace=inner is rec.field("function_"), positional=bool(inner.__code__.co_flags & CO_VARARGS))
+    def below(self, general: Any, inplace: bool) -> Callable[..., Any]:
+        """The entrance of a regular operation below the door: its quiet path, and `general.rest` where that ends."""
+        key = general.rec.name, inplace
+        found = self.entrances.get(key)
+        if found is None:
+            make = general.rec.field("make")
+            found = self.entrances[key] = (compile_function(general.rec, self, inplace=inplace, below=general.rest) if make is None else
+                                           make(self, self.below_namespace, general.rest))
+        return found
 
     def method(self, name: str) -> Callable[..., Any]:
         """The function as a method: `varargs` records also take their list as several arguments."""
@@ -213,15 +129,6 @@ class Frontend:
 
     def __dir__(self) -> list[str]:
         return sorted({*RECORDS, *ALIASES})
-
-    def casting(self, rec: Record) -> tuple[Sequence[Any], Callable[..., Any]] | None:
-        """(what is empty while nobody casts arguments, the function that does) for an irregular operation; None where nobody ever does."""
-        return None
-
-    def transform_guard(self, rec: Record) -> Callable[..., None] | None:
-        """What refuses arguments with tangents, or examples, for an irregular operation, called while the quiet path is closed; None where
-        it takes all."""
-        return None
 
     # -- what compiled functions need -----------------------------------------------------------------------------
 
@@ -275,10 +182,6 @@ class Frontend:
         return t
 
     # -- the general path's questions -------------------------------------------------------------------------------
-
-    def intercept(self, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-        """Overrides and modes; NotImplemented where there are none."""
-        return NotImplemented
 
     def coerce(self, p: Param, value: Any) -> Any:
         """`value` as an argument for `p`: arrays become tensors."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from .calls import Call, Door, Interceptor
 from .errors import AutogradError
 from .indices import Indices
 from .modes import active_tapes, grad_mode
@@ -237,6 +238,23 @@ def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dic
     for tape, before in zip(tapes, ids):
         tape.held.add(tape, rec, arguments, before, inputs, outputs, current.written, inplace, mode, current.sized)
     return result
+
+
+class _Holding(Interceptor):
+    """Calls of irregular operations, held whole by the tapes that record. (Regular ones are held on the general path.)"""
+
+    place = "tape"
+
+    def concerns(self, door: Door) -> bool:
+        return door.irregular and not door.unrecorded
+
+    def __call__(self, call: Call) -> Any:
+        args, kwargs = call.spelled()
+        spread = any([p.spread == "*" for p in call.door.params])
+        return hold(call.rec, lambda *args, **kwargs: call.proceed(), args, kwargs, inplace=call.inplace, positional=spread)
+
+
+HOLDING = _Holding()
 
 
 def tensors_in(tree: Any) -> list[TensorRef]:

@@ -36,11 +36,12 @@ class ExecutorFrontend(Frontend):
 
     def __init__(self, executor: Executor) -> None:
         self.Tensor, self.name, self.executor = TensorRef, f"{executor.name} executor", executor
-        self.functions, self.methods = {}, {}
+        self.functions, self.methods, self.entrances = {}, {}, {}
         # Operations whose quiet path is written by hand find it closed: their quiet sets are empty.
         self.namespace = {**base_namespace(), **dict.fromkeys(QUIET_SETS, frozenset())}
         self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, watch_view=watch_view,
                               unwatched_view=unwatched_view)
+        self.below_namespace = self.namespace
 
     def function(self, name: str) -> Any:
         """The function of an operation. There is no quiet path here: it would call NumPy's kernels."""

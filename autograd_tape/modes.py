@@ -1,4 +1,10 @@
-"""A thread's recording state: its grad mode, the tapes and backward passes it is in, and whether operations may be quiet."""
+"""A thread's recording state: its grad mode, the tapes and backward passes it is in, and whether operations may be quiet.
+
+A compiled operation tries its quiet path first: it asks whether its tensors' kinds are in its *quiet sets*, and so finds the path closed
+where the sets are empty. They are emptied in two ways. Something that changes how operations are carried out (a tape that records, hooks
+on what is saved, another executor) closes the path altogether: `leave_quiet_path`. Somebody who only looks at calls (see `calls`) closes
+the entrance of the public functions; a call that nobody cares for goes on through a second entrance below, whose sets stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +34,31 @@ class GradMode(IntEnum):
 _mode: ContextVar[GradMode] = ContextVar("autograd_tape.grad_mode", default=GradMode.ENABLED)
 grad_mode: Callable[[], GradMode] = _mode.get
 """The grad mode of this thread. Operations call this at most once each, and only where an input requires grad."""
-_quiet_lock = fork_safe_lock()
+_lock = fork_safe_lock()
 _loud = 0
+watched = 0
+"""How many look at the calls of all public functions."""
 _inferring = 0
-_quiet_sets: list[tuple[dict[str, Any], dict[str, Any]]] = []
+_quiet_sets: list[tuple[dict[str, Any], dict[str, Any], bool]] = []
 
 
-def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
-    """Compiled operations read their quiet sets, and the kinds of their results, from `namespace`. While a mode is active anywhere
-    the sets are empty, so that every operation takes the general path, where modes are looked at. While inference mode is on
-    anywhere, they hold the kinds of inference tensors, and operations among these are quiet."""
-    with _quiet_lock:
-        _quiet_sets.append((namespace, sets))
-        _set_quiet(namespace, sets)
+def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any], *, below: bool = False) -> None:
+    """Compiled operations read their quiet sets, and the kinds of their results, from `namespace`. While inference mode is on anywhere,
+    they hold the kinds of inference tensors, and operations among these are quiet.
+
+    Args:
+        below: it is the namespace of the second entrance, which stays open while somebody looks at calls.
+    """
+    with _lock:
+        _quiet_sets.append((namespace, sets, below))
+        _set_quiet(namespace, sets, below)
 
 
-def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any]) -> None:
+def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any], below: bool) -> None:
     if _inferring:
         sets = {name: _inferred(value) for name, value in sets.items()}
-    namespace.update({name: frozenset() if _loud and name.startswith("Q_") else value for name, value in sets.items()})
+    closed = _loud or watched and not below
+    namespace.update({name: frozenset() if closed and name.startswith("Q_") else value for name, value in sets.items()})
 
 
 def _inferred(value: Any) -> Any:
@@ -55,34 +67,49 @@ def _inferred(value: Any) -> Any:
     return frozenset([inference_kind(k) for k in value]) if isinstance(value, frozenset) else inference_kind(value)
 
 
-def _change_quiet(loud: int, inferring: int) -> None:
-    global _loud, _inferring
-    with _quiet_lock:
-        before = (bool(_loud), bool(_inferring))
-        _loud, _inferring = _loud + loud, _inferring + inferring
-        if (bool(_loud), bool(_inferring)) != before:
-            for namespace, sets in _quiet_sets:
-                _set_quiet(namespace, sets)
+def _change(left: int = 0, watching: int = 0, inferred: int = 0) -> None:
+    global _loud, watched, _inferring
+    with _lock:
+        before = (bool(_loud), bool(watched), bool(_inferring))
+        _loud, watched, _inferring = _loud + left, watched + watching, _inferring + inferred
+        if (bool(_loud), bool(watched), bool(_inferring)) != before:
+            for namespace, sets, below in _quiet_sets:
+                _set_quiet(namespace, sets, below)
 
 
 def leave_quiet_path() -> None:
     """Sends all operations through the general path until `enter_quiet_path`. Calls nest."""
-    _change_quiet(1, 0)
+    _change(left=1)
 
 
 def enter_quiet_path() -> None:
     """Undoes one `leave_quiet_path`."""
-    _change_quiet(-1, 0)
+    _change(left=-1)
+
+
+def watch_calls() -> None:
+    """Sends the calls of all public functions to the door (see `calls`) until `unwatch_calls`. Calls nest."""
+    _change(watching=1)
+
+
+def unwatch_calls() -> None:
+    """Undoes one `watch_calls`."""
+    _change(watching=-1)
+
+
+def loudness() -> tuple[int, int]:
+    """How many have left the quiet path, and how many watch calls."""
+    return _loud, watched
 
 
 def enter_inference() -> None:
     """Makes the quiet path that of inference tensors until `exit_inference`. Calls nest."""
-    _change_quiet(0, 1)
+    _change(inferred=1)
 
 
 def exit_inference() -> None:
     """Undoes one `enter_inference`."""
-    _change_quiet(0, -1)
+    _change(inferred=-1)
 
 
 _active: ContextVar[tuple[Tape, ...]] = ContextVar("autograd_tape.active_tapes", default=())

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from .dtypes import FLOATING
+from .calls import listen, unlisten
 from .errors import ArgumentError, TapeNotRecordingError
-from .held import Held, Owner, recordings
+from .held import HOLDING, Held, Owner, recordings
 from .lazy import OpSpec, spec_of
 from .manual import ManualEntry
 from .modes import GradMode, _active, _mode, aside, enter_quiet_path, grad_mode, leave_quiet_path, no_grad, set_grad_mode
@@ -94,6 +95,7 @@ class Tape:
             self._owner = None
             recordings.pop()
             watchers.pop()
+            unlisten(HOLDING, everything=False)
             enter_quiet_path()
 
     def start_recording(self) -> None:
@@ -107,6 +109,7 @@ class Tape:
             _active.set((*_active.get(), self))
             recordings.append(None)
             watchers.append(None)
+            listen(HOLDING, everything=False)
             leave_quiet_path()
 
     def stop_recording(self) -> None:

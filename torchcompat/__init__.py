@@ -255,6 +255,6 @@ _above.later("autograd.hooks", "register_tensor_hook", "register_post_accumulate
 _above.later("_rebuild", "rebuilder")
 
 from . import _legacy
-from .overrides import function_override as _function_override
+from .overrides import FUNCTIONS as _FUNCTIONS
 
-_frontend.interceptors.append(_function_override)
+_FUNCTIONS.frontend = _frontend

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from typing import Any
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops._strided import strided
-from autograd_tape.ops._record import Param, Record
+from autograd_tape.ops._record import Param
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
@@ -34,52 +33,10 @@ class TorchFrontend(Frontend):
     """Operations on torchcompat's Tensor."""
 
     module = "torch"
-    interceptors: list[Any] = []
-    """What looks at each call on the general path before the operation itself: overrides, dispatch keys, transforms. Each is called
-    with (frontend, general, args, out, inplace) and returns NotImplemented to pass."""
-    executor_override: Any = None
-    """Set by `dispatch`: gives the executor of a registered handler for the operation in progress, or None."""
     default_device: Any = None
     """Where factories make tensors, None for the CPU."""
     savers: list[Any] = []
     """What looks at each entry made on the general path: saved-tensor hooks, anomaly mode. Called with the entry."""
-
-    def intercept(self, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-        """Asks the interceptors, innermost first."""
-        for interceptor in self.interceptors:
-            result = interceptor(self, general, args, out, inplace)
-            if result is not NotImplemented:
-                return result
-        return NotImplemented
-
-    def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Any, Any]:
-        """The device, and its executor or a registered handler."""
-        device, executor = super().place(rec, tensors, values)
-        override = self.executor_override() if self.executor_override is not None else None
-        return device, override or executor
-
-    def casting(self, rec: Record) -> Any:
-        """Autocast's, for the operations it concerns."""
-        from ._autocast import POLICIES
-
-        if rec.name not in POLICIES:
-            return None
-        from .amp import ACTIVE, call_cast
-
-        return ACTIVE, call_cast
-
-    def transform_guard(self, rec: Record) -> Any:
-        """That of forward mode and of vmap, for the operations that torch has none of them for."""
-        if rec.field("no_forward") is None and rec.field("no_vmap") is None:
-            return None
-
-        def guard(rec: Record, values: dict[str, Any], suffix: str) -> None:
-            from .func import _batching, _forward
-
-            _batching.refuse(rec, values)
-            _forward.refuse(rec, values, suffix)
-
-        return guard
 
     def conjugate(self, x: Any) -> Any:
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""

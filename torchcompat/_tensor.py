@@ -28,6 +28,7 @@ from ._above import above
 from ._frontend import TorchFrontend
 from ._metadata import Metadata
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
+from .overrides import look_for_classes
 from .storage import resize, view_of
 
 _new = object.__new__
@@ -69,9 +70,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if hasattr(cls, "__torch_dispatch__"):
-            from .utils._python_dispatch import look_for_classes
+            from .utils import _python_dispatch
 
-            look_for_classes()
+            _python_dispatch.look_for_classes()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass  # everything happens in __new__; TensorRef's own constructor takes other arguments
@@ -689,7 +690,10 @@ def _blank(cls: Any, array: np.ndarray, k: Kind | None = None) -> Any:
 def _kind_for(cls: type, k: Kind) -> Kind:
     """The kind of an instance of `cls`: special where the class overrides torch functions."""
     plain = k.special if k.special.__class__ is Bits else None
-    return kind(k.dtype, k.device, plain if cls is Tensor or getattr(cls, "_plain", False) else cls)
+    if cls is Tensor or getattr(cls, "_plain", False):
+        return kind(k.dtype, k.device, plain)
+    look_for_classes()
+    return kind(k.dtype, k.device, cls)
 
 
 def _real(value: complex, name: str) -> float:
@@ -722,3 +726,5 @@ def _type_string(t: Tensor) -> str:
 
 
 install_methods(Tensor, frontend)
+for _name in ("detach", "item", "__bool__", "__int__", "__float__"):
+    setattr(Tensor, _name, frontend.passing(getattr(Tensor, _name)))

@@ -1,7 +1,6 @@
 """Automatic mixed precision: `autocast` runs matrix products and convolutions in a lower precision, sensitive operations in float32.
 
-`_autocast.POLICIES` says what is done to which operation. A regular operation is met as an interceptor of the general path, an irregular
-one where its function begins (see `Frontend.casting`); what it is made of is then left as it is.
+What is done to which operation says the field `amp` of its record. Operations are met at the door (`autograd_tape.calls`).
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ import warnings
 from typing import Any
 from collections.abc import Callable
 
+from autograd_tape.calls import Call, Door, Interceptor
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float32, float64
 
-from ._autocast import ACTIVE as ACTIVE
 from ._autocast import (
-    POLICIES,
     autocast_decrement_nesting,
     autocast_increment_nesting,
     get_autocast_dtype,
@@ -24,8 +22,11 @@ from ._autocast import (
     state,
 )
 from ._tensor import Tensor, frontend
+from .dispatch import ENABLED_BY, DispatchKey, is_excluded
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+
 
 class autocast:
     """Mixed precision for a block or a function.
@@ -133,11 +134,10 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 # -- casting ----------------------------------------------------------------------------------------------------------
 
 
-def _target(name: str, args: Any) -> DType | str | None:
-    """What the tensors among an operation's arguments are cast to, "whole" where they stay as they are but its parts must not be looked
-    at; None where autocast does not concern it."""
-    policy = POLICIES.get(name)
-    if policy is None or state.loud is None or state.busy:
+def _target(policy: str, args: Any) -> DType | str | None:
+    """What the tensors among an operation's arguments are cast to by its `amp`, "whole" where they stay as they are but its parts must not
+    be looked at; None where autocast does not concern it."""
+    if state.loud is None or state.busy or is_excluded(DispatchKey.AutocastCPU):
         return None
     tensors = _tensors(args)
     device = next((d for d, on in state.enabled.items() if on and any(t._k.device.type == d for t in tensors)), None)
@@ -150,30 +150,35 @@ def _target(name: str, args: Any) -> DType | str | None:
     return float32 if policy == "float32" else policy
 
 
-def cast_arguments(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """Casts the arguments of a regular operation, then carries it out."""
-    if out is not None or inplace:
-        return NotImplemented
-    target = _target(general.rec.name, args)
-    if target is None:
-        return NotImplemented
-    state.busy = True
-    try:
-        return general(args if target == "whole" else tuple([_cast(a, target) for a in args]), out, inplace)
-    finally:
-        state.busy = False
+class _Casting(Interceptor):
+    """Casts the arguments of operations, and then lets them proceed; what they are made of is left as it is."""
+
+    place, frontend = "autocast", frontend
+
+    def concerns(self, door: Door) -> bool:
+        return not door.unrecorded and door.rec.field("amp") is not None
+
+    def __call__(self, call: Call) -> Any:
+        if call.out is not None or call.inplace:
+            return NotImplemented
+        target = _target(call.rec.field("amp"), call.args)
+        if target is None:
+            return NotImplemented
+        state.busy = True
+        try:
+            return call.proceed(None if target == "whole" else tuple([_cast(a, target) for a in call.args]))
+        finally:
+            state.busy = False
 
 
-def call_cast(name: str, function: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """The result of an irregular operation with cast arguments; NotImplemented where autocast does not concern it."""
-    target = _target(name, tuple(values.values()))
-    if target is None:
-        return NotImplemented
-    state.busy = True
-    try:
-        return function(**values if target == "whole" else {k: _cast(v, target) for k, v in values.items()})
-    finally:
-        state.busy = False
+CASTING = _Casting()
+
+
+def _enabled_keys(tensors: Any) -> list[DispatchKey]:
+    return [key for device, key in (("cpu", DispatchKey.AutocastCPU), ("cuda", DispatchKey.AutocastGPU)) if state.enabled.get(device)]
+
+
+ENABLED_BY.append(_enabled_keys)
 
 
 def _tensors(args: Any) -> list[Tensor]:
@@ -186,6 +191,3 @@ def _cast(value: Any, dtype: Any) -> Any:
     if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_cast(v, dtype) for v in value)
     return value
-
-
-frontend.interceptors.append(cast_arguments)

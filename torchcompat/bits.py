@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.calls import Call, Door, Interceptor, listen
 from autograd_tape.dtypes import Kind, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.ops import get_record
@@ -71,8 +72,7 @@ def values(t: Any) -> Any:
 
 def flipped(frontend: Any, x: Any, conj: bool, neg: bool) -> Any:
     """A view of `x` that is its conjugate, or its negative: the one of the two that is asked for."""
-    if resolve_arguments not in frontend.interceptors:
-        frontend.interceptors.append(resolve_arguments)
+    _look(frontend)
     bits = bits_of(x)
     k = with_bits(x._k, conj ^ (bits is not None and bits.conj), neg ^ (bits is not None and bits.neg))
     view = frontend.wrap(x._data.view(), k)
@@ -108,27 +108,44 @@ def _tensors(args: Any) -> Iterator[Any]:
             yield from _tensors(x)
 
 
-def resolve_arguments(frontend: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """An interceptor: operations on tensors with bits get tensors without, but for those that make views and what is changed in place."""
-    changed = args[0] if inplace else None
-    if not any([bits_of(t) is not None for t in _tensors(args) if t is not changed]):
-        return NotImplemented
-    if general.rec.family in ("view", "view?"):
-        return _view(frontend, general, args, out)
+class _Resolve(Interceptor):
+    """Operations on tensors with bits get tensors without, but for those that make views and what is changed in place."""
 
-    def plain(x: Any) -> Any:
-        if isinstance(x, TensorRef):
-            return x if x is changed or bits_of(x) is None else resolved(frontend, x)
-        return type(x)([plain(y) for y in x]) if x.__class__ is tuple or x.__class__ is list else x
+    place = "bits"
 
-    return general((*([changed] if inplace else []), *[plain(x) for x in args[inplace:]]), out, inplace)
+    def concerns(self, door: Door) -> bool:
+        return not door.irregular
+
+    def __call__(self, call: Call) -> Any:
+        args, inplace = call.args, call.inplace
+        changed = args[0] if inplace else None
+        if not any([bits_of(t) is not None for t in _tensors(args) if t is not changed]):
+            return NotImplemented
+        if call.rec.family in ("view", "view?"):
+            return _view(call)
+
+        def plain(x: Any) -> Any:
+            if isinstance(x, TensorRef):
+                return x if x is changed or bits_of(x) is None else resolved(call.frontend, x)
+            return type(x)([plain(y) for y in x]) if x.__class__ is tuple or x.__class__ is list else x
+
+        return call.proceed((*([changed] if inplace else []), *[plain(x) for x in args[inplace:]]))
 
 
-def _view(frontend: Any, general: Any, args: tuple[Any, ...], out: Any) -> Any:
+_RESOLVE = _Resolve()
+
+
+def _look(frontend: Any) -> None:
+    """From the first tensor with bits on, calls are looked at that leave the quiet path, as those on such tensors do."""
+    if _RESOLVE.frontend is None:
+        _RESOLVE.frontend = frontend
+        listen(_RESOLVE, everything=False)
+
+
+def _view(call: Call) -> Any:
     """A view of a tensor with bits: of its memory, with the bits that are left."""
-    x, rec = args[0], general.rec
-    redirect = rec.field("redirect")
-    name = (redirect and redirect(*args) or (rec.name,))[0]  # `view` of another dtype is `view_dtype`
+    x, frontend = call.args[0], call.frontend
+    name = (call.door.redirect(call.args) or (call.rec.name,))[0]  # `view` of another dtype is `view_dtype`
     bits: Any = bits_of(x)
     for bit in ("conj", "neg"):
         if getattr(bits, bit) and (name, bit) in _REFUSALS:
@@ -138,7 +155,7 @@ def _view(frontend: Any, general: Any, args: tuple[Any, ...], out: Any) -> Any:
         conj, neg = False, neg ^ (conj and name == "imag_part")
     own, x._k = x._k, with_bits(x._k, False, False)
     try:
-        result = general(args, out)
+        result = call.proceed()
     finally:
         x._k = own
     for view in (result if isinstance(result, (tuple, list)) else (result,)):
@@ -162,7 +179,6 @@ def marked(t: Any, conj: bool, neg: bool) -> Any:
     """A tensor whose memory was filled by others, with bits."""
     from ._tensor import frontend
 
-    if resolve_arguments not in frontend.interceptors:
-        frontend.interceptors.append(resolve_arguments)
+    _look(frontend)
     t._k = with_bits(t._k, conj, neg)
     return t

@@ -132,6 +132,7 @@ def _first_leaf_type(data: Any) -> str:
     return next(type(x).__name__ for x in _leaves(data) if not isinstance(x, (int, float, complex, bool)))
 
 
+@frontend.passing
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A new tensor with a copy of `data`: nested lists, numbers, an array, or a tensor.
 
@@ -158,7 +159,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
 
             warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                           "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
-                          stacklevel=2)
+                          stacklevel=3)
         array = to_array(data, dtype)
     t._data = array
     t._k = CPU_KINDS[array.dtype] if grad_mode() is not GradMode.INFERENCE else inference_kind(CPU_KINDS[array.dtype])
@@ -205,13 +206,14 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return frontend.wrap(array if array.dtype is dtype else array.view(dtype))
 
 
+@frontend.passing
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without copying where possible."""
     if isinstance(data, Tensor):
         return convert(data, dtype, None if device is None else Device(device), False, None)
     if isinstance(data, np.ndarray) and data.dtype.isnative:
         return convert(from_numpy(data), dtype, None if device is None else Device(device), False, None)
-    return tensor(data, dtype=dtype, device=device)
+    return tensor.__wrapped__(data, dtype=dtype, device=device)  # type: ignore[attr-defined]  # below its door: this is one call
 
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
@@ -297,10 +299,13 @@ def to_dlpack(t: Tensor) -> Any:
     return t.__dlpack__()
 
 
+@frontend.passing
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:
     """A zero-dimensional tensor of the default dtype."""
-    return tensor(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)
+    made: Tensor = tensor.__wrapped__(value, dtype=dtype or default_dtype(), device=device,  # type: ignore[attr-defined]  # as above
+                                      requires_grad=requires_grad)
+    return made
 
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_array", "to_dlpack"]

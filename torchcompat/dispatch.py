@@ -1,8 +1,8 @@
 """Dispatch keys: which layer handles an operation, and how to register a handler for one.
 
 Ordinary calls never come here: the quiet path of a compiled operation *is* the walk Autograd -> Backend with both steps written
-out flat. Registering a handler, or enabling a further key, sends operations through the general path, which asks `dispatch`; when
-the last handler and context are gone the quiet path is back.
+out flat. The handlers of each key are an interceptor (see `autograd_tape.calls`), which listens while there are any; only the
+operations that have handlers are asked about.
 
 >>> import torchcompat as torch
 >>> from torchcompat.dispatch import DispatchKey, register_op
@@ -20,17 +20,19 @@ tensor([-1., -1.])
 
 from __future__ import annotations
 
+import inspect
 import threading
 from enum import IntEnum
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 import numpy as np
 
+from autograd_tape.calls import Call, Door, Interceptor, changed, listen, unlisten
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops import get_record
-from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
 
 from ._tensor import frontend
@@ -54,15 +56,17 @@ class DispatchKey(IntEnum):
 
 BACKENDS = {"cpu": DispatchKey.Backend_CPU, "cuda": DispatchKey.Backend_CUDA, "npu": DispatchKey.Backend_Ascend,
             "meta": DispatchKey.Backend_Meta}
-_handlers: dict[tuple[str, DispatchKey], Callable[..., Any]] = {}
+_OF_CLASSES = {"BatchedTensor": DispatchKey.Batched, "FunctionalTensor": DispatchKey.Functionalize}
+"""What tensors of transforms enable, by their classes in `torchcompat.func`, which imports more."""
+ENABLED_BY: list[Callable[[Sequence[Any]], Iterable[DispatchKey]]] = []
+"""Contexts that enable keys: each says which are enabled now for an operation on some tensors."""
 _lock = fork_safe_lock()
 
 
 class _State(threading.local):
     included: frozenset[DispatchKey] = frozenset()
     excluded: frozenset[DispatchKey] = frozenset()
-    executor: Any = None  # carries out the operation in progress, where a backend handler does
-    depth = 0
+    handling: frozenset[tuple[str, DispatchKey]] = frozenset()  # the handlers that are at work
     trace: Any = None  # the Trace that operations are noted in
 
 
@@ -81,39 +85,64 @@ class Handler:
     def unregister(self) -> None:
         """Takes the handler away; a second call does nothing."""
         with _lock:
-            if _handlers.pop((self.name, self.key), None) is not None:
-                enter_quiet_path()
+            handlers = _HANDLERS[self.key]
+            if handlers.table.get(self.name) is self:
+                del handlers.table[self.name]
+                unlisten(handlers)
+                changed()
 
 
 def register_op(name: str, key: DispatchKey) -> Callable[[Callable[..., Any]], Handler]:
-    """Registers a handler of an operation for a dispatch key.
+    """Registers a handler of an operation, by any of its names, for a dispatch key.
 
-    A backend or composite handler takes the schema's arguments with tensors that carry no history, and returns the result; the
-    recording around it is done. A handler of another key takes the tensors as they are, and calls the operation again to pass it on.
+    A handler takes the arguments of the schema by position, without those at its end that it has no parameters for as long as they are the
+    defaults. What it returns is the result; NotImplemented leaves the call to the next key. Where it calls its operation again, the
+    call goes on below its key.
+
+    A handler of a backend, or a composite, gets tensors that carry no history: the recording around it is done, by the record's gradient
+    formulas, or else by differentiating what the operation is made of. A handler of another key gets the tensors as they are. In-place
+    variants, and `out=`, get the result copied.
 
     Raises:
         LookupError: there is no such operation.
-        NotImplementedError: the handler would never be called: the operation is one that others make up, which keys do not see, or the
-            key is Autograd, whose handler would be called by itself.
         ValueError: the key has a handler for it already.
     """
-    rec = get_record(name)
-    if rec.field("function") is not None or rec.field("make") is not None:
-        raise NotImplementedError(f"a handler of '{rec.name}' would be ignored: it is made of other operations, for which handlers can be "
-                                  "registered")
-    if key is DispatchKey.Autograd:
-        raise NotImplementedError(f"a handler of '{rec.name}' for Autograd would call itself; register one for a backend, or a custom "
-                                  "Function's backward")
+    rec, handlers = get_record(name), _HANDLERS[key]
 
     def decorate(function: Callable[..., Any]) -> Handler:
         with _lock:
-            if (rec.name, key) in _handlers:
+            if rec.name in handlers.table:
                 raise ValueError(f"'{rec.name}' has a handler for {key.name} already; unregister it first")
-            _handlers[rec.name, key] = function
-            leave_quiet_path()
-        return Handler(rec.name, key, function)
+            handler = handlers.table[rec.name] = Handler(rec.name, key, function)
+            listen(handlers)
+            changed()
+        return handler
 
     return decorate
+
+
+def register_composite(name: str) -> Callable[[Callable[..., Any]], Handler]:
+    """Registers what an operation is made of, for all backends that have no handler of their own: see `register_op`.
+
+    >>> import torchcompat as torch
+    >>> @register_composite("softmax")
+    ... def softmax(x, dim):
+    ...     raised = (x - x.max(dim=dim, keepdim=True).values).exp()
+    ...     return raised / raised.sum(dim=dim, keepdim=True)
+    >>> torch.softmax(torch.zeros(2), 0)
+    tensor([0.5000, 0.5000])
+    >>> op_status("softmax")["cpu"]
+    'composite'
+    >>> softmax.unregister()
+    """
+    return register_op(name, DispatchKey.CompositeExplicit)
+
+
+def op_status(name: str) -> dict[str, str]:
+    """For each type of device what carries out an operation there: a "handler", a registered "composite", or what is "native" to it."""
+    rec = get_record(name)
+    rest = "composite" if rec.name in _HANDLERS[DispatchKey.CompositeExplicit].table else "native"
+    return {device: "handler" if rec.name in _HANDLERS[key].table else rest for device, key in BACKENDS.items()}
 
 
 class _Keys:
@@ -121,9 +150,11 @@ class _Keys:
 
     def __init__(self, keys: tuple[DispatchKey, ...], field: str) -> None:
         self.keys, self.field = frozenset(keys), field
+        self.listens = field == "included" and DispatchKey.Functionalize in self.keys
 
     def __enter__(self) -> None:
-        leave_quiet_path()
+        if self.listens:
+            listen(_FUNCTIONALIZING)
         self.before = getattr(_state, self.field)
         setattr(_state, self.field, self.before | self.keys)
         self.mode = grad_mode()
@@ -133,7 +164,8 @@ class _Keys:
     def __exit__(self, *exc: object) -> None:
         setattr(_state, self.field, self.before)
         _mode.set(self.mode)
-        enter_quiet_path()
+        if self.listens:
+            unlisten(_FUNCTIONALIZING)
 
 
 def include_keys(*keys: DispatchKey) -> _Keys:
@@ -146,16 +178,27 @@ def exclude_keys(*keys: DispatchKey) -> _Keys:
     return _Keys(keys, "excluded")
 
 
-def active_keys(tensors: list[Any]) -> list[DispatchKey]:
+def is_excluded(key: DispatchKey) -> bool:
+    """Whether operations of this thread skip a key."""
+    return key in _state.excluded
+
+
+def active_keys(tensors: Sequence[Any]) -> list[DispatchKey]:
     """The keys an operation on `tensors` walks through, outermost first.
 
     >>> import torchcompat as torch
     >>> [k.name for k in active_keys([torch.ones(1, requires_grad=True)])]
     ['Autograd', 'Backend_CPU', 'CompositeExplicit']
+    >>> with torch.autocast("cpu"):
+    ...     [k.name for k in active_keys([torch.ones(1)])]
+    ['AutocastCPU', 'Backend_CPU', 'CompositeExplicit']
     """
     keys = set(_state.included)
     if _state.trace is not None:
         keys.add(DispatchKey.Tracing)
+    keys.update(_OF_CLASSES[c] for c in {t.__class__.__name__ for t in tensors} & _OF_CLASSES.keys())
+    for enabled in ENABLED_BY:
+        keys.update(enabled(tensors))
     if grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors):
         keys.add(DispatchKey.Autograd)
     keys.update(BACKENDS[t._k.device.type] for t in tensors if t._k.device.type in BACKENDS)
@@ -165,10 +208,86 @@ def active_keys(tensors: list[Any]) -> list[DispatchKey]:
     return sorted(keys - _state.excluded)
 
 
+# -- handlers -----------------------------------------------------------------------------------------------------------------------
+
+
+class _handling:
+    """A block in which a handler is at work: calls of its operation pass it, and all of keys further out are skipped."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+
+    def __enter__(self) -> None:
+        self.before = _state.handling, _state.excluded
+        key = self.handler.key
+        _state.handling |= {(self.handler.name, k) for k in DispatchKey if k <= key}
+        if key < DispatchKey.Backend_CPU:
+            _state.excluded |= {k for k in DispatchKey if k <= key and k is not DispatchKey.Autograd}
+
+    def __exit__(self, *exc: object) -> None:
+        _state.handling, _state.excluded = self.before
+
+
+class _Handlers(Interceptor):
+    """The handlers of one key."""
+
+    frontend = frontend
+
+    def __init__(self, key: DispatchKey) -> None:
+        self.key, self.place = key, key.name
+        self.table: dict[str, Handler] = {}
+
+    def concerns(self, door: Door) -> bool:
+        return door.rec.name in self.table
+
+    def __call__(self, call: Call) -> Any:
+        handler = self.table.get(call.rec.name)
+        if handler is None or (handler.name, self.key) in _state.handling or self.key not in active_keys(call.tensors()):
+            return NotImplemented
+        if not call.inplace and call.rec.takes_inplace and call.args[call.rec.takes_inplace]:
+            return NotImplemented  # it goes on as the in-place variant
+        if self.key < DispatchKey.Backend_CPU:
+            result = _handled(handler, *_fitting(handler, call))
+        elif call.door.irregular or call.door.redirect(call.args) is not None:
+            result = _recorded(handler, call)
+        else:
+            return _executed(handler, call)
+        return result if result is NotImplemented else _given(call, result)
+
+
+_HANDLERS = {key: _Handlers(key) for key in DispatchKey}
+
+
+def _handled(handler: Handler, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    with _handling(handler):
+        return handler(*args, **kwargs)
+
+
+def _fitting(handler: Handler, call: Call) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The arguments for a handler: all by position where it takes so many, else as the function is called."""
+    parameters = inspect.signature(handler.function).parameters.values()
+    several = any([p.kind is p.VAR_POSITIONAL for p in parameters])
+    room = sum([p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters])
+    if several or room >= len(call.args):
+        return call.args, {}
+    args, kwargs = call.spelled()
+    kwargs.pop("out", None)
+    return args, kwargs
+
+
+def _given(call: Call, result: Any) -> Any:
+    """The result of a handler, copied to where the call wants it."""
+    if call.inplace:
+        return result if result is call.args[0] else call.args[0].copy_(result)
+    if call.out is not None:
+        return frontend.write_out(None, call.out, result if isinstance(result, (tuple, list)) else [result])
+    return result
+
+
 class _HandlerExecutor:
     """Carries an operation out by a registered handler."""
 
-    def __init__(self, handler: Callable[..., Any]) -> None:
+    def __init__(self, handler: Handler) -> None:
         self.handler = handler
 
     def run(self, rec: Any, arrays: dict[str, Any]) -> Any:
@@ -178,15 +297,77 @@ class _HandlerExecutor:
         values = [tensor(arrays[p.name]) if p.is_tensor else arrays[p.name] for p in rec.params if p.passed]
         before = grad_mode()
         _mode.set(GradMode.DISABLED)
-        _state.depth += 1
         try:
-            result = self.handler(*values)
+            result = _handled(self.handler, values, {})
         finally:
-            _state.depth -= 1
             _mode.set(before)
+        if result is NotImplemented:
+            raise _Passes
         if isinstance(result, (tuple, list)):
             return tuple(r._data for r in result)
         return result._data
+
+
+class _Passes(Exception):
+    """A handler leaves the operation to the next one."""
+
+
+def _executed(handler: Handler, call: Call) -> Any:
+    """A regular operation with a handler in the place of its kernel."""
+    try:
+        return call.door.run(call.args, call.out, call.inplace, _HandlerExecutor(handler))  # type: ignore[attr-defined]  # it is regular
+    except _Passes:
+        return NotImplemented
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """`function` of a tensor, or of those in tuples and lists."""
+    if isinstance(value, TensorRef):
+        return function(value)
+    if value.__class__ in (tuple, list):
+        return type(value)([_mapped(function, x) for x in value])
+    return value
+
+
+def _recorded(handler: Handler, call: Call) -> Any:
+    """An operation that has no gradient formula of its own, by a handler: its gradient is that of what it is made of."""
+    from .autograd.function import Function
+
+    recording = grad_mode() is GradMode.ENABLED and any([t._node is not None for t in call.tensors()])
+    before = grad_mode()
+    _mode.set(GradMode.DISABLED)
+    try:
+        detached = Call(call.door, _mapped(lambda t: t.detach(), call.args), call.out, call.inplace)
+        result = _handled(handler, *_fitting(handler, detached))
+    finally:
+        _mode.set(before)
+    if result is NotImplemented or not recording:
+        return result
+
+    class Recorded(Function):
+        """Differentiates the operation when its gradient is asked for."""
+
+        @staticmethod
+        def forward(ctx: Any, *tensors: Any) -> Any:
+            ctx.save_for_backward(*tensors)
+            return result
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            from .autograd import enable_grad, grad
+            from .autograd.grad_mode import is_grad_enabled
+
+            tensors = ctx.saved_tensors
+            given = iter(tensors)
+            with enable_grad():
+                found = call.door.carry_out(_mapped(lambda t: next(given), call.args), None, False)
+            outputs = list(found) if isinstance(found, (tuple, list)) else [found]
+            kept = [(o, g) for o, g in zip(outputs, grads) if o.requires_grad and g is not None]
+            wanted = [t for t in tensors if t.requires_grad]
+            parts = iter(grad([o for o, _ in kept], wanted, [g for _, g in kept], create_graph=is_grad_enabled(), allow_unused=True))
+            return tuple([next(parts) if t.requires_grad else None for t in tensors])
+
+    return Recorded.apply(*call.tensors())
 
 
 # -- what outer keys do where no handler is registered -------------------------------------------------------------------------------
@@ -207,15 +388,17 @@ class TracedOperation:
     result: Any
 
 
-class Trace:
+class Trace(Interceptor):
     """The operations of a block, in order; those that others are made of are not noted.
 
     >>> import torchcompat as torch
     >>> with Trace() as trace:
-    ...     y = (torch.ones(2) + 1).exp()
+    ...     y = (torch.ones(2) + 1).exp().var()
     >>> [operation.name for operation in trace.operations]
-    ['add', 'exp']
+    ['ones', 'add', 'exp', 'var']
     """
+
+    place, frontend = "trace", frontend
 
     def __init__(self) -> None:
         self.operations: list[TracedOperation] = []
@@ -228,14 +411,27 @@ class Trace:
     def __exit__(self, *exc: object) -> None:
         set_trace(self.before)
 
+    def concerns(self, door: Door) -> bool:
+        return not door.unrecorded
+
+    def __call__(self, call: Call) -> Any:
+        if _state.trace is not self or DispatchKey.Tracing in _state.excluded:
+            return NotImplemented
+        _state.trace = None
+        try:
+            result = call.proceed()
+        finally:
+            _state.trace = self
+        self.operations.append(TracedOperation(call.name, call.args, result))
+        return result
+
 
 def set_trace(trace: Trace | None) -> None:
     """Makes `trace` the one that this thread's operations are noted in, or none."""
-    if (trace is None) is not (_state.trace is None):
-        if trace is None:
-            enter_quiet_path()
-        else:
-            leave_quiet_path()
+    if trace is not None:
+        listen(trace)
+    if _state.trace is not None:
+        unlisten(_state.trace)
     _state.trace = trace
 
 
@@ -244,65 +440,27 @@ def get_trace() -> Trace | None:
     return _state.trace
 
 
-def tensors_in(args: tuple[Any, ...]) -> list[Any]:
-    """The tensors among an operation's arguments, and in lists of them."""
-    return [x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, TensorRef)]
+class _Functionalizing(Interceptor):
+    """Operations that change tensors, while the key Functionalize is included: out of place, and a copy of the result."""
 
+    place, frontend = "functionalize", frontend
 
-def built_in(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """Tracing and Functionalize, where they are active; NotImplemented where they have nothing to do."""
-    trace = _state.trace
-    if trace is not None and DispatchKey.Tracing not in _state.excluded:
-        _state.trace = None
-        try:
-            result = general(args, out, inplace)
-        finally:
-            _state.trace = trace
-        trace.operations.append(TracedOperation(general.rec.name + ("_" if inplace else ""), args, result))
-        return result
-    if (inplace or out is not None) and DispatchKey.Functionalize in _state.included - _state.excluded and general.rec.family != "store":
-        saved = inplace and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors_in(args))
-        result = general((fe.clone(args[0]), *args[1:]) if saved else args)  # the gradient may need the value from before
+    def concerns(self, door: Door) -> bool:
+        return not door.irregular and door.rec.family != "store"
+
+    def __call__(self, call: Call) -> Any:
+        args, out, inplace, F = call.args, call.out, call.inplace, call.frontend
+        if not (inplace or out is not None) or DispatchKey.Functionalize not in _state.included - _state.excluded:
+            return NotImplemented
+        saved = inplace and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in call.tensors())
+        result = call.door((F.clone(args[0]), *args[1:]) if saved else args)  # the gradient may need the value from before
         for target, value in zip(*[x if isinstance(x, (tuple, list)) else (x,) for x in (args[0] if inplace else out, result)]):
-            fe.copy_(target, value)
+            F.copy_(target, value)
         return args[0] if inplace else out
-    return NotImplemented
 
 
-def dispatch(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """Walks the keys of one call; NotImplemented where no handler is registered for any."""
-    if not _handlers:
-        return NotImplemented
-    name = general.rec.name
-    if not any((name, key) in _handlers for key in DispatchKey):
-        return NotImplemented
-    tensors = tensors_in(args)
-    for key in active_keys(tensors):
-        handler = _handlers.get((name, key))
-        if handler is None:
-            continue
-        if key < DispatchKey.Backend_CPU:
-            with exclude_keys(*[k for k in DispatchKey if k <= key and k is not DispatchKey.Autograd]):
-                return handler(*args)
-        if _state.depth:
-            return NotImplemented  # the handler calls its own operation: it means the built-in one
-        _state.executor = _HandlerExecutor(handler)
-        try:
-            return general.run(args, out, inplace)
-        finally:
-            _state.executor = None
-    return NotImplemented
+_FUNCTIONALIZING = _Functionalizing()
 
 
-def executor_in_progress() -> Any:
-    """Takes the executor that a backend handler asked for, for the operation being carried out."""
-    executor, _state.executor = _state.executor, None
-    return executor
-
-
-frontend.interceptors.append(dispatch)
-frontend.interceptors.append(built_in)
-frontend.executor_override = executor_in_progress
-
-__all__ = ["DispatchKey", "Handler", "Trace", "TracedOperation", "active_keys", "dispatch", "exclude_keys", "get_trace", "include_keys",
-           "register_op", "set_trace"]
+__all__ = ["DispatchKey", "Handler", "Trace", "TracedOperation", "active_keys", "exclude_keys", "get_trace", "include_keys", "op_status",
+           "register_composite", "register_op", "set_trace"]

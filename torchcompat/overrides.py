@@ -7,7 +7,8 @@ from typing import Any
 from collections.abc import Callable
 from types import NoneType
 
-from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.calls import Call, Interceptor, listen, unlisten
+from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .bits import Bits
 
@@ -40,34 +41,16 @@ class TorchFunctionMode:
     """A mode whose `__torch_function__` sees every operation inside `with mode:`."""
 
     def __enter__(self) -> "TorchFunctionMode":
-        from .utils import _factories
-
-        leave_quiet_path()
-        _factories.look("function", _made)
+        listen(FUNCTIONS)
         _state.modes += (self,)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        from .utils import _factories
-
         _state.modes = _state.modes[:-1]
-        _factories.look_away("function")
-        enter_quiet_path()
+        unlisten(FUNCTIONS)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
-
-
-def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A tensor that the innermost mode makes."""
-    modes = _state.modes
-    if not modes:
-        return proceed()
-    _state.modes = modes[:-1]
-    try:
-        return modes[-1].__torch_function__(function, (), args, kwargs)
-    finally:
-        _state.modes = modes
 
 
 class enable_reentrant_dispatch:
@@ -81,48 +64,54 @@ class enable_reentrant_dispatch:
         _mode.set(self.before)
 
 
-def function_override(frontend: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """Calls modes and subclass overrides; NotImplemented where there are none."""
-    modes = _state.modes
-    special = () if _state.disabled else _overriding(general.rec, args, out)
-    if not modes and not special:
+class _Functions(Interceptor):
+    """Calls modes, and what classes of arguments override."""
+
+    place = "function"
+
+    def __call__(self, call: Call) -> Any:
+        modes = _state.modes
+        special = () if _state.disabled else _overriding(call)
+        if not modes and not special:
+            return NotImplemented
+        function, (args, kwargs) = call.function, call.spelled()
+        types = tuple(dict.fromkeys(type(x) for x in special))
+        if modes:
+            _state.modes = modes[:-1]
+            try:
+                result = modes[-1].__torch_function__(function, types, args, kwargs)
+            finally:
+                _state.modes = modes
+            if result is not NotImplemented:
+                return result
+        for cls in types:
+            result = cls.__torch_function__(function, types, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if types:
+            raise TypeError(f"no implementation found for 'torch.{call.name}' on types that implement __torch_function__: {list(types)}")
         return NotImplemented
-    rec = general.rec
-    name = rec.name + "_" if inplace else rec.name
-    function = frontend.function(name)
-    kwargs = {p.name: v for p, v in zip(rec.params, args) if p.keyword_only and v != rec.defaults.get(p.name)}
-    positional = [v for p, v in zip(rec.params, args) if not p.keyword_only]
-    while len(positional) > 1 and rec.params[len(positional) - 1].default is not None and \
-            positional[-1] is rec.defaults[rec.params[len(positional) - 1].name]:
-        positional.pop()
-    if out is not None:
-        kwargs["out"] = out
-    types = tuple(dict.fromkeys(type(x) for x in special))
-    if modes:
-        mode = modes[-1]
-        _state.modes = modes[:-1]
-        try:
-            result = mode.__torch_function__(function, types, tuple(positional), kwargs)
-        finally:
-            _state.modes = modes
-        if result is not NotImplemented:
-            return result
-    for cls in types:
-        result = cls.__torch_function__(function, types, tuple(positional), kwargs)
-        if result is not NotImplemented:
-            return result
-    if types:
-        raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: {list(types)}")
-    return NotImplemented
 
 
-def _overriding(rec: Any, args: tuple[Any, ...], out: Any) -> list[Any]:
+FUNCTIONS = _Functions()
+_looks_for_classes = False
+
+
+def look_for_classes() -> None:
+    """Called when an instance of a class that may override torch functions is made: from now on calls show their arguments."""
+    global _looks_for_classes
+    if not _looks_for_classes:
+        _looks_for_classes = True
+        listen(FUNCTIONS, everything=False)
+
+
+def _overriding(call: Call) -> list[Any]:
     """The arguments whose class overrides torch functions, subclasses before their bases."""
     found: list[Any] = []
-    for p, value in zip(rec.params, args):
+    for value in call.args:
         for x in value if isinstance(value, (tuple, list)) else (value,):
             k = getattr(x, "_k", None)
-            if (k is None and p.is_tensor and hasattr(type(x), "__torch_function__")
+            if (k is None and hasattr(type(x), "__torch_function__")
                     or k is not None and k.special.__class__ not in (NoneType, Bits)
                     and type(x).__torch_function__ is not disabled_torch_function):
                 index = next((i for i, y in enumerate(found) if issubclass(type(x), type(y)) and type(x) is not type(y)), len(found))

@@ -214,6 +214,7 @@ def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
     return (named["size"],)
 
 
+@frontend.passing
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
@@ -224,6 +225,7 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None
     return _draw(size, lambda n, _: _finish(_stream(generator).uniform(n, dtype.np), dtype, device, requires_grad, out))
 
 
+@frontend.passing
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1."""
@@ -245,6 +247,7 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
     return _draw(size, lambda n, _: _finish(_stream(generator).normal(n, dtype.np), dtype, device, requires_grad, out))
 
 
+@frontend.passing
 def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Integers from low (0 where left out) up to, not including, high."""
@@ -263,6 +266,7 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: A
     return _draw(size, lambda n, _: _finish(_stream(generator).randint(low, high, n, dtype.np), dtype, device, requires_grad, out))
 
 
+@frontend.passing
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 .. n-1."""
@@ -289,7 +293,7 @@ def _like(function: Any, fill: str) -> Any:
     return like
 
 
-rand_like, randn_like = _like(rand, "uniform_"), _like(randn, "normal_")
+rand_like, randn_like = frontend.passing(_like(rand, "uniform_")), frontend.passing(_like(randn, "normal_"))
 
 
 def _empty_like(input: Tensor, dtype: DType | None = None, device: Any = None, memory_format: Any = None) -> Tensor:
@@ -298,6 +302,7 @@ def _empty_like(input: Tensor, dtype: DType | None = None, device: Any = None, m
     return frontend.empty_like(input.detach(), dtype=dtype or input._k.dtype, device=device or input._k.device, **more)
 
 
+@frontend.passing
 def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *, dtype: DType | None = None, layout: Any = None,
                  device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """`randint` with the shape, dtype and device of `input`."""
@@ -329,6 +334,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
     return _sampled(_draw(input._data.shape, draw, input), "bernoulli" if p is None else "bernoulli(p)", input)
 
 
+@frontend.passing
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
            device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
@@ -421,7 +427,7 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc
-    setattr(Tensor, name, method)
+    setattr(Tensor, name, frontend.passing(method))
 
 
 _inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t.shape, t.np, kw.get("from", from_), to),

@@ -351,12 +351,12 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     return [indent + line for line in out]
 
 
-def forward_source(rec: Record, *, spread: bool = False, operator: bool = False) -> str:
+def forward_source(rec: Record, *, spread: bool = False, operator: bool = False, below: bool = False) -> str:
     """The source of the operation's function; with `spread` of the method that also takes its list as several arguments; as an `operator`
-    it has no deprecated signatures."""
-    more = bool(rec.field("deprecated")) and not operator
-    with_out = rec.out and rec.family != "view" and not rec.returns_list and not spread
-    lines = [f"def {rec.name}({_head(rec.signature(with_out=with_out), more)}):"]
+    it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position."""
+    more = bool(rec.field("deprecated")) and not operator and not below
+    with_out = rec.out and rec.family != "view" and not rec.returns_list and not spread and not below
+    lines = [f"def {rec.name}({_by_position(rec) if below else _head(rec.signature(with_out=with_out), more)}):"]
     if spread:
         v = rec.varargs
         signature = rec.signature().replace(", *,", ",").replace(f" {v}", f" *{v}") + ", **_kw"
@@ -429,10 +429,14 @@ def _gather_lines(rec: Record) -> list[str]:
             "            _d.append(_x._data)", "            if _x._node is not None: _g = True"]
 
 
-def inplace_source(rec: Record, *, operator: bool = False) -> str:
-    """The source of `name_`; as an `operator` it has no deprecated signatures."""
-    more = bool(rec.field("deprecated")) and not operator
-    lines = [f"def {rec.name}_({_head(rec.signature(), more)}):"]
+def _by_position(rec: Record) -> str:
+    return ", ".join([p.name for p in rec.params])
+
+
+def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) -> str:
+    """The source of `name_`; as an `operator` it has no deprecated signatures; see `forward_source`."""
+    more = bool(rec.field("deprecated")) and not operator and not below
+    lines = [f"def {rec.name}_({_by_position(rec) if below else _head(rec.signature(), more)}):"]
     deprecated = _deprecated_line(rec, "None", True) if more else []
     args = "(" + ", ".join(p.name for p in rec.params) + ",)"
     first = rec.params[0].name
@@ -562,13 +566,14 @@ def source(name: str) -> str:
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
-                     method: bool = False) -> Callable[..., Any]:
+                     method: bool = False, below: Any = None) -> Callable[..., Any]:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
-    as Python's operator of that name; with `method` as a method whose signatures differ from the function's."""
+    as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
+    goes on where the quiet one ends, as the entrance below the door."""
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
-    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": Operator(rec, frontend, operator)
-             if operator else General(rec, frontend, method or inplace),
+    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": below or (
+        Operator(rec, frontend, operator) if operator else General(rec, frontend, method or inplace)),
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
@@ -576,10 +581,11 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
-    body = inplace_source(rec, operator=bool(operator)) if inplace else forward_source(rec, spread=spread, operator=bool(operator))
+    body = (inplace_source(rec, operator=bool(operator), below=below is not None) if inplace else
+            forward_source(rec, spread=spread, operator=bool(operator), below=below is not None))
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
-    variant = " (method)" if spread else f" ({operator})" if operator else ""
-    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", frontend.namespace)
+    variant = " (method)" if spread else f" ({operator})" if operator else " (below)" if below else ""
+    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", frontend.below_namespace if below else frontend.namespace)
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
     function.__module__ = frontend.module

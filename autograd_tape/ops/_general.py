@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import modes
+from ..calls import Door, Parameter
 from ..dtypes import (
     COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
 )
@@ -166,11 +168,13 @@ QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "fl
 """Source of the tests for the usual types of arguments, of those that Python would take for another without a word."""
 
 
-class General:
+class General(Door):
     """The general path of one operation for one front end."""
 
     def __init__(self, rec: Record, frontend: Any, method: bool = False) -> None:
-        self.rec, self.frontend, self.method = rec, frontend, method
+        super().__init__(rec, frontend)
+        self.method = method
+        self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
 
     def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
@@ -182,33 +186,37 @@ class General:
         warn_deprecated(self.rec, name, signature, self.method)
         return self(args, out, inplace)
 
-    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
-        """Carries out the operation on `args`, in the order of the schema's parameters."""
-        frontend = self.frontend
-        try:
-            handled = frontend.intercept(self, args, out, inplace)
-            if handled is not NotImplemented:
-                return handled
-            if not inplace and self.rec.takes_inplace and args[self.rec.takes_inplace]:
-                return frontend.function(self.rec.name + "_")(*args)
-            check_overloads(self.rec, args)
-            redirect = self.rec.field("redirect")
-            target = None if redirect is None else redirect(*args)
-            if target is not None:
-                function = frontend.function(target[0] + "_" if inplace else target[0])
-                return function(*target[1]) if out is None else function(*target[1], out=out)
-            return self.run(args, out, inplace)
-        except AutogradError as error:
-            raise frontend.error(error) from None
+    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """On the quiet path, where the call came here because somebody looks at calls; else on the general one."""
+        if out is None and modes.watched:
+            return self.frontend.below(self, inplace)(*args)
+        return self.rest(args, out, inplace)
 
-    def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
-        """The operation below overrides and modes."""
+    def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """The operation below the door."""
+        rec, frontend = self.rec, self.frontend
+        if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
+            return frontend.function(rec.name + "_")(*args)
+        check_overloads(rec, args)
+        target = self.redirect(args)
+        if target is not None:
+            function = frontend.function(target[0] + "_" if inplace else target[0])
+            return function(*target[1]) if out is None else function(*target[1], out=out)
+        return self.run(args, out, inplace)
+
+    def redirect(self, args: tuple[Any, ...]) -> Any:
+        """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
+        redirect = self.rec.field("redirect")
+        return None if redirect is None else redirect(*args)
+
+    def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False, executor: Any = None) -> Any:
+        """The operation itself, perhaps by another executor than the device's."""
         rec, frontend = self.rec, self.frontend
         if recordings:
             current = frame()
             if current is None and active_tapes():
                 given = [frontend.coerce(p, v) for p, v in zip(rec.params, args)]
-                return hold(rec, lambda *a, out=None: self.run(a, out, inplace), given, {} if out is None else {"out": out},
+                return hold(rec, lambda *a, out=None: self.run(a, out, inplace, executor), given, {} if out is None else {"out": out},
                             inplace=inplace)
             if rec.field("meta") is data_dependent or rec.name == "index" and args[1].has_mask:
                 note_size()
@@ -251,13 +259,13 @@ class General:
             handled = frontend.below_autograd(self, values, tensors, inplace)
             if handled is not NotImplemented:
                 return handled
-        device, executor = frontend.place(rec, tensors, values)
+        device, usual = frontend.place(rec, tensors, values)
         compute, arrays = self._arrays(values, tensors, device)
         if rec.lacks and tensors:
             rec.refuse_lacking((compute or tensors[0]._k.dtype).name, tensors[0])
         if rec.broadcasts:
             broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])
-        results = executor.run(rec, arrays)
+        results = (executor or usual).run(rec, arrays)
         results = results if isinstance(results, (tuple, list)) else (results,)
         results = self._laid_out(results, values)
         results, kinds = self._finish(results, compute, device, values)

@@ -124,6 +124,12 @@ class Record:
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
     `present`             where such an operation has several other signatures, these, of the function
+    `make(F, namespace, general)`  the function of an irregular operation with a quiet path written by hand: it looks for the quiet sets in
+                          `namespace`, and goes on to `general(args, out)`, with all arguments by position
+    `amp`                 what autocast casts the floating-point arguments to: "lower" (its dtype), "float32", "widest" (of the arguments);
+                          "whole" where torch carries out in one piece, and leaves as it is, what is made of others here: nothing is
+                          cast, in its parts neither
+    `parts`               the operations whose work that quiet path does itself: it is closed to those who look at them
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn
@@ -166,6 +172,11 @@ class Record:
     def has_gradient(self) -> bool:
         """Whether gradients flow through it: it is recorded, and not only to say that it has none (see `no_derivative`)."""
         return self.differentiable and self.node_name != "NotImplemented"
+
+    @property
+    def public(self) -> str | None:
+        """The name under which programs know it; None for what is a part of others alone."""
+        return self.name.removeprefix("nn_functional_") if self.namespace != "_internal" or self.alias else None
 
     def field(self, name: str) -> Any:
         """A field of the class body, or None. Functions come without a `self`."""

@@ -194,6 +194,7 @@ class prelu:
     tensor([[-0.5000,  2.0000]])
     """
 
+    amp = "lower"
     def function(F, input, weight):
         if input._k.dtype is not weight._k.dtype:
             raise AutogradError("prelu: Type promoting not supported. Got " +

@@ -204,6 +204,7 @@ class scaled_dot_product_attention:
             all([t.ndim == 4 and t._data.size and t.stride(-1) == 1 for t in tensors]) and query.shape[-1] == value.shape[-1])
         return "_scaled_dot_product_flash_attention_for_cpu" if fused and not (attn_mask is not None and attn_mask.requires_grad) else None
 
+    amp = "lower"
     def function(F, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         if query._k is not key._k or query._k is not value._k or attn_mask is not None or dropout_p or query.ndim < 2 or key.ndim < 2 or (
                 value.ndim < 2 or query._k.dtype.category < FLOATING):

@@ -487,6 +487,7 @@ class conv1d:
     """
 
     lacks = {"bool": "slow_conv2d_cpu"}
+    amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -504,6 +505,7 @@ class conv2d:
     """
 
     lacks = {"bool": "slow_conv2d_cpu"}
+    amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -530,6 +532,7 @@ class conv3d:
     """
 
     lacks = {"bool": "compute_columns3d"}
+    amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -545,6 +548,7 @@ class conv_transpose1d:
     """
 
     lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
+    amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -560,6 +564,7 @@ class conv_transpose2d:
     """
 
     lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
+    amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -581,6 +586,7 @@ class conv_transpose3d:
     """
 
     lacks = {"short bool": "slow_conv_transpose3d_out_cpu"}
+    amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 

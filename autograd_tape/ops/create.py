@@ -111,9 +111,9 @@ def _dtype(value: Any) -> DType:
 
 
 def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
-    """A `make` field: `name(*size, dtype=None, ...)`, with a quiet path in one frame."""
-    def make(F: Any) -> Callable[..., Any]:
-        ns, Tensor, new = F.namespace, F.Tensor, object.__new__
+    """The fields `make` and `function` of `name(*size, dtype=None, ...)`: the quiet path in one frame, and the whole."""
+    def make(F: Any, ns: Any, general: Any) -> Callable[..., Any]:
+        Tensor, new = F.Tensor, object.__new__
 
         def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
                     **named):
@@ -131,21 +131,22 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
                         t._node = LEAF
                     return t
             except (TypeError, ValueError, AttributeError, IndexError):
-                pass  # the general path below says what is wrong, or does it
-            try:
-                named.pop("names", None)
-                size = named_size(name, size, named)
-                if not size:  # torch takes zeros(()) but not zeros()
-                    raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
-                shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
-                return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
-            except AutogradError as error:
-                raise F.error(error) from None
+                pass  # the general path says what is wrong, or does it
+            return general((size, dtype, device, requires_grad, layout, pin_memory, memory_format, named), out)
 
         factory.__name__ = factory.__qualname__ = name
         return factory
 
-    return make
+    def function(F, *size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
+                 **named):
+        named.pop("names", None)
+        size = named_size(name, size, named)
+        if not size:  # torch takes zeros(()) but not zeros()
+            raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
+        shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
+
+    return make, function
 
 
 def _array(F: Any, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType, device: Any) -> np.ndarray:
@@ -163,7 +164,7 @@ class zeros:
     tensor([0., 0.])
     """
 
-    make = _fresh("zeros", np.zeros)
+    make, function = _fresh("zeros", np.zeros)
     def errors(rng): yield (-1,), RuntimeError, "zeros: Dimension size must be non-negative."
     def samples(rng): yield (2, 3)
 
@@ -182,7 +183,7 @@ class ones:
     tensor([1, 1])
     """
 
-    make = _fresh("ones", _ones)
+    make, function = _fresh("ones", _ones)
     def samples(rng): yield (2, 3)
 
 
@@ -194,7 +195,7 @@ class empty:
     torch.Size([2, 3])
     """
 
-    make = _fresh("empty", np.empty)
+    make, function = _fresh("empty", np.empty)
     def samples(rng): yield (2, 3)
 
 
@@ -434,8 +435,8 @@ class arange:
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
 
-    def make(F: Any) -> Callable[..., Any]:
-        ns, Tensor, new = F.namespace, F.Tensor, object.__new__
+    def make(F: Any, ns: Any, general: Any) -> Callable[..., Any]:
+        Tensor, new = F.Tensor, object.__new__
 
         def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
             if start.__class__ is int and end is None and step.__class__ is int and dtype is None and device is None and out is None \
@@ -443,12 +444,12 @@ class arange:
                 t = new(Tensor)
                 t._data, t._k, t._node, t._v, t._base = np.arange(start), INT64_KIND, None, None, None
                 return t
-            try:
-                return _arange(F, start, end, step, dtype, device, requires_grad, out, layout)
-            except AutogradError as error:
-                raise F.error(error) from None
+            return general((start, end, step, dtype, device, requires_grad, layout, pin_memory), out)
 
         return arange
+
+    def function(F, start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
+        return _arange(F, start, end, step, dtype, device, requires_grad, out, layout)
 
     def samples(rng):
         yield (5,)
@@ -758,6 +759,7 @@ class polar:
 
     lacks = {"half": "polar_cpu"}
     out_dtype = ARGUMENT_OUT
+    amp = "float32"
     def numpy(abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))
     def check(abs, angle): _check_parts(abs, angle)
     def compose(F, abs, angle): return _complex(abs * np.cos(angle), abs * np.sin(angle))

@@ -92,6 +92,7 @@ class ctc_loss:
     lacks = {"half int bool complex": "ctc_loss_cpu"}
     no_forward = "_ctc_loss"
 
+    amp = "float32"
     def function(F, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         reduction = reduction_name(reduction)
         batched = log_probs.ndim == 3

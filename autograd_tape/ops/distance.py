@@ -269,6 +269,7 @@ class cosine_similarity:
     tensor([0.7071])
     """
 
+    amp = "whole"
     complex_on_meta = True
     def function(F, x1, x2, dim=1, eps=1e-8):
         common = result_dtype([(x1._k.dtype, x1.ndim), (x2._k.dtype, x2.ndim)])
@@ -356,6 +357,7 @@ class cdist:
     """
 
     lacks = {"half": "cdist if any"}
+    amp = "float32"
     complex_on_meta = True
     def no_forward(x1, x2, p, compute_mode):
         if min(x1.ndim, x2.ndim) < 2 or x1.shape[-1] != x2.shape[-1] or compute_mode not in _MODES:

@@ -439,6 +439,7 @@ class trace:
     """
 
     lacks = {"bool": "trace"}
+    amp = "float32"
     def function(F, input):
         if input.ndim != 2:
             raise AutogradError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
@@ -457,6 +458,7 @@ class bilinear:
     tensor([[4.]])
     """
 
+    amp = "whole"
     def function(F, input1, input2, weight, bias=None):
         refuse_complex_gradient("_trilinear", input1, input2, weight)
         if input1.ndim != input2.ndim:
@@ -590,6 +592,7 @@ class linalg_vecdot:
 
     lacks = {"int bool": "RuntimeError: linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = OutRule("linalg.vecdot: Expected out of dtype{wanted} but found {found}")
+    amp = "lower"
     def function(F, x, y, *, dim=-1): return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 

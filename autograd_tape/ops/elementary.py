@@ -731,6 +731,7 @@ class view_as_complex:
     tensor([1.+2.j])
     """
 
+    amp = "float32"
     numpy = _view_as_complex
     def vjp(F, grad): return F.view_as_real(grad)
     def batch(F, call):

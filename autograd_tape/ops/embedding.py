@@ -201,6 +201,7 @@ class embedding_bag:
 
     no_forward = "_embedding_bag"
 
+    amp = "whole"
     def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                  per_sample_weights=None, include_last_offset=False, padding_idx=None):
         _refuse_sparse(sparse, weight)

@@ -225,6 +225,7 @@ class nll_loss:
     tensor(2.)
     """
 
+    amp = "float32"
     saved_as = {"input_shape": None, "denominator": "total_weight"}
     nodes = {"input.ndim > 2": "NllLoss2DBackward0"}
     numpy = _nll_loss
@@ -330,6 +331,7 @@ class cross_entropy:
     tensor(0.6931)
     """
 
+    amp = "float32"
     saved_as = {"log_p": None, "top": None, "log_total": None, "denominator": "total_weight", "label_smoothing": None}
 
     def complex_kernel(input, **_): return f"log_softmax_{'lastdim_' if input.ndim < 3 else ''}kernel_impl"
@@ -437,6 +439,7 @@ class binary_cross_entropy:
     tensor(0.6931)
     """
 
+    amp = "float32"
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if tuple(input.shape) != tuple(target.shape):
@@ -485,6 +488,7 @@ class binary_cross_entropy_with_logits:
     """
 
     lacks = {"int bool": "log_sigmoid_cpu"}
+    amp = "float32"
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
         reduction = reduction_name(reduction, size_average, reduce)
         if tuple(input.shape) != tuple(target.shape):
@@ -522,6 +526,7 @@ class kl_div:
     """
 
     lacks = {"int bool": "RuntimeError: kl_div: Integral inputs not supported."}
+    amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
         if reduction == "batchmean" and size_average is None and reduce is None:
             kept = "sum"
@@ -553,6 +558,7 @@ class poisson_nll_loss:
     tensor(1.)
     """
 
+    amp = "float32"
     def function(F, input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         loss = F.exp(input) - target * input if log_input else input - target * F.log(input + eps)

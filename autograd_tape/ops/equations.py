@@ -362,6 +362,7 @@ class lu_solve:
     """
 
     out_dtype = EXPECTED
+    amp = "float32"
     def function(F, b, LU_data, LU_pivots): return F.linalg_lu_solve(LU_data, LU_pivots, b)
 
     def samples(rng):
@@ -391,6 +392,7 @@ class linalg_eig:
 
     lacks = {"half": "linalg_eig_out_cpu"}
     out_dtype = (casts_safely("torch.linalg.eig", "eigenvalues"), casts_safely("torch.linalg.eig", "eigenvectors"))
+    amp = "float32"
     saved_as = {"A": None}
     compose = on_host(_eig)
     def meta(A):
@@ -443,6 +445,7 @@ class linalg_eigvals:
     """
 
     out_dtype = casts_safely("torch.linalg.eigvals", "eigenvalues")
+    amp = "float32"
     def function(F, A): return F.linalg_eig(A)[0]
     def samples(rng): yield (np.diag([1.0, 2.0, -1.5]) + 0.1 * rng.standard_normal((3, 3)),)
 
@@ -563,6 +566,7 @@ class linalg_lstsq:
     """
 
     out_dtype = tuple([casts_safely("torch.linalg.lstsq", part) for part in ("solution", "residuals", "rank", "singular_values")])
+    amp = "float32"
     def function(F, A, B, rcond=None, *, driver=None):
         name = "torch.linalg.lstsq"
         if A.ndim < 2:
@@ -620,6 +624,7 @@ class linalg_tensorinv:
     """
 
     out_dtype = casts_safely("tensorinv")
+    amp = "float32"
     def function(F, A, ind=2):
         if ind <= 0:
             raise AutogradError("Expected a strictly positive integer for 'ind'")
@@ -642,6 +647,7 @@ class linalg_tensorsolve:
     """
 
     out_dtype = casts_safely("tensorsolve")
+    amp = "float32"
     def function(F, A, B, dims=None):
         if dims is not None:
             A = F.movedim(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
@@ -725,6 +731,7 @@ class cholesky_solve:
     lacks = {"half int bool": "cholesky_solve_cpu"}
     out_dtype = casts_safely("cholesky_solve")
     meta_layout = "columns"
+    amp = "float32"
     saved_as = {"L": "input2", "B_shape": None, "L_shape": None}
     numpy = _cholesky_solve
     compose = on_host(_cholesky_solve)
@@ -773,6 +780,7 @@ class cholesky_inverse:
     lacks = {"half int bool": "cholesky_inverse_out_cpu"}
     out_dtype = casts_safely("cholesky_inverse")
     meta_layout = "columns"
+    amp = "float32"
     numpy = _cholesky_inverse
     compose = on_host(_cholesky_inverse)
     shape = like_first
@@ -800,6 +808,7 @@ class qr:
     """
 
     out_dtype = EXPECTED
+    amp = "float32"
     def function(F, input, some=True):
         return F.return_type(get_record("qr"))(*F.linalg_qr(input, "reduced" if some else "complete"))
 
@@ -814,5 +823,6 @@ class pinverse:
     tensor([[0.5000]])
     """
 
+    amp = "float32"
     def function(F, input, rcond=1e-15): return F.linalg_pinv(input, rtol=rcond)
     def samples(rng): yield (rng.standard_normal((3, 2)),)

@@ -117,6 +117,7 @@ class inverse:
     lacks = {"half": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
     meta_layout = "columns"
+    amp = "float32"
     saved_as = {"result": "inverse"}
     numpy = _inv
     compose = on_host(_inv)
@@ -285,6 +286,7 @@ class linalg_solve:
     """
 
     out_dtype = EXPECTED
+    amp = "float32"
     def function(F, A, B, *, left=True):
         _check_matrix("linalg.solve", A, True)
         if A.dtype is not B.dtype:
@@ -388,6 +390,7 @@ class linalg_cholesky:
     lacks = {"half": "cholesky_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns"
+    amp = "float32"
     saved_as = {"result": "L"}
     numpy = _cholesky
     compose = on_host(_cholesky)
@@ -432,6 +435,7 @@ class cholesky:
     out_dtype = casts_safely("cholesky")
     no_forward = "cholesky"
 
+    amp = "float32"
     def function(F, input, upper=False):
         if not input._data.size:
             return F.contiguous(input)
@@ -480,6 +484,7 @@ class linalg_qr:
 
     lacks = {"half": "geqrf_cpu"}
     out_dtype = EXPECTED
+    amp = "float32"
     numpy = _qr
     compose = on_host(_qr)
     def check(A, mode):
@@ -561,6 +566,7 @@ class linalg_svd:
     lacks = {"half": "linalg_svd_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns rows rows"
+    amp = "float32"
     numpy = _svd
     compose = on_host(_svd)
     def check(A, full_matrices): _check_matrix("linalg.svd", A)
@@ -646,6 +652,7 @@ class linalg_eigh:
 
     lacks = {"half": "linalg_eigh_cpu if any"}
     out_dtype = EXPECTED
+    amp = "float32"
     numpy = _eigh
     compose = on_host(_eigh)
     def check(A, UPLO):
@@ -683,6 +690,7 @@ class linalg_eigvalsh:
     """
 
     out_dtype = EXPECTED
+    amp = "float32"
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
     def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
 
@@ -696,6 +704,7 @@ class linalg_svdvals:
     """
 
     out_dtype = EXPECTED
+    amp = "float32"
     def function(F, A): return F.linalg_svd(A, False)[1]
     def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
 
@@ -709,6 +718,7 @@ class svd:
     """
 
     out_dtype = EXPECTED
+    amp = "float32"
     def function(F, input, some=True, compute_uv=True):
         _check_matrix("linalg.svd", input)
         U, S, Vh = F.linalg_svd(input, not some)
@@ -802,6 +812,7 @@ class linalg_matrix_rank:
 
     lacks = {"half int bool": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = casts_safely("torch.linalg.matrix_rank")
+    amp = "float32"
     def numpy(A, atol=None, rtol=None, hermitian=False):
         s = np.abs(linalg.eigvalsh(A)) if hermitian else linalg.svd(A, compute_uv=False)
         return np.add.reduce(_kept(A, s, atol, rtol), -1, np.int64)
@@ -855,6 +866,7 @@ class linalg_cond:
     """
 
     out_dtype = casts_safely("linalg.cond")
+    amp = "float32"
     def function(F, input, p=None):
         if p in (None, 2, -2):
             _check_matrix("linalg.cond", input)

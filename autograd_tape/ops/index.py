@@ -8,7 +8,6 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,13 @@ from ..dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType
 from ..errors import ArgumentError, AutogradError, IndexRangeError
 from ..executors.kernels.embedding import index_add
 from ..executors.kernels.reduce import add_at
-from ..held import hold, recordings
 from ..indices import _ALL, Indices
 from ..modes import GradMode, grad_mode
 from ..tensor import LEAF, TensorRef, next_id
 from . import _shapes as shapes
 from ._host import need_values, on_host
 from ._nodes import node_class
-from ._record import RECORDS, op
+from ._record import op
 from ._strided import contiguous_strides, dense_strides, empty_strided, strided
 
 _ndarray = np.ndarray
@@ -661,8 +659,7 @@ def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
 # -- x[index], x[index] = value ------------------------------------------------------------------------------------------------
 
 
-def _hot_namespace(F: Any) -> tuple[Any, ...]:
-    ns = F.namespace
+def _hot_namespace(F: Any, ns: Any) -> tuple[Any, ...]:
     return ns, F.Tensor, object.__new__, ns["watch_view"], ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
 
@@ -675,11 +672,11 @@ class getitem:
     (tensor([1., 2.]), tensor([2., 4.]), tensor([3., 4.]), tensor([3., 1.]))
     """
 
-    def make(F: Any) -> Callable[..., Any]:
-        ns, Tensor, new, watch_view, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F)
+    def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
+        ns, Tensor, new, watch_view, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
-        gather, rec = F.index, RECORDS["getitem"]
+        gather = F.index
 
         # The quiet path in one frame: a view of one number, one range, or a tuple of these.
         def getitem(input, index):
@@ -757,12 +754,12 @@ class getitem:
                     return t
             except (ValueError, TypeError, IndexError, AttributeError):
                 pass  # the general path below says what is wrong, or does it
-            try:
-                return hold(rec, partial(_get, F), (input, index), {}) if recordings else _get(F, input, index)
-            except AutogradError as error:
-                raise F.error(error) from None
+            return general((input, index))
 
         return getitem
+
+    parts = ("basic_select", "basic_slice", "basic_unsqueeze", "index")
+    def function(F, input, index): return _get(F, input, index)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1
@@ -804,9 +801,8 @@ class setitem:
             [5., 5.]])
     """
 
-    def make(F: Any) -> Callable[..., Any]:
-        ns, Tensor, _, _, _, grad_mode, ENABLED, _ = _hot_namespace(F)
-        rec = RECORDS["setitem"]
+    def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
+        ns, Tensor, _, _, _, grad_mode, ENABLED, _ = _hot_namespace(F, namespace)
 
         def setitem(input, index, value):
             try:
@@ -854,12 +850,12 @@ class setitem:
                     return
             except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
                 pass  # the general path below says what is wrong, or does it
-            try:
-                hold(rec, partial(_set, F), (input, index, value), {}) if recordings else _set(F, input, index, value)
-            except AutogradError as error:
-                raise F.error(error) from None
+            general((input, index, value))
 
         return setitem
+
+    parts = ("basic_select", "basic_slice", "put_at", "copy")
+    def function(F, input, index, value): _set(F, input, index, value)
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, 2.5

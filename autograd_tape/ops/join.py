@@ -71,6 +71,7 @@ class cat:
     """
 
     out_dtype = CASTS_INPUTS
+    amp = "widest"
     saved_as = {"tensors_shape": None}
     numpy = _cat
     shape = shapes.cat
@@ -133,6 +134,7 @@ class stack:
     """
 
     out_dtype = CASTS_INPUTS
+    amp = "widest"
     numpy = _stack
     shape = shapes.stack
     compose = on_host(numpy)

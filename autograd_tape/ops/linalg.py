@@ -164,6 +164,7 @@ class mm:
     """
 
     out_dtype = EXPECTED
+    amp = "lower"
     numpy = _mm
     mindspore = "ops.MatMul"
     mindspore_takes = "complex half"
@@ -265,6 +266,7 @@ class matmul:
     """
 
     out_dtype = EXPECTED
+    amp = "lower"
     saved_as = {"other": "mat2"}
     numpy = _matmul
     shape = shapes.matmul
@@ -316,6 +318,7 @@ class bmm:
 
     lacks = {"bool": "bmm if any"}
     out_dtype = EXPECTED
+    amp = "lower"
     numpy = _bmm
     mindspore = "ops.BatchMatMul"
     mindspore_takes = "complex half"
@@ -352,6 +355,7 @@ class mv:
 
     lacks = {"bool": "addmv_impl_cpu if any"}
     out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
+    amp = "whole"
     numpy = _mv
     shape = shapes.matmul
     check = _check_mv
@@ -380,6 +384,7 @@ class dot:
 
     lacks = {"bool": "dot"}
     out_dtype = DOT
+    amp = "whole"
     numpy = _dot
     def shape(input, tensor): return ()
     check = _check_dot
@@ -404,6 +409,7 @@ class vdot:
 
     lacks = {"bool": "dot"}
     out_dtype = DOT
+    amp = "whole"
     def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
     def shape(input, other): return ()
     def check(input, other): _check_dot(input, other)
@@ -429,6 +435,7 @@ class outer:
             [6., 8.]])
     """
 
+    amp = "whole"
     saved_as = {"vec2": "other"}
 
     def numpy(input, vec2):
@@ -510,6 +517,7 @@ class addmm:
     tensor([[5., 8.]])
     """
 
+    amp = "lower"
     deprecated = ("beta input alpha mat1 mat2", "beta input mat1 mat2")
     present = PRODUCT
     out_dtype = EXPECTED
@@ -557,6 +565,7 @@ class addmv:
     """
 
     lacks = {"bool": "addmv_impl_cpu if any"}
+    amp = "whole"
     deprecated = ("beta input alpha mat vec", "beta input mat vec")
     out_dtype = EXPECTED
     saved_as = {"input_shape": None}
@@ -596,6 +605,7 @@ class baddbmm:
     """
 
     lacks = {"bool": "baddbmm if any"}
+    amp = "lower"
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     present = PRODUCTS
     out_dtype = EXPECTED
@@ -631,6 +641,7 @@ class addbmm:
     """
 
     lacks = {"bool": "addmm_impl_cpu_ if any"}
+    amp = "lower"
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     out_dtype = OutRule("self and mat2 must have the same dtype, but got {found} and {wanted}")
     saved_as = {"input_shape": None}
@@ -667,6 +678,7 @@ class addr:
     tensor([[7., 9.]])
     """
 
+    amp = "whole"
     deprecated = ("beta input alpha vec1 vec2", "beta input vec1 vec2")
     saved_as = {"input_shape": None}
     layout = "input"
@@ -762,6 +774,7 @@ class linear:
     """
 
     out_dtype = EXPECTED
+    amp = "lower"
     numpy = _linear
     shape = shapes.linear
     check = _check_linear

@@ -108,6 +108,7 @@ class mse_loss:
     tensor(2.)
     """
 
+    amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
             reduction = reduction_name(reduction, size_average, reduce)
@@ -131,6 +132,7 @@ class l1_loss:
     tensor(1.)
     """
 
+    amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         reduction = reduction_name(reduction, size_average, reduce)
         warn_sizes(input, target)
@@ -168,6 +170,7 @@ class smooth_l1_loss:
     tensor(1.5000)
     """
 
+    amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
         warn_sizes(input, target)
         reduction = reduction_name(reduction, size_average, reduce)
@@ -207,6 +210,7 @@ class huber_loss:
     tensor(1.5000)
     """
 
+    amp = "float32"
     def function(F, input, target, reduction="mean", delta=1.0, weight=None):
         warn_sizes(input, target)
         reduction = reduction_name(reduction)
@@ -231,6 +235,7 @@ class soft_margin_loss:
     tensor(0.6931)
     """
 
+    amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         refuse_complex_gradient("soft_margin_loss", input)
         return reduced(F, F.log1p(F.exp(-(input * target))), reduction_name(reduction, size_average, reduce))
@@ -249,6 +254,7 @@ class hinge_embedding_loss:
 
     lacks = {"int": "RuntimeError: mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
                     "Got: {dtype}"}
+    amp = "float32"
     def function(F, input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         zeros = F.zeros_like(input)
@@ -268,6 +274,7 @@ class margin_ranking_loss:
     tensor(2.)
     """
 
+    amp = "float32"
     def function(F, input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if not input1.ndim == input2.ndim == target.ndim:
@@ -287,6 +294,7 @@ class cosine_embedding_loss:
     tensor(1.)
     """
 
+    amp = "float32"
     def function(F, input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if target.ndim > 1:
@@ -318,6 +326,7 @@ class triplet_margin_loss:
     tensor(6.0000)
     """
 
+    amp = "float32"
     def function(F, anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if margin <= 0:
@@ -384,6 +393,7 @@ class multi_margin_loss:
     lacks = {"half int bool": "multi_margin_loss_cpu_kernel if any"}
     no_forward = "multi_margin_loss"
 
+    amp = "float32"
     def function(F, input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if p not in (1, 2):
@@ -433,6 +443,7 @@ class multilabel_margin_loss:
     lacks = {"half int bool": "multilabel_margin_loss_forward_out_frame if any"}
     no_forward = "multilabel_margin_loss_forward"
 
+    amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         classes, rows = _classes_and_rows(input)

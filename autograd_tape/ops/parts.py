@@ -19,7 +19,6 @@ from ..tensor import LEAF, TensorRef, next_id
 from ..views import MULTI_VIEW, prune_views, watch_history
 from . import _shapes as shapes
 from ._dims import wrap_dim
-from ._general import General
 from ._host import on_host
 from ._nodes import node_class
 from ._overloads import SPLIT, no_match
@@ -404,9 +403,9 @@ def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[
     return [(*shape[:d], n, *shape[d + 1:]) for n in sizes]
 
 
-def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., Any]]:
+def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Callable[..., Any]]:
     """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
-    def make(F: Any) -> Callable[..., Any]:
+    def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
         from weakref import ref
 
         rec = RECORDS[name]
@@ -449,7 +448,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any], Callable[..., A
     return {name}
 """
         return execute(text, "make", f"<{name}: {F.name}>", {})(
-            General(rec, F), rec.field("numpy"), node_class(rec), F.namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
+            general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
             grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, MULTI_VIEW, watch_history)
 
     return make

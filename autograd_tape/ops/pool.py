@@ -567,15 +567,16 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
 
     lacks = {"int bool": "max_pool1d_impl"} if n == 1 else {"bool": f"max_pool{n}d"}
     text = f"The maxima of windows of (N, C, {letters}); NaN wins."
+    amp = "float32" if n == 3 else None
     op(f"max_pool{n}d{_MAX}) -> Tensor", method=False, out=False)(
         type(f"max_pool{n}d", (), {"__doc__": doc(text, f"torch.max_pool{n}d"), "__module__": __name__, "function": values,
-                                   "lacks": lacks, "samples": samples, "errors": errors}))
+                                   "lacks": lacks, "amp": amp, "samples": samples, "errors": errors}))
     op(f"nn_functional_max_pool{n}d{_MAX}, bool return_indices=False) -> Tensor", namespace="_internal",
        alias=f"nn.functional.max_pool{n}d",
        method=False, out=False)(
         type(f"nn_functional_max_pool{n}d", (), {
             "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
-            "__module__": __name__, "function": both, "lacks": lacks, "samples": samples}))
+            "__module__": __name__, "function": both, "lacks": lacks, "amp": amp, "samples": samples}))
     op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
        alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
         type(f"max_pool{n}d_with_indices", (), {
@@ -645,6 +646,7 @@ class avg_pool3d:
 
     lacks = {"half short bool": "avg_pool3d_out_frame"}
     out_dtype = EXPECTED
+    amp = "float32"
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
@@ -719,19 +721,20 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
         yield _permuted(rng, *sample), 2 if n == 1 else (None, *size[1:])
 
     lacks = {"int bool": "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"}
+    amp = "float32" if n == 3 else None
     where: dict[str, Any] = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
     op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
-        type(avg, (), {"__module__": __name__, "function": mean, "samples": samples,
+        type(avg, (), {"__module__": __name__, "function": mean, "amp": amp, "samples": samples,
                        "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"
                                   f"{opened}0.5000, 2.5000{closed}"}))
     op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False,
        out=False)(
-        type(largest, (), {"__module__": __name__, "function": maximum, "lacks": lacks, "samples": samples,
+        type(largest, (), {"__module__": __name__, "function": maximum, "lacks": lacks, "amp": amp, "samples": samples,
                            "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
                                       f"({example})\n{opened}1., 3.{closed}"}))
     op(f"{largest}_with_indices(Tensor input, int[] output_size) -> (Tensor values, Index indices)", namespace="_internal", method=False,
        out=False, alias=f"nn.functional.{largest}_with_indices")(
-        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "lacks": lacks, "samples": samples,
+        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "lacks": lacks, "amp": amp, "samples": samples,
                                              "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}) and their flat indices."}))
 
 
@@ -758,7 +761,7 @@ def _lp_record(n: int, sample: tuple[int, ...]) -> None:
     shape = ", ".join(["1"] * (n + 1))
     op(f"lp_pool{n}d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
        namespace="nn.functional", method=False, out=False)(
-        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples,
+        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "amp": "float32" if n == 3 else None,
                                   "lacks": {"half": "avg_pool3d_out_frame"} if n == 3 else {}, "__doc__":
              f"The sums of powers of windows, and the root of that: (sum x^p)^(1/p).\n\n>>> torch.nn.functional.lp_pool{n}d("
              f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, {'2' if n == 1 else '(' + '1, ' * (n - 1) + '2)'})\n"
@@ -830,7 +833,8 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
     op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> "
        "Tensor",
        namespace="nn.functional", method=False, out=False)(
-        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "batch": batch, "samples": samples, "__doc__": doc,
+        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "batch": batch, "amp": "float32", "samples": samples,
+                                     "__doc__": doc,
                                      "lacks": {"int bool": f"max_unpool{max(n, 2)}d if any"}}))
 
 

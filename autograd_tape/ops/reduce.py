@@ -236,6 +236,7 @@ class prod:
     out_dtype = EXPECTED
     computed_in_out = True
     def no_out(dim, **_): return dim is None
+    amp = "float32"
     saved_as = {"ProdBackward0.dim": None, "ProdBackward0.keepdim": None}
     nodes = {"dim is not None": "ProdBackward1"}
     numpy = _prod

@@ -398,6 +398,7 @@ class grid_sample:
     lacks = {"int bool": "grid_sampler_2d_cpu_kernel_impl if any"}
     def no_forward(input, **_): return "grid_sampler_2d" if input.ndim == 4 else "grid_sampler_3d"
 
+    amp = "float32"
     def function(F, input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
         if mode not in ("bilinear", "nearest", "bicubic"):
             raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "

@@ -704,6 +704,7 @@ class index_copy:
     """
 
     out_dtype = EXPECTED
+    amp = "widest"
     saved_as = {"source_shape": None}
     numpy = _index_copy
     compose = on_host(_index_copy)

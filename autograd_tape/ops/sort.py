@@ -531,6 +531,7 @@ class quantile:
     """
 
     out_dtype = QUANTILE
+    amp = "float32"
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
         return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, False)
     batch = _batched_quantiles
@@ -553,6 +554,7 @@ class nanquantile:
     tensor(1.5000)
     """
 
+    amp = "float32"
     complex_on_meta = True
     out_dtype = QUANTILE
     def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import torchcompat as torch
 from autograd_tape import modes
-from torchcompat.dispatch import DispatchKey, Trace, active_keys, exclude_keys, include_keys, register_op
+from torchcompat.dispatch import (
+    DispatchKey,
+    Trace,
+    active_keys,
+    exclude_keys,
+    include_keys,
+    op_status,
+    register_composite,
+    register_op,
+)
 from torchcompat.overrides import TorchFunctionMode
 from torchcompat.utils._python_dispatch import TorchDispatchMode
 
@@ -16,9 +27,9 @@ from torchcompat.utils._python_dispatch import TorchDispatchMode
 @pytest.fixture(autouse=True)
 def quiet_again() -> Any:
     """Each test leaves the quiet path as it found it."""
-    before = modes._loud
+    before = modes.loudness()
     yield
-    assert modes._loud == before
+    assert modes.loudness() == before
 
 
 def test_keys_of_a_call() -> None:
@@ -91,7 +102,7 @@ def test_the_tracing_state_is_set_by_hand() -> None:
         torch.ones(1).neg()
     finally:
         torch._C._set_tracing_state(None)
-    assert [t.name for t in trace.operations] == ["neg"]
+    assert [t.name for t in trace.operations] == ["ones", "neg"]
 
 
 def test_functionalize_turns_mutations_into_copies() -> None:
@@ -171,35 +182,214 @@ def test_autocast() -> None:
     assert a.grad.dtype is torch.float32
 
 
-def test_a_handler_is_called_or_refused() -> None:
-    """Of every operation: registering a handler that nobody would call is an error."""
+@contextlib.contextmanager
+def handling(name: str, key: DispatchKey, function: Any) -> Iterator[None]:
+    handler = register_op(name, key)(function)
+    try:
+        yield
+    finally:
+        handler.unregister()
+
+
+def test_an_autograd_handler_calls_on_and_the_call_is_recorded() -> None:
+    x, seen = torch.tensor([2.0, 3.0], requires_grad=True), []
+
+    def mul(input: Any, other: Any) -> Any:
+        seen.append(input.requires_grad)
+        return torch.mul(input, other)
+
+    def bare(input: Any, other: Any) -> Any:
+        with exclude_keys(DispatchKey.Autograd):
+            return torch.mul(input, other)
+
+    with handling("mul", DispatchKey.Autograd, mul):
+        (x * x).sum().backward()
+        x.detach() * 2  # the key is not active
+    assert seen == [True] and x.grad.tolist() == [4.0, 6.0]
+    with handling("mul", DispatchKey.Autograd, bare):
+        assert not (x * x).requires_grad
+
+
+def test_handlers_of_backends_nest_and_fall_through() -> None:
+    seen: list[str] = []
+
+    def add(input: Any, other: Any) -> Any:
+        seen.append("add")
+        return NotImplemented
+
+    def composite(input: Any, other: Any) -> Any:
+        seen.append("composite")
+        return torch.add(input, other)  # built in: both handlers passed or are at work
+
+    def mul(input: Any, other: Any) -> Any:
+        seen.append("mul")
+        return torch.mul(torch.add(input, other), 2)
+
+    with handling("add", DispatchKey.Backend_CPU, add), handling("add", DispatchKey.CompositeExplicit, composite), \
+            handling("mul", DispatchKey.Backend_CPU, mul):
+        assert (torch.tensor([1.0]) * torch.tensor([2.0])).tolist() == [6.0]
+    assert seen == ["mul", "add", "composite"]
+
+
+def test_each_type_of_device_has_its_own_table() -> None:
+    with handling("exp", DispatchKey.Backend_Meta, lambda input: torch.empty(7, device="meta")), register_composite_of("exp"):
+        assert op_status("exp") == {"cpu": "composite", "cuda": "composite", "npu": "composite", "meta": "handler"}
+        assert torch.exp(torch.zeros(2)).tolist() == [5.0, 5.0] and torch.empty(2, device="meta").exp().shape == (7,)
+    assert set(op_status("exp").values()) == {"native"}
+
+
+@contextlib.contextmanager
+def register_composite_of(name: str) -> Iterator[None]:
+    handler = register_composite(name)(lambda input: torch.full_like(input, 5))
+    try:
+        yield
+    finally:
+        handler.unregister()
+
+
+def test_contexts_enable_their_keys() -> None:
+    seen: list[str] = []
+
+    def noting(name: str) -> Any:
+        def handler(input: Any, other: Any) -> Any:
+            seen.append(name)
+            return NotImplemented
+
+        return handler
+
+    a, b = torch.ones(2, 2), torch.ones(2, 2)
+    with handling("matmul", DispatchKey.AutocastCPU, noting("autocast")), handling("matmul", DispatchKey.Batched, noting("vmap")), \
+            handling("matmul", DispatchKey.Tracing, noting("trace")), handling("matmul", DispatchKey.Functionalize, noting("functional")):
+        a @ b
+        assert seen == []
+        with torch.autocast("cpu"):
+            assert (a @ b).dtype is torch.bfloat16
+            with exclude_keys(DispatchKey.AutocastCPU):
+                assert (a @ b).dtype is torch.float32
+        torch.func.vmap(torch.matmul)(torch.ones(3, 2, 2), torch.ones(3, 2, 2))
+        with Trace():
+            a @ b
+        torch.func.functionalize(torch.matmul)(a, b)
+    assert seen == ["autocast", "vmap", "trace", "functional"]
+
+
+def test_a_handler_of_what_is_made_of_others_is_recorded_in_place_and_written_out() -> None:
+    x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    torch.var(x).backward()
+    expected, x.grad = x.grad, None
+    given: list[bool] = []
+
+    def var(input: Any, dim: Any = None) -> Any:
+        given.append(input.requires_grad)
+        return ((input - input.mean()) ** 2).sum() / 2
+
+    with handling("var", DispatchKey.Backend_CPU, var):
+        result, out = torch.var(x), torch.empty(())
+        torch.var(x.detach(), out=out)
+        first, = torch.autograd.grad(result, x, create_graph=True)
+        first.sum().backward()
+    assert given == [False, False] and torch.equal(first.detach(), expected) and out.item() == result.item()
+    assert torch.allclose(x.grad, torch.zeros(3))  # the variance does not change with a shift
+    y = torch.ones(3, requires_grad=True) * 1
+    with handling("relu", DispatchKey.Backend_CPU, lambda input: input * 0 + 7):
+        assert torch.nn.functional.relu(y, inplace=True) is y and y.tolist() == [7.0] * 3
+    with handling("scatter", DispatchKey.Tracing, lambda input, *rest: input + 1), include_keys(DispatchKey.Tracing):
+        target = torch.zeros(2)
+        assert target.scatter_(0, torch.tensor([0]), 1.0) is target and target.tolist() == [1.0, 1.0]
+
+
+def test_who_does_not_care_costs_a_call_no_general_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an operation that no listener is concerned with, the entrance below the door is taken."""
+    from autograd_tape.ops._general import General
+
+    a, b = torch.rand(3, 3), torch.rand(3, 3)
+    before = [f() for f in (lambda: a + b, lambda: a[0], lambda: a.sum(0), lambda: torch.cat([a, b]), lambda: a.clone().mul_(2))]
+    monkeypatch.setattr(General, "rest", lambda *args: pytest.fail("the general path"))
+    with handling("atan2", DispatchKey.Backend_CPU, lambda input, other: input):
+        torch._tensor.frontend.entrances.clear()
+        after = [f() for f in (lambda: a + b, lambda: a[0], lambda: a.sum(0), lambda: torch.cat([a, b]), lambda: a.clone().mul_(2))]
+    torch._tensor.frontend.entrances.clear()
+    assert all(map(torch.equal, before, after))
+
+
+class _Seen(Exception):
+    """Raised by whoever sees a call, so that nothing else does."""
+
+
+def _raises(*args: Any, **kwargs: Any) -> Any:
+    raise _Seen
+
+
+@contextlib.contextmanager
+def _handled(name: str) -> Iterator[None]:
+    handler = register_op(name, DispatchKey.CompositeExplicit)(_raises)
+    try:
+        yield
+    finally:
+        handler.unregister()
+
+
+def _seen_by_mode(function: Any, args: Any, kwargs: Any) -> list[str]:
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.record.name)
+            raise _Seen
+
+    seen: list[str] = []
+    with Mode(), contextlib.suppress(_Seen):
+        function(*args, **kwargs)
+    return seen
+
+
+class Seeing(torch.Tensor):
+    """Notes the first call that it is shown."""
+
+    seen: list[str] = []
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.seen.append(func.record.name)
+        raise _Seen
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_operation_is_seen_under_its_own_name(part: int) -> None:
+    """Of every operation with samples: by handlers, function modes, classes of arguments, profiles and explicit tapes."""
     from op_cases import bind, is_array, samples, tree_map
 
     from autograd_tape.ops import RECORDS
+    from autograd_tape.tape import Tape
+    from torchcompat.autograd.profiler import NAMES, profile
 
-    called = refused = 0
-    for name, rec in RECORDS.items():
-        seen: list[str] = []
-
-        def handler(*args: Any, name: str = name, seen: list[str] = seen) -> Any:
-            seen.append(name)
-            raise KeyError(name)
-
-        try:
-            handle = register_op(name, DispatchKey.CompositeExplicit)(handler)
-        except NotImplementedError as error:
-            assert (rec.field("function") or rec.field("make")) and "would be ignored" in str(error)
-            refused += 1
+    F = torch._tensor.frontend
+    for name, rec in list(RECORDS.items())[part::4]:
+        if rec.field("samples") is None:
             continue
-        try:
-            if rec.field("samples") is None:
-                continue
-            args, kwargs = tree_map(lambda x: torch.tensor(x) if is_array(x) else x, bind(rec, samples(rec)[0]))
-            with pytest.raises((KeyError, RuntimeError, TypeError, NotImplementedError)):
-                torch._tensor.frontend.function(name)(*args, **kwargs)
-            called += bool(seen)
-        finally:
-            handle.unregister()
-    assert refused > 200 and called > 200
-    with pytest.raises(NotImplementedError, match="would call itself"):
-        register_op("mul", DispatchKey.Autograd)
+        args, kwargs = tree_map(lambda x: torch.tensor(x) if is_array(x) else x, bind(rec, samples(rec)[0]))
+        function = F.function(name)
+        with _handled(name), pytest.raises(_Seen):
+            function(*args, **kwargs)
+        assert _seen_by_mode(function, args, kwargs) == [name]
+        special = tree_map(lambda x: x.as_subclass(Seeing) if isinstance(x, torch.Tensor) else x, (args, kwargs))
+        if any(isinstance(x, Seeing) for x in torch.utils._pytree.tree_leaves(special)):
+            Seeing.seen.clear()
+            with pytest.raises(_Seen):
+                function(*special[0], **special[1])
+            assert Seeing.seen == [name]
+        with Tape() as tape:
+            function(*args, **kwargs)
+        assert [o.op_name for o in tape.held.operations][:1] in ([name], [target_of(F, rec, args, kwargs)]), name
+        args, kwargs = tree_map(lambda x: torch.tensor(x) if is_array(x) else x, bind(rec, samples(rec)[0]))
+        with profile() as p:
+            function(*args, **kwargs)
+        shown = NAMES.get(name, rec.public)
+        assert shown is None or f"aten::{shown}" in [e.name for e in p.function_events], name
+
+
+def target_of(F: Any, rec: Any, args: Any, kwargs: Any) -> str | None:
+    """The operation that carries out another's call, which tapes hold in its place."""
+    if rec.field("redirect") is None:
+        return None
+    given = {**rec.defaults, **dict(zip([p.name for p in rec.params], args)), **kwargs}
+    found = rec.field("redirect")(*[given[p.name] for p in rec.params])
+    return None if found is None else found[0]

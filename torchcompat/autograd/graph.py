@@ -9,9 +9,10 @@ import weakref
 from typing import Any
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.engine import Engine
-from autograd_tape.modes import current_engine, enter_quiet_path, leave_quiet_path
 from autograd_tape.locks import fork_safe_lock
+from autograd_tape.modes import current_engine, enter_quiet_path, leave_quiet_path
 from autograd_tape.saved import pack_entry, state
 from autograd_tape.node import RemovableHandle, TapeEntry, accumulate_node, edge_of
 
@@ -171,15 +172,21 @@ class _Allowing(threading.local):
 _allowing = _Allowing()
 
 
-def _copy_before_change(F: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    context = _allowing.context
-    if context is not None and (inplace or out is not None):
-        for target in (args[0],) if inplace else out if isinstance(out, (tuple, list)) else (out,):
-            context.before_change(target)
-    return NotImplemented
+class _CopyBeforeChange(Interceptor):
+    place, frontend = "mutation", frontend
+
+    def concerns(self, door: Door) -> bool:
+        return not door.irregular
+
+    def __call__(self, call: Call) -> Any:
+        context, out = _allowing.context, call.out
+        if context is not None and (call.inplace or out is not None):
+            for target in (call.args[0],) if call.inplace else out if isinstance(out, (tuple, list)) else (out,):
+                context.before_change(target)
+        return NotImplemented
 
 
-frontend.interceptors.append(_copy_before_change)
+_COPYING = _CopyBeforeChange()
 
 
 @contextlib.contextmanager
@@ -201,9 +208,11 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
     context = _Mutations()
     with saved_tensors_hooks(context.pack, context.unpack):
         _allowing.context = context
+        listen(_COPYING)
         try:
             yield context
         finally:
+            unlisten(_COPYING)
             _allowing.context = None
             context.clear()
 

@@ -20,13 +20,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from autograd_tape import calls
+from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.locks import fork_safe_lock
+from autograd_tape.modes import enter_quiet_path, leave_quiet_path
 from autograd_tape.ops._strided import address, owner_of
 from autograd_tape.node import TapeEntry
-from autograd_tape.modes import enter_quiet_path, leave_quiet_path
 
 from .._tensor import Tensor, frontend
-from ..utils import _factories
+from ..utils._factories import makes
 from . import engine
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
@@ -39,7 +41,7 @@ _clock = time.perf_counter_ns
 
 
 class _State(threading.local):
-    passing: Any = None  # the operation that was looked at and is now carried out
+    passing: str | None = None  # the operation that is being carried out
     depth = 0  # events around what is carried out now
     allocated = 0  # bytes of new tensors so far
 
@@ -48,13 +50,13 @@ class _State(threading.local):
 
 
 _state = _State()
-NAMES = {
+NAMES: dict[str, str | None] = {
     "basic_select": "select", "basic_slice": "slice", "basic_unsqueeze": "unsqueeze", "basic_alias": "alias", "split_equal": "split",
     "cast": "to", "transfer": "to", "max_along": "max", "max_all": "max", "min_along": "min", "min_all": "min", "sort_along": "sort",
     "index": "index", "put_at": "index_put", "convolution_nd": "convolution", "max_pool_nd": "max_pool2d_with_indices",
     "avg_pool_nd": "avg_pool2d",
     "var_of": "var", "std_of": "std", "attention": "_scaled_dot_product_flash_attention_for_cpu", "random_dropout": "dropout",
-    "zero": "zero"}
+    "zero": "zero", "getitem": None, "setitem": None}
 """What profiles call operations that have other names inside."""
 
 
@@ -78,17 +80,33 @@ def _shapes(values: tuple[Any, ...]) -> list[list[int]]:
     return [list(v.shape) if isinstance(v, Tensor) else [] for v in values]
 
 
-def _look(F: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """Times an operation."""
-    rec = general.rec
-    name = NAMES.get(rec.name, rec.name if rec.namespace != "_internal" else None)
-    if _state.passing is general or name is None:
-        return NotImplemented
-    before, _state.passing = _state.passing, general
-    try:
-        return _timed("aten::" + name + ("_" if inplace else ""), lambda: general(args, out, inplace), args, before is None)
-    finally:
-        _state.passing = before
+def _shown(rec: Any) -> str | None:
+    """What profiles call an operation; None for those they do not show."""
+    return NAMES.get(rec.name, rec.public)
+
+
+class _Timing(Interceptor):
+    """Times operations."""
+
+    place, frontend = "profile", frontend
+
+    def concerns(self, door: Door) -> bool:
+        return _shown(door.rec) is not None
+
+    def __call__(self, call: Call) -> Any:
+        if makes(call.door):
+            return _made(call)
+        before, name = _state.passing, f"aten::{_shown(call.rec)}" + ("_" if call.inplace else "")
+        if before == name:  # a part of it that is called the same
+            return NotImplemented
+        _state.passing = name
+        try:
+            return _timed(name, call.proceed, call.args, before is None)
+        finally:
+            _state.passing = before
+
+
+_TIMING = _Timing()
 
 
 def _timed(name: str, compute: Callable[[], Any], args: tuple[Any, ...], numbered: bool = False) -> Any:
@@ -138,15 +156,17 @@ SHOWN = {
 """What shows as several operations inside one another."""
 
 
-def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Times a function that makes a tensor, or fills one with random numbers."""
+def _made(call: Call) -> Any:
+    """Times a function that makes a tensor, fills one with random numbers, or reads one."""
+    name, (args, kwargs) = call.name, call.spelled()
+
     def compute() -> Any:
-        if name not in STEPS or kwargs.get("out") is not None:
-            return proceed()
+        if name not in STEPS or call.out is not None or kwargs.get("out") is not None:
+            return call.proceed()
         import torchcompat as torch
 
         inner, fill = STEPS[name]
-        empty = (Tensor if name.startswith("new_") else torch).__dict__[inner]  # which notes itself
+        empty = getattr(Tensor if name.startswith("new_") else torch, inner)  # which notes itself
         options = {k: v for k, v in kwargs.items() if k not in ("requires_grad", "generator")}
         t = fill(empty(*args, **options), kwargs.get("generator"))
         if kwargs.get("requires_grad"):
@@ -182,7 +202,7 @@ def _stack() -> list[str]:
     return found
 
 
-_HOME = (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(owner_of.__code__.co_filename))
+_HOME = (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(calls.__file__))
 
 
 def _look_backward(entry: TapeEntry, grad: Any, compute: Callable[[], Any]) -> Any:
@@ -227,11 +247,10 @@ class profile:
             raise RuntimeError("Profiler context manager is not reentrant")
         self.entered = True
         leave_quiet_path()
+        listen(_TIMING)
         if not _active:
-            frontend.interceptors.insert(0, _look)
             frontend.savers.append(_note_thread)
             engine.observers.append(_look_backward)
-            _factories.look("profile", _made)
         _active.append(self)
         self._began = _clock()
         return self
@@ -241,10 +260,9 @@ class profile:
             return
         _active.remove(self)
         if not _active:
-            frontend.interceptors.remove(_look)
             frontend.savers.remove(_note_thread)
             engine.observers.remove(_look_backward)
-            _factories.look_away("profile")
+        unlisten(_TIMING)
         enter_quiet_path()
         numbers = itertools.count(1)
         ordered = sorted(self._raw, key=lambda raw: (raw[2], -raw[3]))

@@ -7,7 +7,7 @@ from ..autograd import engine as _engine
 from ..autograd import function as _function
 from ._batching import drawn as _drawn
 from ._custom import apply as _apply
-from ._levels import transform as _transform
+from ._levels import TRANSFORM as _TRANSFORM
 from ._levels import transforming_functions as _transforming
 from ._pull import grad_under_transforms as _grad_under_transforms
 from ._grad import grad, grad_and_value, jvp, linearize, vjp
@@ -15,7 +15,7 @@ from ._jacobian import hessian, jacfwd, jacrev
 from ._vmap import debug_unwrap, vmap
 
 # Where transforms take part: each operation, Function.apply, autograd.grad, and random numbers.
-_frontend.interceptors.insert(0, _transform)
+_TRANSFORM.frontend = _frontend
 _function.transforms = _apply
 _engine.transforms = _grad_under_transforms
 _random.mapped = _drawn

@@ -11,13 +11,14 @@ import functools
 from typing import Any
 from collections.abc import Callable
 
+from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.ops import Record
 from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..utils import _aten, _factories, _python_dispatch as python_dispatch
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
-from ._levels import FUNCTIONAL, Level, state
+from ._levels import FUNCTIONAL, Level, below, state
 
 F = frontend
 _new = object.__new__
@@ -274,31 +275,44 @@ def _reshape(x: Any, replays: list[Any]) -> None:
 # -- functions that are no operations ------------------------------------------------------------------------------------------------
 
 
-def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+class _Making(Interceptor):
     """What factories make inside functionalize, and what fills tensors with random numbers."""
-    level = next((level for level in reversed(state.stack) if level.kind is FUNCTIONAL), None)
-    if level is None:
-        return proceed()
-    target = args[0] if args else None
-    if name.endswith("_") and not name.startswith("__"):
-        if target.__class__ is not FunctionalTensor:
-            return proceed()
-        def fill(like: Any, *rest: Any, **named: Any) -> Any:
-            return getattr(F.empty_like(like.detach()), name)(*rest, **named)
 
-        value = target.value
-        if python_dispatch._state.modes:
-            shown = "normal_functional" if name == "normal_" else name[:-1]
-            overload = _factories.form(name, (value, *args[1:]), kwargs)[1].replace("float", "p")
-            fresh = python_dispatch._call(fill, shown, overload, (value,), (value, *args[1:]), kwargs)
-        else:
-            fresh = fill(value, *args[1:], **kwargs)
-        target.replace(fresh)
-        return target
-    if name in ("detach", "item", "__bool__", "__int__", "__float__", "as_tensor"):
-        return proceed()
-    result = proceed()
-    return functional(level, result) if isinstance(result, Tensor) and result.__class__ is not FunctionalTensor else result
+    place, frontend = "functionalize", frontend
+
+    def concerns(self, door: Door) -> bool:
+        return _factories.makes(door)
+
+    def __call__(self, call: Call) -> Any:
+        name, (args, kwargs) = call.name, call.spelled()
+        level = next((level for level in reversed(state.stack) if level.kind is FUNCTIONAL and level.number < state.ceiling), None)
+        if level is None:
+            return NotImplemented
+        target = args[0] if args else None
+        if name.endswith("_") and not name.startswith("__"):
+            if target.__class__ is not FunctionalTensor:
+                return NotImplemented
+
+            def fill(like: Any, *rest: Any, **named: Any) -> Any:
+                with below(level):
+                    return getattr(F.empty_like(like.detach()), name)(*rest, **named)
+
+            value = target.value
+            if python_dispatch._state.modes:
+                shown = "normal_functional" if name == "normal_" else name[:-1]
+                overload = _factories.form(name, (value, *args[1:]), kwargs)[1].replace("float", "p")
+                fresh = python_dispatch._call(fill, shown, overload, (value,), (value, *args[1:]), kwargs)
+            else:
+                fresh = fill(value, *args[1:], **kwargs)
+            target.replace(fresh)
+            return target
+        if name in ("detach", "item", "__bool__", "__int__", "__float__", "as_tensor"):
+            return NotImplemented
+        result = call.proceed()
+        return functional(level, result) if isinstance(result, Tensor) and result.__class__ is not FunctionalTensor else result
+
+
+_MAKING = _Making()
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
@@ -327,12 +341,12 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         level = Level(FUNCTIONAL, 0, remove)
         given = [functional(level, x) if isinstance(x, Tensor) else x for x in flat]
         a, k = tree_unflatten(list(given), spec)
-        _factories.look("functional", _made)
+        listen(_MAKING)
         try:
             with level:
                 result = tree_map_only(FunctionalTensor, lambda t: t.value if t._level is level else t, func(*a, **k))
         finally:
-            _factories.look_away("functional")
+            unlisten(_MAKING)
         for x, t in zip(flat, given):
             if t.__class__ is FunctionalTensor:
                 final = t.value

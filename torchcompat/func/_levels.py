@@ -15,7 +15,7 @@ import weakref
 from typing import Any
 from collections.abc import Iterator
 
-from autograd_tape.modes import enter_quiet_path, leave_quiet_path
+from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.tensor import TensorRef
 
 
@@ -47,7 +47,7 @@ class Level:
         state.stack += (self,)
         self.number, self.alive = len(state.stack), True
         if self.kind is not REVERSE:
-            leave_quiet_path()
+            listen(TRANSFORM)
             if self.kind is FORWARD:
                 run_on_tensors(1)
         return self
@@ -57,7 +57,7 @@ class Level:
         state.stack = tuple([level for level in state.stack if level is not self])
         self.alive = False
         if self.kind is not REVERSE:
-            enter_quiet_path()
+            unlisten(TRANSFORM)
             if self.kind is FORWARD:
                 run_on_tensors(-1)
         for ref in self.duals:
@@ -159,10 +159,30 @@ def top_level(args: Any) -> Level | None:
     return found or forward
 
 
-def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    """The interceptor: hands an operation to the level at work, NotImplemented where there is none."""
-    if not state.stack or overrides.modes:
-        return NotImplemented
+class _Transform(Interceptor):
+    """Hands regular operations to the level at work. Irregular ones are made of these, unless torch has no rule for the whole."""
+
+    place = "transform"
+
+    def concerns(self, door: Door) -> bool:
+        return not door.irregular or not door.unrecorded and (
+            door.rec.field("no_forward") is not None or door.rec.field("no_vmap") is not None)
+
+    def __call__(self, call: Call) -> Any:
+        if call.door.irregular:
+            from . import _batching, _forward
+
+            values = dict(zip([p.name for p in call.door.params], call.args))
+            _batching.refuse(call.rec, values)
+            _forward.refuse(call.rec, values, "_" * call.inplace)
+            return NotImplemented
+        return _transformed(call.door, call.args, call.out, call.inplace) if state.stack else NotImplemented
+
+
+TRANSFORM = _Transform()
+
+
+def _transformed(general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     from . import _batching, _forward
 
     if general.rec.name in _batching.RANDOM:
@@ -175,8 +195,7 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
     rec = general.rec
     if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
         return NotImplemented
-    redirect = rec.field("redirect")
-    if redirect is not None and redirect(*args) is not None:
+    if general.redirect(args) is not None:
         return NotImplemented
     if level.kind is VMAP:
         return _batching.run(level, general, args, out, inplace)
@@ -188,9 +207,8 @@ def transform(fe: Any, general: Any, args: tuple[Any, ...], out: Any, inplace: b
 
 
 from ..autograd.engine import run_on_tensors  # noqa: E402  # these need the functions above
-from ..overrides import _state as overrides  # noqa: E402
 from ._batched import BatchedTensor  # noqa: E402
 from ._whole import tangents_of  # noqa: E402
 
-__all__ = ["FORWARD", "FUNCTIONAL", "Level", "REVERSE", "VMAP", "below", "state", "tensors_in", "top_level", "transform", "transforming",
+__all__ = ["FORWARD", "FUNCTIONAL", "Level", "REVERSE", "VMAP", "below", "state", "tensors_in", "top_level", "transforming",
            "vmap_levels"]

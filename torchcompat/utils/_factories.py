@@ -1,80 +1,18 @@
-"""Functions that make tensors, or fill them with random numbers, seen by modes and profiles.
-
-They are no operations of the tape, whose general path modes look at. While somebody looks, the functions of the `torch` module and the
-methods of Tensor are replaced by others that ask first; otherwise nothing of this is there.
-"""
+"""Functions that make tensors, fill them with random numbers, or read them, as modes and profiles are shown them: in ATen's terms."""
 
 from __future__ import annotations
 
-import functools
-import sys
 from typing import Any
-from collections.abc import Callable
 
+from autograd_tape.calls import Door
 from autograd_tape.dtypes import Device
-from autograd_tape.locks import fork_safe_lock
-from autograd_tape.ops import RECORDS
 
-from .._tensor import Tensor, frontend
-
-FUNCTIONS = ("ones zeros empty full arange eye linspace logspace empty_strided rand randn randint randperm normal scalar_tensor tensor "
-             "as_tensor ones_like zeros_like empty_like full_like rand_like randn_like randint_like tril_indices triu_indices").split()
-METHODS = ("new_ones new_zeros new_empty new_full new_empty_strided detach item __bool__ __int__ __float__ uniform_ normal_ bernoulli_ "
-           "exponential_ random_ cauchy_ geometric_ log_normal_").split()
-Observer = Callable[[str, Callable[..., Any], Callable[[], Any], tuple[Any, ...], dict[str, Any]], Any]
-
-_observers: dict[str, Observer | None] = {"function": None, "profile": None, "functional": None, "dispatch": None}
-_counts = dict.fromkeys(_observers, 0)
-_originals: list[tuple[Any, str, Any]] = []
-_lock = fork_safe_lock()
+from .._tensor import Tensor
 
 
-def look(kind: str, observer: Observer) -> None:
-    """Calls `observer(name, function, proceed, args, kwargs)` in the place of each function, until `look_away`. Calls nest.
-
-    Args:
-        kind: "function", "profile", "functional" or "dispatch"; the first is asked first.
-        observer: returns the result; `proceed()` is what it would have been.
-    """
-    with _lock:
-        _counts[kind] += 1
-        _observers[kind] = observer
-        if not _originals:
-            torch = sys.modules[__name__.split(".")[0]]
-            for owner, names in ((torch, FUNCTIONS), (Tensor, METHODS)):
-                for name in names:
-                    if owner is Tensor and name in RECORDS:  # whose methods put themselves in place when first called
-                        setattr(owner, name, frontend.method(name))
-                    original = getattr(owner, name)
-                    _originals.append((owner, name, vars(owner).get(name, original)))
-                    setattr(owner, name, _asking(name, original))
-
-
-def look_away(kind: str) -> None:
-    """Undoes one `look`."""
-    with _lock:
-        _counts[kind] -= 1
-        if not _counts[kind]:
-            _observers[kind] = None
-        if not any(_counts.values()):
-            for owner, name, original in _originals:
-                setattr(owner, name, original)
-            _originals.clear()
-
-
-def _asking(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return _proceed([o for o in _observers.values() if o is not None], name, original, args, kwargs)
-
-    return function
-
-
-def _proceed(asked: list[Observer], name: str, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result by the first of `asked`, which may proceed to the others. No closure, which would hold itself and so the arguments."""
-    if not asked:
-        return original(*args, **kwargs)
-    return asked[0](name, original, functools.partial(_proceed, asked[1:], name, original, args, kwargs), args, kwargs)
+def makes(door: Door) -> bool:
+    """Whether a function makes tensors, fills them with random numbers, or reads them."""
+    return door.unrecorded or door.irregular and any([p.name == "device" for p in door.params])
 
 
 # -- as ATen has them -------------------------------------------------------------------------------------------------------------------
@@ -113,9 +51,9 @@ def form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str,
         overload = "Tensor"
     elif name == "random_" and len(given) > 1:
         overload = "to" if len(given) == 2 else "from"
-    if name in METHODS[:5] or name.endswith("_like"):
+    if name.startswith("new_") or name.endswith("_like"):
         options.setdefault("pin_memory", False)
-    elif name in FUNCTIONS and name != "normal":
+    elif not name.endswith("_") and name != "normal":
         options["device"] = Device(options.get("device") or "cpu")
         if "layout" not in options:
             options.setdefault("pin_memory", False)

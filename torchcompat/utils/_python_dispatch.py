@@ -11,6 +11,7 @@ from typing import Any
 from collections.abc import Callable, Sequence
 
 
+from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
@@ -18,6 +19,7 @@ from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, le
 
 from .._tensor import Tensor, frontend
 from ..autograd.engine import run_on_tensors
+from ..overrides import look_for_classes as look_for_overrides
 from . import _aten, _factories
 from ._aten import overload_of
 
@@ -38,13 +40,13 @@ class TorchDispatchMode:
     def __enter__(self) -> "TorchDispatchMode":
         leave_quiet_path()
         run_on_tensors(1)
-        _factories.look("dispatch", _made)
+        listen(_MAKING, everything=False)
         _state.modes = (*_state.modes, self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         _state.modes = _state.modes[:-1]
-        _factories.look_away("dispatch")
+        unlisten(_MAKING, everything=False)
         run_on_tensors(-1)
         enter_quiet_path()
 
@@ -98,25 +100,36 @@ def _call(function: Callable[..., Any], name: str, overload: str, tensors: Seque
 _NUMBERS: dict[str, Callable[..., Any]] = {"item": lambda x: x, "__bool__": bool, "__int__": int, "__float__": float}
 
 
-def _made(name: str, function: Callable[..., Any], proceed: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A tensor that a mode, or the class of the tensor it is made like, makes."""
-    like = next(iter(args), None)
-    like = like if isinstance(like, Tensor) else None
-    if not _state.modes and (like is None or not dispatches(like)) or kwargs.get("out") is not None:
-        return proceed()
-    number = _NUMBERS.get(name)
-    if number is not None or name == "detach":
-        if like is None or dispatches(like) or number is not None and like.numel() != 1:
-            return proceed()  # the methods themselves ask the class
-        return _detached(like) if number is None else number(_call(Tensor.item, "_local_scalar_dense", "default", (like,), (like,), {}))
-    if name in ("tensor", "as_tensor"):
-        result = proceed()
-        return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
-    aten, overload, given, options = _factories.form(name, args, kwargs)
-    result = _call(function, aten, overload, () if like is None else (like,), tuple(given), options)
-    if kwargs.get("requires_grad"):
-        result.requires_grad = True
-    return result
+class _Making(Interceptor):
+    """Tensors that a mode, or the class of the tensor they are made like, makes."""
+
+    place, frontend = "dispatch", frontend
+
+    def concerns(self, door: Door) -> bool:
+        return _factories.makes(door)
+
+    def __call__(self, call: Call) -> Any:
+        name, (args, kwargs) = call.name, call.spelled()
+        like = next(iter(args), None)
+        like = like if isinstance(like, Tensor) else None
+        if not _state.modes and (like is None or not dispatches(like)) or kwargs.get("out") is not None:
+            return NotImplemented
+        number = _NUMBERS.get(name)
+        if number is not None or name == "detach":
+            if like is None or dispatches(like) or number is not None and like.numel() != 1:
+                return NotImplemented  # the methods themselves ask the class
+            return _detached(like) if number is None else number(_call(Tensor.item, "_local_scalar_dense", "default", (like,), (like,), {}))
+        if name in ("tensor", "as_tensor"):
+            result = call.proceed()
+            return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
+        aten, overload, given, options = _factories.form(name, args, kwargs)
+        result = _call(call.function, aten, overload, () if like is None else (like,), tuple(given), options)
+        if kwargs.get("requires_grad"):
+            result.requires_grad = True
+        return result
+
+
+_MAKING = _Making()
 
 
 def _detached(t: Any) -> Any:
@@ -223,7 +236,7 @@ def look_for_classes() -> None:
     global _classes_look
     if not _classes_look:
         _classes_look = True
-        _factories.look("dispatch", _made)
+        listen(_MAKING, everything=False)
 
 
 def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None,
@@ -245,6 +258,7 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
     extent = 1 + sum([(n - 1) * s for n, s in zip(shape, steps)]) if 0 not in shape else 0
     flat = meta_array((start + extent,), d.np)
     t._data = over(flat[start:], shape, tuple(s * item for s in steps))
+    look_for_overrides()
     t._k = kind(d, place, cls)
     t._node = frontend.leaf_node(t, requires_grad)
     t._v = t._base = None

@@ -1,0 +1,336 @@
+"""The door: the one place that every call of every operation passes while somebody listens, and which costs nothing while nobody does.
+
+An *interceptor* looks at calls: it may change their arguments, carry them out in another way, or take note of them and let them proceed. It
+listens between `listen` and `unlisten`. `ORDER` is the order in which those who listen are asked.
+
+>>> from autograd_tape import F, TensorRef
+>>> class Note(Interceptor):
+...     place = "profile"
+...     def __call__(self, call):
+...         print(call.name, "of", len(call.tensors()))
+...         return call.proceed()
+>>> with listening(Note()):
+...     y = F.var(TensorRef.of([1.0, 2.0]))
+var of 1
+var_of of 1
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+
+from . import modes
+from .errors import AutogradError
+from .locks import fork_safe_lock
+from .tensor import TensorRef
+
+ORDER = (
+    "function",                                # __torch_function__ of modes and subclasses
+    "profile",
+    "Tracing", "trace",                        # with a capital: the handlers of a dispatch key
+    "Functionalize", "functionalize",
+    "Batched", "transform",                    # vmap, forward mode, torch.func.functionalize
+    "AutocastCPU", "AutocastGPU", "autocast",
+    "Autograd",
+    "bits",                                    # conjugate and negative views get values
+    "mutation",                                # copies of what is about to change
+    "Backend_CPU", "Backend_CUDA", "Backend_Ascend", "Backend_Meta", "CompositeExplicit",
+    "dispatch",                                # __torch_dispatch__, of functions that make tensors
+    "tape",                                    # explicit tapes hold irregular operations whole
+)
+"""All places of interceptors, outermost first."""
+_PLACES = {place: i for i, place in enumerate(ORDER)}
+
+
+class Interceptor:
+    """Looks at calls of operations.
+
+    Attributes:
+        place: where in `ORDER` it stands.
+        frontend: the front end whose operations it looks at; None for those of all.
+    """
+
+    place: str
+    frontend: Any = None
+
+    def concerns(self, door: Door) -> bool:
+        """Whether it looks at calls of this operation at all; the answer is kept until `changed`."""
+        return True
+
+    def __call__(self, call: Call) -> Any:
+        """The result of the call, or NotImplemented to let it pass."""
+        raise NotImplementedError
+
+
+LISTENING: list[Interceptor] = []
+"""Those who listen now, outermost first. Functions that have no quiet sets ask whether it is empty, and no more while it is."""
+_listening: tuple[Interceptor, ...] = ()  # the same; another object each time that what is known of it may be wrong
+_counts: dict[Interceptor, int] = {}
+_known: dict[tuple[Interceptor, ...], tuple[Interceptor, ...]] = {}
+_lock = fork_safe_lock()
+
+
+def listen(interceptor: Interceptor, *, everything: bool = True) -> None:
+    """From now on `interceptor` is asked about calls. Calls nest.
+
+    Args:
+        everything: whether it looks at tensors of all kinds; else regular operations show it only calls that leave the quiet path, such
+            as those on tensors of special kinds.
+    """
+    with _lock:
+        _counts[interceptor] = _counts.get(interceptor, 0) + 1
+        _arrange()
+    if everything:
+        modes.watch_calls()
+
+
+def unlisten(interceptor: Interceptor, *, everything: bool = True) -> None:
+    """Undoes one `listen`."""
+    with _lock:
+        _counts[interceptor] -= 1
+        if not _counts[interceptor]:
+            del _counts[interceptor]
+        _arrange()
+    if everything:
+        modes.unwatch_calls()
+
+
+@contextlib.contextmanager
+def listening(interceptor: Interceptor) -> Iterator[None]:
+    """Inside, `interceptor` is asked about calls."""
+    listen(interceptor)
+    try:
+        yield
+    finally:
+        unlisten(interceptor)
+
+
+def changed() -> None:
+    """An interceptor concerns other operations than before."""
+    with _lock:
+        _known.clear()
+        _arrange()
+
+
+def _arrange() -> None:
+    global _listening
+    ordered = tuple(sorted(_counts, key=lambda interceptor: _PLACES[interceptor.place]))
+    LISTENING[:] = ordered
+    _listening = _known.setdefault(ordered, tuple(list(ordered)))
+
+
+class Call:
+    """A call of an operation on its way from the outermost interceptor to the operation itself.
+
+    Attributes:
+        door: the operation's door; calling it with (args, out, inplace) makes another call, which all are asked about.
+        args: the arguments in the order of `door.params`; those of `*args` as one tuple.
+        out: what the result is to be written to, or None.
+        inplace: whether it is the variant with an underscore.
+    """
+
+    __slots__ = ("door", "args", "out", "inplace", "_further")
+    _further: Sequence[Interceptor]  # who is still to be asked
+
+    def __init__(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool) -> None:
+        self.door, self.args, self.out, self.inplace = door, args, out, inplace
+
+    def proceed(self, args: tuple[Any, ...] | None = None) -> Any:
+        """What the interceptors further in, and at last the operation itself, make of the call, perhaps with other arguments."""
+        return _pass(self.door, self.args if args is None else args, self.out, self.inplace, self._further)
+
+    @property
+    def rec(self) -> Any:
+        """The operation's record."""
+        return self.door.rec
+
+    @property
+    def frontend(self) -> Any:
+        """The front end whose operation it is."""
+        return self.door.frontend
+
+    @property
+    def name(self) -> str:
+        """The operation's name, with an underscore where it is carried out in place."""
+        return (self.door.rec.public or self.door.rec.name) + ("_" if self.inplace else "")
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The public function that was called."""
+        return self.door.public(self.inplace)
+
+    def tensors(self) -> list[Any]:
+        """The tensors among the arguments, and in lists of them."""
+        return [x for a in self.args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, TensorRef)]
+
+    def spelled(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        kept = 0
+        for p, value in zip(self.door.params, self.args):
+            if p.spread == "*":
+                positional += value
+                kept = len(positional)
+            elif p.spread == "**":
+                keywords |= value
+            elif p.keyword_only:
+                if not p.has_default or not same(value, p.default):
+                    keywords[p.name] = value
+            else:
+                positional.append(value)
+                if not p.has_default or not same(value, p.default):
+                    kept = len(positional)
+        if self.out is not None:
+            keywords["out"] = self.out
+        return tuple(positional[:kept]), keywords
+
+
+def same(value: Any, default: Any) -> bool:
+    """Whether an argument is its parameter's default."""
+    return value is default or value.__class__ is default.__class__ and value.__class__ in _PLAIN and bool(value == default)
+
+
+_PLAIN = frozenset([bool, int, float, str, tuple])
+
+
+class Parameter:
+    """A parameter of a function: `spread` is "*" or "**" for those that take several arguments."""
+
+    __slots__ = ("name", "keyword_only", "default", "has_default", "spread")
+
+    def __init__(self, name: str, keyword_only: bool = False, default: Any = ..., spread: str = "") -> None:
+        self.name, self.keyword_only, self.spread = name, keyword_only, spread
+        self.has_default, self.default = default is not ..., default
+
+    @classmethod
+    def of(cls, p: inspect.Parameter) -> Parameter:
+        """As a function has it."""
+        return cls(p.name, p.kind is p.KEYWORD_ONLY, ... if p.default is p.empty else p.default,
+                   "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else "")
+
+
+def source_of(params: Sequence[Parameter]) -> tuple[list[str], list[str], dict[str, Any]]:
+    """(the parameters, the arguments that pass them on, what the defaults are called), as source.
+
+    >>> source_of([Parameter("x"), Parameter("dims", spread="*"), Parameter("keep", True, False)])
+    (['x', '*dims', 'keep=_default_keep'], ['x', '*dims', 'keep=keep'], {'_default_keep': False})
+    """
+    head: list[str] = []
+    for p in params:
+        if p.keyword_only and not any(h.startswith("*") for h in head):
+            head.append("*")
+        head.append(p.spread + p.name + (f"=_default_{p.name}" if p.has_default else ""))
+    call = [f"{p.name}={p.name}" if p.keyword_only else p.spread + p.name for p in params]
+    return head, call, {f"_default_{p.name}": p.default for p in params if p.has_default}
+
+
+def _pass(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: Sequence[Interceptor]) -> Any:
+    call = Call(door, args, out, inplace)
+    for i, interceptor in enumerate(asked, 1):
+        call._further = asked[i:]
+        result = interceptor(call)
+        if result is not NotImplemented:
+            return result
+    return door.carry_out(args, out, inplace)
+
+
+class Door:
+    """Where the calls of one operation of one front end pass.
+
+    Attributes:
+        rec: the operation's record.
+        frontend: the front end.
+        params: what the arguments are.
+        irregular: whether the operation is made of others, or written by hand.
+        unrecorded: whether it is no operation of a record, but a function that makes tensors, or reads them.
+    """
+
+    irregular = unrecorded = False
+    params: Sequence[Parameter]
+
+    def __init__(self, rec: Any, frontend: Any) -> None:
+        self.rec, self.frontend = rec, frontend
+        self._asked: tuple[Any, tuple[Interceptor, ...]] = (None, ())
+
+    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """Carries out the operation on `args`, in the order of `params`, unless somebody who listens does."""
+        try:
+            if _listening:
+                asked = self._asked
+                if asked[0] is not _listening:
+                    asked = self._ask()
+                if asked[1]:
+                    return _pass(self, args, out, inplace, asked[1])
+            return self.carry_out(args, out, inplace)
+        except AutogradError as error:
+            raise self.frontend.error(error) from None
+
+    def _ask(self) -> tuple[Any, tuple[Interceptor, ...]]:
+        current = _listening
+        self._asked = current, tuple([i for i in current if i.frontend in (None, self.frontend) and i.concerns(self)])
+        return self._asked
+
+    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """The operation itself."""
+        raise NotImplementedError
+
+    def redirect(self, args: tuple[Any, ...]) -> Any:
+        """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
+
+    def public(self, inplace: bool) -> Callable[..., Any]:
+        """The function that leads here."""
+        found: Callable[..., Any] = self.frontend.function(self.rec.name + ("_" if inplace else ""))
+        return found
+
+
+class _Named:
+    """What stands for the record of a plain function."""
+
+    namespace, family, takes_inplace, params = "", "", 0, ()
+
+    def __init__(self, name: str) -> None:
+        self.name = self.public = name
+
+
+class Plain(Door):
+    """The door of a function that is no operation of a record."""
+
+    irregular = unrecorded = True
+
+    def __init__(self, function: Callable[..., Any], frontend: Any) -> None:
+        super().__init__(_Named(function.__name__), frontend)
+        self.params = [Parameter.of(p) for p in inspect.signature(function).parameters.values()]
+        self.function = function
+        self.front: Callable[..., Any] = function
+
+    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """The function itself."""
+        given, named = Call(self, args, out, inplace).spelled()
+        return self.function(*given, **named)
+
+    def public(self, inplace: bool) -> Callable[..., Any]:
+        """The function that leads here."""
+        return self.front
+
+
+def passing(function: Callable[..., Any], frontend: Any) -> Callable[..., Any]:
+    """A function that makes tensors, or reads them, with a door before it: calls pass it while somebody listens."""
+    door = Plain(function, frontend)
+    head, call, cells = source_of(door.params)
+    cells |= {"LISTENING": LISTENING, "_door": door, "_function": function}
+    text = (f"def make({', '.join(cells)}):\n    def {function.__name__}({', '.join(head)}):\n"
+            f"        if LISTENING: return _door(({''.join([p.name + ', ' for p in door.params])}))\n"
+            f"        return _function({', '.join(call)})\n    return {function.__name__}\n")
+    namespace: dict[str, Any] = {}
+    exec(compile(text, f"<{function.__name__}>", "exec"), namespace)
+    door.front = functools.wraps(function)(namespace["make"](**cells))
+    return door.front
+
+
+__all__ = ["Call", "Door", "Interceptor", "LISTENING", "ORDER", "Parameter", "Plain", "changed", "listen", "listening", "passing", "same",
+           "source_of", "unlisten"]
