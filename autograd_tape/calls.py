@@ -18,8 +18,8 @@ var_of of 1
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
+import threading
 from typing import Any
 from collections.abc import Callable, Iterator, Sequence
 
@@ -306,31 +306,54 @@ class Plain(Door):
         super().__init__(_Named(function.__name__), frontend)
         self.params = [Parameter.of(p) for p in inspect.signature(function).parameters.values()]
         self.function = function
-        self.front: Callable[..., Any] = function
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function itself."""
         given, named = Call(self, args, out, inplace).spelled()
-        return self.function(*given, **named)
+        _thread.inside = self
+        try:
+            return self.function(*given, **named)
+        finally:
+            _thread.inside = None
 
     def public(self, inplace: bool) -> Callable[..., Any]:
         """The function that leads here."""
-        return self.front
+        return self.function
+
+
+class _Thread(threading.local):
+    inside: Plain | None = None  # whose function, called next, is to go on
+
+
+_thread = _Thread()
+HERE = object()
 
 
 def passing(function: Callable[..., Any], frontend: Any) -> Callable[..., Any]:
-    """A function that makes tensors, or reads them, with a door before it: calls pass it while somebody listens."""
-    door = Plain(function, frontend)
-    head, call, cells = source_of(door.params)
-    cells |= {"LISTENING": LISTENING, "_door": door, "_function": function}
-    text = (f"def make({', '.join(cells)}):\n    def {function.__name__}({', '.join(head)}):\n"
-            f"        if LISTENING: return _door(({''.join([p.name + ', ' for p in door.params])}))\n"
-            f"        return _function({', '.join(call)})\n    return {function.__name__}\n")
-    namespace: dict[str, Any] = {}
-    exec(compile(text, f"<{function.__name__}>", "exec"), namespace)
-    door.front = functools.wraps(function)(namespace["make"](**cells))
-    return door.front
+    """Puts a door before a function that makes tensors, or reads them. It begins with ::
+
+        if LISTENING and (found := passed(function, locals())) is not HERE: return found
+
+    which costs less than another function around it would."""
+    function.door = Plain(function, frontend)  # type: ignore[attr-defined]
+    return function
 
 
-__all__ = ["Call", "Door", "Interceptor", "LISTENING", "ORDER", "Parameter", "Plain", "changed", "listen", "listening", "passing", "same",
-           "source_of", "unlisten"]
+def passed(function: Any, given: dict[str, Any]) -> Any:
+    """What those who listen make of a call with these arguments by name; HERE where the function itself is to go on."""
+    door: Plain = function.door
+    if _thread.inside is door:
+        _thread.inside = None
+        return HERE
+    return door(tuple([given[p.name] for p in door.params]))
+
+
+def below(function: Any) -> Any:
+    """The function below its door, to be called at once: it is part of another's work."""
+    if LISTENING:
+        _thread.inside = function.door
+    return function
+
+
+__all__ = ["HERE", "LISTENING", "ORDER", "Call", "Door", "Interceptor", "Parameter", "Plain", "below", "changed", "listen", "listening",
+           "passed", "passing", "same", "source_of", "unlisten"]

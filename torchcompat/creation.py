@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.calls import HERE, LISTENING, below, passed
 from autograd_tape.dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, default_dtype, dtype_of, float32, inference_kind
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
@@ -141,6 +142,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     tensor([[1, 2],
             [3, 4]])
     """
+    if LISTENING and (found := passed(tensor, locals())) is not HERE: return found
     t = _new(Tensor)
     if dtype is not None and dtype.__class__ is not DType:
         dtype = checked_dtype(dtype, "tensor")
@@ -159,7 +161,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
 
             warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                           "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning,
-                          stacklevel=3)
+                          stacklevel=2)
         array = to_array(data, dtype)
     t._data = array
     t._k = CPU_KINDS[array.dtype] if grad_mode() is not GradMode.INFERENCE else inference_kind(CPU_KINDS[array.dtype])
@@ -209,11 +211,12 @@ def from_numpy(array: np.ndarray) -> Tensor:
 @frontend.passing
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without copying where possible."""
+    if LISTENING and (found := passed(as_tensor, locals())) is not HERE: return found
     if isinstance(data, Tensor):
         return convert(data, dtype, None if device is None else Device(device), False, None)
     if isinstance(data, np.ndarray) and data.dtype.isnative:
         return convert(from_numpy(data), dtype, None if device is None else Device(device), False, None)
-    return tensor.__wrapped__(data, dtype=dtype, device=device)  # type: ignore[attr-defined]  # below its door: this is one call
+    return below(tensor)(data, dtype=dtype, device=device)
 
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
@@ -303,8 +306,8 @@ def to_dlpack(t: Tensor) -> Any:
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:
     """A zero-dimensional tensor of the default dtype."""
-    made: Tensor = tensor.__wrapped__(value, dtype=dtype or default_dtype(), device=device,  # type: ignore[attr-defined]  # as above
-                                      requires_grad=requires_grad)
+    if LISTENING and (found := passed(scalar_tensor, locals())) is not HERE: return found
+    made: Tensor = below(tensor)(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)
     return made
 
 
