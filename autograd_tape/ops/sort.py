@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
-from ..errors import AutogradError
+from ..errors import AutogradError, type_name
 from ..executors.kernels import reduce as shared
 from ..modes import GradMode, grad_mode
 from ..node import TapeEntry, edge_of
@@ -22,6 +22,7 @@ from ._dims import wrap_dim
 from ._host import need_values, on_host, values_of
 from ._losses import constant
 from ._out import EXPECTED, POSITIONS, QUANTILE, OutRule, without_out
+from ._overloads import no_match
 from ._record import Sample, dynamic_shape, op
 from ._refusals import no_kernel, on_meta
 from ._strided import empty_in_order
@@ -796,6 +797,24 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
     return low
 
 
+_SEARCH = "bool out_int32 = False, bool right = False"
+_SIDES = f"{_SEARCH}, str side = None, Tensor sorter = None, Tensor out = None"
+SEARCHSORTED = (f"Tensor sorted_sequence, Tensor input, *, {_SIDES}", f"Tensor sorted_sequence, Number self, *, {_SIDES}")
+BUCKETIZE = (f"Tensor input, Tensor boundaries, *, {_SEARCH}, Tensor out = None", f"Number self, Tensor boundaries, *, {_SEARCH}")
+
+
+def _sought(name: str, overloads: tuple[str, ...], given: tuple[Any, Any], at: int, dtype: Any = None) -> np.ndarray:
+    """The values that `name` is to find: argument `at` of `given`, a tensor or a number."""
+    value = given[at]
+    if isinstance(value, TensorRef):
+        return values_of(value)
+    if not isinstance(value, (int, float, complex, np.number)) or not isinstance(given[1 - at], TensorRef):
+        raise no_match(name, overloads, given, [type_name(v) for v in given])
+    if isinstance(value, (complex, np.complexfloating)):
+        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'ComplexFloat'")
+    return np.asarray(value, dtype)
+
+
 @op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
     "-> Tensor",
     method=False, dtypes="float int", complex="searchsorted_out_cpu")
@@ -815,7 +834,7 @@ class searchsorted:
             raise AutogradError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
         side = "right" if right or side == "right" else "left"
         sequence = values_of(sorted_sequence)
-        values = values_of(input) if isinstance(input, TensorRef) else np.asarray(input, sequence.dtype)
+        values = _sought("searchsorted", SEARCHSORTED, (sorted_sequence, input), 1, sequence.dtype)
         if isinstance(input, TensorRef) and input._k.dtype is not sorted_sequence._k.dtype:
             raise AutogradError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
                                 "tensor "
@@ -877,7 +896,7 @@ class bucketize:
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:
             raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-        values = values_of(input) if isinstance(input, TensorRef) else np.asarray(input)
+        values = _sought("bucketize", BUCKETIZE, (input, boundaries), 0)
         found = bisect(values_of(boundaries), values, right)
         result = constant(F, boundaries, np.asarray(found, np.int32 if out_int32 else np.int64))
         return result
