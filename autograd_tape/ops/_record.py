@@ -91,6 +91,12 @@ class Record:
                           Left out: "linear" of views, "elementwise" of what is so, else "transposed"
     `batch(F, call)`      the operation on batches of examples, for vmap (see `_batch`): left out where family or schema say enough, as
                           `_batch.rule_of` reads them; else it is carried out for each example in turn
+    `aten`                how torch's dispatcher shows it, "name.overload(arguments)[0]", in part or whole, or a function of the arguments
+                          that says so: the arguments are source, of the parameters and the words of `torchcompat.utils._aten`, those
+                          that are None by keyword left out; "[0]" where ATen returns more for its own backward. Left out: the record's
+                          name, "Tensor", "Scalar" or "default", and its arguments but for trailing defaults
+    `decompose(F, ...)`   what torch makes of other operations before its dispatcher sees it, in terms of these; NotImplemented for
+                          arguments where it does not
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
                           outputs, followed by those of what is saved for the gradient (None where nothing is)
     `meta_layout`         how the meta executor lays results out that are not element-wise, in one word or one per output: "input" in the
@@ -109,6 +115,8 @@ class Record:
                           all), or a function of the arguments that gives the name, or None where they have one
     `no_vmap`             of an irregular operation that torch has no batching rule for, the name of its step ("aten::equal"), or what
                           the message begins with; or a function of the arguments that gives either, or None
+    `no_vmap_`            what torch says of the in-place variant where examples would have to be stored in a tensor that all share:
+                          "arithmetic", "shape", "name"; or a function, of which arguments are examples, that gives this or None
     `without_tangents`    the inputs whose tangents count for nothing, since torch's formula does not look at them
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
     `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on
@@ -177,6 +185,12 @@ class Record:
     def public(self) -> str | None:
         """The name under which programs know it; None for what is a part of others alone."""
         return self.name.removeprefix("nn_functional_") if self.namespace != "_internal" or self.alias else None
+
+    @property
+    def torch_name(self) -> str:
+        """What torch's dispatcher calls it, as far as that does not depend on arguments."""
+        said = self.field("aten")
+        return isinstance(said, str) and re.split(r"\W", said)[0] or self.name
 
     def field(self, name: str) -> Any:
         """A field of the class body, or None. Functions come without a `self`."""

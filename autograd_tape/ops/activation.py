@@ -277,6 +277,7 @@ class elu:
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
     check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
     def vjp(F, grad, input, alpha): return F.where(input > 0, grad, grad * alpha * F.exp(F.clamp_max(input, 0)))
+    aten = "elu(input, alpha)"
     samples = domain(-2, 2, 1.5, kinks=(0,))
 
     def errors(rng):
@@ -548,6 +549,7 @@ class logsigmoid:
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
     check = takes("float", "log_sigmoid_cpu", negated)
     def vjp(F, grad, input): return grad * F.sigmoid(-input)
+    aten = "log_sigmoid_forward(input)[0]"
     samples = domain(-2, 2)
 
     def errors(rng):

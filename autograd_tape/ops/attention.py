@@ -126,6 +126,8 @@ class attention:
         for name in ("query", "key", "value"):
             changed[name] = F.expand(changed[name], (*lead, *changed[name]._data.shape[-2:]))
         return call(**changed)
+    aten = ("_scaled_dot_product_flash_attention_for_cpu(query, key, value, *[0.0, True] * causal, "
+            "attn_mask=mask if bias is None else bias, scale=scale)[0]")
 
     def samples(rng):
         r = rng.standard_normal

@@ -289,6 +289,13 @@ class isfinite:
     """
 
     numpy = np.isfinite
+
+    def decompose(F, input):
+        if not input._k.dtype.is_floating_point:
+            return NotImplemented
+        bounded = F.ne(F.abs(input), float("inf"))
+        return F.mul(F.eq(input, input), bounded)
+
     mindspore = "ops.IsFinite"
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
 
@@ -368,6 +375,7 @@ class logical_and:
     numpy = np.logical_and
     mindspore = "ops.LogicalAnd"
     shape = broadcast_shapes
+    no_vmap_ = "arithmetic"
     samples = integer_pairs(-1, 2)
 
     def errors(rng):
@@ -385,6 +393,7 @@ class logical_or:
     numpy = np.logical_or
     mindspore = "ops.LogicalOr"
     shape = broadcast_shapes
+    no_vmap_ = "arithmetic"
     samples = integer_pairs(-1, 2)
 
 @op("logical_xor(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
@@ -426,6 +435,7 @@ class bitwise_and:
 
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.bitwise_and
+    no_vmap_ = "shape"
     mindspore = "ops.BitwiseAnd"
     check = takes("bool int", "bitwise_and_cpu")
     samples = integer_pairs(number=3)
@@ -445,6 +455,7 @@ class bitwise_or:
 
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.bitwise_or
+    no_vmap_ = "shape"
     mindspore = "ops.BitwiseOr"
     check = takes("bool int", "bitwise_or_cpu")
     samples = integer_pairs(number=3)
@@ -464,6 +475,7 @@ class bitwise_xor:
 
     overloads = EITHER_NUMBER_WITHOUT_OUT
     numpy = np.bitwise_xor
+    no_vmap_ = "shape"
     mindspore = "ops.BitwiseXor"
     check = takes("bool int", "bitwise_xor_cpu")
     samples = integer_pairs(number=3)
@@ -536,6 +548,7 @@ class gcd:
     """
 
     numpy = np.gcd
+    no_vmap_ = "shape"
     mindspore = "ops.Gcd"
     check = takes("int", "gcd_cpu")
     samples = integer_pairs()
@@ -610,6 +623,7 @@ class where:
 
     def vjp_input(F, grad, condition): return F.where(condition, grad, 0 if grad.ndim else F.zero_gradient(grad))
     def vjp_other(F, grad, condition): return F.masked_fill(grad, condition, 0)
+    aten = ".self"
 
     def samples(rng):
         yield rng.random((2, 3)) > 0.5, rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
@@ -670,6 +684,7 @@ class masked_fill:
         if not call.is_batched["value"]:
             return call(**batches.aligned(F, call))
         return F.cast(F.where(*[{**call.values, **batches.aligned(F, call)}[n] for n in ("mask", "value", "input")]), call.input._k.dtype)
+    def no_vmap_(value, **_): return None if value else "arithmetic"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.random((2, 3)) > 0.5, 1.5

@@ -117,6 +117,7 @@ class convolution_nd:
         bias = None if bias is None else F.reshape(call.whole("bias"), (-1,))
         result = call(input=batches.as_channels(F, x), weight=batches.merged(F, weight), bias=bias, groups=call.groups * call.size)
         return batches.from_channels(F, call, result)
+    aten = "convolution(input, weight, bias, list(stride), list(padding), list(dilation), False, [0] * len(stride), groups)"
 
     def samples(rng):
         r = rng.standard_normal

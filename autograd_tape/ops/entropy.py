@@ -239,6 +239,7 @@ class nll_loss:
     def vjp_input(F, grad, target, weight, input_shape, ignore_index, denominator):
         return F.nll_loss_grad(grad, target, weight, tuple(input_shape), ignore_index, denominator)
     def batch(F, call): return _batched_classes(F, call, False)
+    aten = "nll_loss_forward(input, target, weight, number(reduction), ignore_index)[0]"
 
     def samples(rng):
         r = rng.standard_normal
@@ -354,6 +355,13 @@ class cross_entropy:
         return F.cross_entropy_backward(grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing)
     def batch(F, call): return _batched_classes(F, call, True)
 
+    def decompose(F, input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        if label_smoothing or target._k.dtype.is_floating_point or size_average is not None or reduce is not None:
+            return NotImplemented
+        log_p = F.log_softmax(input, 0 if input.ndim == 1 else 1)
+        return F.nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+
+
     def samples(rng):
         r = rng.standard_normal
         yield r((3, 4)), np.array([1, 0, 3])
@@ -426,6 +434,7 @@ class bce:
         return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
     def vjp_input(F, grad, input, target): return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12)
     def vjp_target(F, grad, input): return grad * (F.clamp_min(F.log1p(-input), -100.0) - F.clamp_min(F.log(input), -100.0))
+    aten = "binary_cross_entropy(input, target, None, 0)"
     def samples(rng): yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
     def errors(rng): yield (np.array([2.0]), np.array([1.0])), RuntimeError, "all elements of input should be between 0 and 1"
 
@@ -475,6 +484,7 @@ class bce_with_logits:
     def compose(F, input, target): return F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input)))
     def vjp_input(F, grad, input, target): return grad * (F.sigmoid(input) - target)
     def vjp_target(F, grad, input): return -(grad * input)
+    aten = "binary_cross_entropy_with_logits(input, target, None, None, 0)"
     def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3))
 
 

@@ -228,6 +228,7 @@ class max_all:
     def shape(input): return ()
     def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
     def batch(F, call): return F.amax(batches.flattened(F, call.input), (1,))
+    aten = "max"
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -243,6 +244,7 @@ class min_all:
     def shape(input): return ()
     def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
     def batch(F, call): return F.amin(batches.flattened(F, call.input), (1,))
+    aten = "min"
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -283,6 +285,7 @@ class max_along:
     compose = on_host(_max_along)
     def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "max.dim"
 
     def samples(rng):
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
@@ -301,6 +304,7 @@ class min_along:
     compose = on_host(_min_along)
     def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "min.dim"
 
     def samples(rng):
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 1

@@ -87,6 +87,28 @@ class _BasicIndex:
     def samples(rng): yield rng.standard_normal((3, 4)), (slice(0, 2), None, -1)
     def vjp(F, grad, input_shape, index): return F.basic_index_backward(grad, input_shape, index)
     def batch(F, call): return call(index=(slice(None), *call.index))
+    aten = "alias(input)"  # others are shown in parts
+
+    def decompose(F, input, index):
+        """An index of numbers, slices, None and dots, one step after the other."""
+        if index == (Ellipsis,):
+            return NotImplemented
+        key = index if isinstance(index, tuple) else (index,)
+        taken = sum([k is not None and k is not Ellipsis for k in key])
+        result, dim = input, 0
+        for k in key:
+            if k is None:
+                result, dim = F.unsqueeze(result, dim), dim + 1
+            elif k is Ellipsis:
+                dim += input.ndim - taken
+            elif isinstance(k, slice):
+                start, stop, step = k.indices(result.shape[dim])
+                if (start, step) != (0, 1) or stop < result.shape[dim]:
+                    result = F.slice(result, dim, start, 2 ** 63 - 1 if k.stop is None else stop, step)
+                dim += 1
+            else:
+                result = F.select(result, dim, int(k))
+        return F.basic_alias(input, (Ellipsis,)) if result is input else result
 
 
 _VIEWS = {name: op(f"basic_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
@@ -313,6 +335,7 @@ class index:
         indices, at = _deeper(call.indices)
         result = call(indices=indices)
         return F.movedim(result, at, 0) if at else result
+    aten = "index.Tensor(input, index_list(indices))"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), Indices([np.array([0, 2, 0, -1])])
@@ -430,6 +453,8 @@ class put_at:
         elif at:
             values = F.movedim(F.expand(values, (call.size, *shape)), 0, at)
         return call(input=x, indices=indices, values=values)
+    aten = "index_put(input, index_list(indices), values, *[True] * accumulate)"
+    no_vmap_ = "name"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), Indices([np.array([0, 2])]), rng.standard_normal((2, 4))

@@ -193,6 +193,7 @@ class mm_nt:
     def vjp_mat2(F, grad, input): return F.mm_tn(grad, input)
     jvp = "bilinear"
     batch = batches.product(2, 2, change=lambda F, a, b: (a, F.transpose(b, -1, -2)))
+    def decompose(F, input, mat2): return F.mm(input, F.t(mat2))
     def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
 
 
@@ -208,6 +209,7 @@ class mm_tn:
     def vjp_mat2(F, grad, input): return F.mm(input, grad)
     jvp = "bilinear"
     batch = batches.product(2, 2, change=lambda F, a, b: (F.transpose(a, -1, -2), b))
+    def decompose(F, input, mat2): return F.mm(F.t(input), mat2)
     def samples(rng): yield rng.standard_normal((3, 2)), rng.standard_normal((3, 4))
 
 
@@ -277,6 +279,30 @@ class matmul:
     vjp_other = _matmul_grad_other
     jvp = "bilinear"
     batch = batches.product()
+
+    def decompose(F, input, other):
+        ranks = input.ndim, other.ndim
+        if ranks == (1, 1):
+            return F.dot(input, other)
+        if ranks == (2, 1):
+            return F.mv(input, other)
+        if ranks == (1, 2):
+            return F.squeeze(F.mm(F.unsqueeze(input, 0), other), 0)
+        if ranks == (2, 2):
+            return F.mm(input, other)
+        if 0 in ranks:
+            return NotImplemented
+        if ranks[0] > 2 and ranks[1] < 3:
+            shape = tuple(input.shape)
+            flat = F.reshape(input, (prod(shape[:-1]), shape[-1]))
+            return F.view(F.mv(flat, other), shape[:-1]) if ranks[1] == 1 else F.view(F.mm(flat, other), (*shape[:-1], other.shape[1]))
+        a = F.unsqueeze(input, 0) if ranks[0] == 1 else input
+        b = F.unsqueeze(other, 1) if ranks[1] == 1 else other
+        lead = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+        flat = [F.reshape(F.expand(t, (*lead, *t.shape[-2:])), (prod(lead), *t.shape[-2:])) for t in (a, b)]
+        result = F.view(F.bmm(*flat), (*lead, a.shape[-2], b.shape[-1]))
+        return F.squeeze(result, -2) if ranks[0] == 1 else F.squeeze(result, -1) if ranks[1] == 1 else result
+
 
     def samples(rng):
         r = rng.standard_normal
@@ -453,6 +479,7 @@ class outer:
         """A column times a row."""
         return F.mul(F.unsqueeze(call.input, -1), F.unsqueeze(call.vec2,
                                                               -2)) if call.ranks["input"] == call.ranks["vec2"] == 1 else NotImplemented
+    def decompose(F, input, vec2): return F.mul(F.view(input, (input.shape[0], 1)), vec2)
 
     def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
     def errors(rng): yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "outer: Expected 1-D argument self, but got 2-D"
@@ -810,6 +837,18 @@ class linear:
             for _ in range(rows - 1):
                 bias = F.unsqueeze(bias, 1)
         return F.add(result, bias)
+
+    def decompose(F, input, weight, bias):
+        if weight.ndim != 2 or input.ndim < 2:
+            result = F.matmul(input, weight if weight.ndim < 2 else F.t(weight))
+            return result if bias is None else F.add(result, bias)
+        if bias is None:
+            return F.matmul(input, F.t(weight))
+        if input.ndim == 2:
+            return F.addmm(bias, input, F.t(weight))
+        shape = tuple(input.shape)
+        return F.view(F.addmm(bias, F.reshape(input, (prod(shape[:-1]), shape[-1])), F.t(weight)), (*shape[:-1], weight.shape[0]))
+
 
     def samples(rng):
         r = rng.standard_normal

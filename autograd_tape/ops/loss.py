@@ -82,6 +82,7 @@ class mse:
         if call.reduction == "none" or not dims:
             return each
         return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)
+    aten = "mse_loss(input, target, *[number(reduction)] * (reduction != 'mean'))"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "mean"

@@ -50,6 +50,7 @@ class copy:
     def vjp_input(F, grad): return F.zero_gradient(grad)
     def vjp_src(F, grad, src_shape): return F.reduce_to_shape(grad, tuple(src_shape))
     def jvp(F, outputs, arguments, tangents): return F.expand(tangents["src"], outputs[0].shape) if "src" in tangents else None
+    no_vmap_ = "arithmetic"
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
         yield rng.standard_normal((2, 3)), rng.standard_normal(3)
@@ -77,6 +78,7 @@ class fill:
     def vjp_value(F, grad): return F.sum(grad)
     def jvp(F, outputs, arguments, tangents):
         return F.expand(tangents["value"], tuple(outputs[0].shape)) if "value" in tangents else F.zeros_like(outputs[0])
+    no_vmap_ = "name"
     def samples(rng): yield rng.standard_normal((2, 3)), 1.5
 
 

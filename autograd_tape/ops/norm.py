@@ -215,6 +215,7 @@ class layer_norm:
             return call()
         n = len(call.normalized_shape) if not isinstance(call.normalized_shape, int) else 1
         return _scaled_after(F, call, call(input=call.whole("input"), weight=None, bias=None), call.ranks["input"] - n)
+    aten = "native_layer_norm(input, dims(normalized_shape), weight, bias, eps)[0]"
 
     def samples(rng):
         r = rng.standard_normal
@@ -335,6 +336,7 @@ class channel_norm:
         names = ("weight", "bias", "running_mean", "running_var")
         rows = {n: None if call.values[n] is None else F.reshape(call.whole(n), (-1,)) for n in names}
         return batches.from_channels(F, call, call(input=batches.as_channels(F, call.whole("input")), **rows))
+    aten = "native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]"
 
     def compose(F, input, weight, bias, running_mean, running_var, training, momentum, eps):
         axes, count = _channel_axes(input.ndim), prod(input.shape) // max(input.shape[1], 1)
@@ -572,6 +574,7 @@ class group_norm:
             return batches.parted(F, call, call(input=batches.merged(F, call.input)))
         plain = call(input=batches.merged(F, call.whole("input")), weight=None, bias=None)
         return _scaled_after(F, call, batches.parted(F, call, plain), 1)
+    aten = "native_group_norm(input, weight, bias, *input.shape[:2], prod(input.shape[2:]), num_groups, eps)[0]"
 
     def samples(rng):
         r = rng.standard_normal

@@ -55,6 +55,7 @@ class select:
 
     def vjp(F, grad, input_shape, dim, index):
         return F.basic_index_backward(grad, input_shape, (_ALL,) * (dim % len(input_shape)) + (index,))
+    aten = ".int"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1, -1
@@ -81,6 +82,7 @@ class slice_:
 
     def vjp(F, grad, input_shape, dim, start, end, step):
         return F.basic_index_backward(grad, input_shape, (_ALL,) * (dim % len(input_shape)) + (slice(start, end, step),))
+    aten = ".Tensor"
 
     def samples(rng):
         yield rng.standard_normal((5, 3)), 0, 1, 4, 2
@@ -295,6 +297,7 @@ class as_strided_view:
                                f"memory in range [{start}, {start + reach[1]}]. This is not supported inside of vmap, please try to "
                                "rewrite the `as_strided` call as a sequence of PyTorch view operations")
         return F.as_strided(x, (call.size, *size), (x.stride(0), *stride), at)
+    aten = "as_strided(input, list(size), list(stride), *[storage_offset] * (storage_offset is not None))"
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (2, 2), (1, 2), 1, ((2, 3), (3, 1), 0)
@@ -466,6 +469,7 @@ class split_equal:
         n = input_shape[dim % len(input_shape)]
         sizes = [split_size] * (len(grad) - 1) + [n - split_size * (len(grad) - 1)]
         return F.cat(_pieces(F, grad, _split_shapes(input_shape, sizes, dim)), dim)
+    aten = "split.Tensor"
 
     def samples(rng): yield rng.standard_normal((5, 2)), 2
 
@@ -685,6 +689,7 @@ class unbind:
     def vjp(F, grad, input_shape, dim):
         d = dim % len(input_shape)
         return F.stack(_pieces(F, grad, [input_shape[:d] + input_shape[d + 1:]] * len(grad)), d)
+    aten = ".int"
 
     def samples(rng):
         yield (rng.standard_normal((3, 2)),)

@@ -86,6 +86,8 @@ class add:
     check = _check_alpha
     def vjp_input(F, grad): return grad
     def vjp_other(F, grad, alpha): return grad if alpha == 1 else grad * typed(grad, alpha)
+    aten = ".Tensor"
+    no_vmap_ = "shape"
     samples = pairs(number=2.5)
 
     def errors(rng):
@@ -110,6 +112,8 @@ class sub:
     check = _check_subtraction
     def vjp_input(F, grad): return grad
     def vjp_other(F, grad, alpha): return -grad if alpha == 1 else grad * typed(grad, -alpha)
+    aten = ".Tensor"
+    no_vmap_ = "arithmetic"
     samples = pairs(number=2.5)
 
     def errors(rng):
@@ -180,6 +184,8 @@ class mul:
     def redirect(input, other): return ("mul", (other, input)) if isinstance(other, TensorRef) and scalar_like(input) else None
     def vjp_input(F, grad, other): return grad * other
     def vjp_other(F, grad, input): return grad * input
+    aten = ".Tensor"
+    no_vmap_ = "arithmetic"
     samples = pairs(number=2.5)
 
     def errors(rng):
@@ -326,6 +332,7 @@ class square:
     mindspore = "ops.Square"
     def redirect(input): return ("pow", (input, 2)) if isinstance(input, TensorRef) and input._k.dtype.category == BOOL else None
     def vjp(F, grad, input): return grad * (input * 2)
+    def decompose(F, input): return F.pow(input, 2)
     samples = domain(-2, 2)
 
 
@@ -482,6 +489,8 @@ class div:
 
     def vjp_input(F, grad, other): return grad / other
     def vjp_other(F, grad, input, other): return -grad * ((input / other) / other)
+    aten = ".Tensor"
+    no_vmap_ = "arithmetic"
     samples = pairs(other=(1, 2), number=2.5)
 
     def errors(rng):
@@ -553,6 +562,7 @@ class floor_divide:
     compose = on_host(numpy)
     check = _check_zero
     vjp = no_derivative("floor_divide")
+    aten = ".default"
     errors = _no_zero_errors
     samples = _quotient_samples
 
@@ -720,6 +730,11 @@ class pow:
     check = _check_pow
     def vjp_input(F, grad, input, exponent): return _pow_rate(F, grad, input, exponent)
     def vjp_exponent(F, grad, input, exponent, result): return _pow_growth(F, grad, input, exponent, result)
+
+    def aten(input, exponent, **_):
+        kinds = ["Tensor" if hasattr(x, "_k") else "Scalar" for x in (input, exponent)]
+        return ".Scalar" if kinds[0] == "Scalar" else "." + "_".join(kinds)
+
 
     def samples(rng):
         yield rng.uniform(0.5, 2, (2, 3)), rng.uniform(-2, 2, (2, 3))

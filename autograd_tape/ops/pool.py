@@ -127,6 +127,19 @@ class max_pool_nd:
         return F.spread_picked(grad, indices, tuple(input_shape), len(kernel_size))
     batch = batches.matrices
 
+    def aten(kernel_size, **_):
+        n = len(kernel_size)
+        return (f"max_pool{n}d_with_indices(input, *but([list(kernel_size), list(stride), list(padding), list(dilation), ceil_mode], "
+                f"[list(kernel_size), [0] * {n}, [1] * {n}, False]))")
+
+    def decompose(F, input, kernel_size, stride, padding, dilation, ceil_mode):
+        if len(kernel_size) > 1:
+            return NotImplemented
+        sizes = [(n, *s) for n, s in zip((1, 1, 0, 1), (kernel_size, stride, padding, dilation))]
+        return tuple([F.squeeze(t, -2) for t in F.max_pool_nd(F.unsqueeze(input, -2), *sizes, ceil_mode)])
+
+
+
     def samples(rng):
         yield rng.permutation(24).reshape(2, 12) * 0.1, (3,), (2,), (1,), (1,), False
         yield rng.permutation(60).reshape(1, 2, 5, 6) * 0.1, (2, 3), (2, 1), (1, 1), (1, 2), True
@@ -287,6 +300,12 @@ class avg_pool_nd:
     jvp = "linear"
     batch = batches.matrices
 
+    def aten(kernel_size, **_):
+        n = len(kernel_size)
+        return (f"avg_pool{n}d(input, *but([list(kernel_size), list(stride), list(padding), ceil_mode, count_include_pad, "
+                f"divisor_override], [list(kernel_size), [0] * {n}, False, True, None]))")
+
+
     def samples(rng):
         yield rng.standard_normal((2, 7)), (3,), (2,), (1,), True, False, None
         yield rng.standard_normal((1, 2, 5, 6)), (2, 3), (2, 2), (1, 1), True, True, None
@@ -360,6 +379,10 @@ class adaptive_avg_pool_nd:
     def vjp_input(F, grad, input_shape, size): return F.adaptive_avg_pool_nd_grad(grad, tuple(input_shape), len(size))
     jvp = "linear"
     batch = batches.matrices
+
+    def decompose(F, input, size):
+        return F.mean(input, tuple(range(-1, -len(size) - 1, -1)), True) if all([s == 1 for s in size]) else NotImplemented
+
 
     def samples(rng):
         yield rng.standard_normal((2, 7)), (3,)

@@ -558,6 +558,7 @@ class constant_pad_nd:
     def vjp(F, grad, pad): return F.constant_pad_nd(grad, tuple([-p for p in pad]))
     def jvp(F, outputs, arguments, tangents): return F.constant_pad_nd(tangents["input"], arguments["pad"])
     def batch(F, call): return call() if len(call.pad) <= 2 * call.ranks["input"] else NotImplemented
+    aten = "constant_pad_nd(input, list(pad), float(value))"
 
     def check(input, pad, value):
         if len(pad) % 2:

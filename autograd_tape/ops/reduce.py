@@ -63,6 +63,13 @@ def reduced_shape(input: Sequence[int], dim: Any = None, keepdim: bool = False, 
     return tuple([1 if i in axes else n for i, n in enumerate(input) if keepdim or i not in axes])
 
 
+def _overload(name: str) -> Any:
+    """The field `aten` of a reduction: that of all elements, or `name`."""
+    def aten(dim, keepdim, **_): return "" if dim is None and not keepdim else f".{name}"
+
+    return aten
+
+
 @op("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all", dtypes="float int bool half")
 class sum_:
     """The sum of all elements, or along dimensions.
@@ -83,6 +90,7 @@ class sum_:
     shape = reduced_shape
     def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad, input_shape, dim, keepdim)
     jvp = "linear"
+    aten = _overload("dim_IntList")
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -145,6 +153,7 @@ class mean:
     def vjp(F, grad, input_shape, dim, keepdim):
         return expand_reduced(F, grad / typed(grad, count(input_shape, dim)), input_shape, dim, keepdim)
     jvp = "linear"
+    aten = _overload("dim")
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -253,6 +262,7 @@ class prod:
             return grad * _others(F, input, dim % len(shape))
         flat = F.reshape(input, (-1,))
         return grad * F.reshape(_others(F, flat, 0), shape)
+    aten = _overload("dim_int")
 
     def samples(rng):
         yield (rng.uniform(0.5, 2, (2, 3)),)
@@ -281,6 +291,10 @@ def _logical(ufunc: np.ufunc) -> Any:
     return kernel
 
 
+def _logical_overload(dim: Any, keepdim: bool, **_: Any) -> str:
+    return "" if dim is None and not keepdim else ".dim(input, dim, *[True] * keepdim)" if isinstance(dim, int) else ".dims"
+
+
 _all, _any = _logical(np.logical_and), _logical(np.logical_or)
 
 
@@ -297,6 +311,7 @@ class all_:
     shape = shapes.logical
     mindspore = kernels.logical("ReduceAll")
     compose = on_host(_all)
+    aten = _logical_overload
 
     def samples(rng):
         yield (rng.integers(0, 2, (2, 3)).astype(bool),)
@@ -316,6 +331,7 @@ class any_:
     shape = shapes.logical
     mindspore = kernels.logical("ReduceAny")
     compose = on_host(_any)
+    aten = _logical_overload
 
     def samples(rng):
         yield (rng.integers(0, 2, (2, 3)).astype(bool),)
@@ -437,6 +453,10 @@ def _root_gradient(F: Any, grad: Any, root: Any) -> Any:
     return F.masked_fill(grad, zero, 0) / (F.masked_fill(root, zero, 1) * 2)
 
 
+_CORRECTION = (".correction(input, *[dims(dim)] * (dim is not None), correction=None if dim is None and correction == 1 else correction, "
+               "keepdim=keepdim or None)")
+
+
 @op("var_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
     node="VarBackward0")
 class var_of:
@@ -449,6 +469,7 @@ class var_of:
     def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
     check = _check_moment
     def vjp(F, grad, input, dim, correction, keepdim): return _var_gradient(F, grad, input, dim, correction, keepdim)
+    aten = "var" + _CORRECTION
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -467,6 +488,7 @@ class std_of:
 
     def vjp(F, grad, input, result, dim, correction, keepdim):
         return _var_gradient(F, _root_gradient(F, grad, result), input, dim, correction, keepdim)
+    aten = "std" + _CORRECTION
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)

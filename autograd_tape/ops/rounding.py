@@ -301,6 +301,7 @@ class clamp_tensor:
 
     def vjp_min(F, grad, input, min, max): return _keep(F, grad, input < min if max is None else (min < max) & (input < min))
     def vjp_max(F, grad, input, min, max): return _keep(F, grad, input > max if min is None else (input > max) | (max < min))
+    aten = "clamp.Tensor"
 
     def samples(rng):
         x = np.array([[-1.5, 0.25, 0.75, 2.0]])

@@ -238,6 +238,7 @@ class scatter_src:
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
     jvp = "linear"
     batch = _batched_scatter
+    aten = "scatter.src"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
@@ -269,6 +270,7 @@ class scatter_value:
 
     def vjp(F, grad, dim, index): return _zeroed(F, grad, dim, index)
     batch = _batched_scatter
+    aten = "scatter.value"
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
 
 
@@ -351,6 +353,7 @@ class scatter_add:
     def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
     jvp = "linear"
     batch = _batched_scatter
+    no_vmap_ = "name"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, np.array([[0, 0], [1, 3]]), rng.standard_normal((2, 2))
@@ -652,6 +655,8 @@ class index_add_scaled:
     def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
     jvp = "linear"
     def batch(F, call): return _batched_store(F, call, F.scatter_add)
+    aten = "index_add"
+    no_vmap_ = "name"
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
@@ -750,6 +755,8 @@ class index_fill_value:
 
     def vjp(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     batch = _batched_fill
+    aten = "index_fill.int_Scalar"
+    no_vmap_ = "name"
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0]), 1.5
 
 
@@ -771,6 +778,8 @@ class index_fill_tensor:
     def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
     def vjp_value(F, grad, dim, index): return F.sum(F.index_select(grad, dim, F.unique_index(index)))
     batch = _batched_fill
+    aten = "index_fill.int_Tensor"
+    no_vmap_ = "name"
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0, 2]), rng.standard_normal(())
 
 

@@ -180,6 +180,16 @@ class reshape:
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
     def batch(F, call): return _sizes_of_batch(F, call, "shape")
 
+    def decompose(F, input, shape):
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        if sizes.count(-1) == 1:
+            known = prod([n for n in sizes if n != -1])
+            sizes = tuple([input.numel() // known if n == -1 and known else n for n in sizes])
+        if -1 in sizes or prod(sizes) != input.numel():
+            return F.view(input, sizes)  # which says what is wrong
+        return F.view(input if can_view(input, sizes) else F.clone(input, memory_format="torch.contiguous_format"), sizes)
+
+
     def samples(rng):
         yield rng.standard_normal((2, 6)), (3, -1)
         yield rng.standard_normal((2, 3)), (6,)
@@ -206,6 +216,16 @@ def _view(input: np.ndarray, size: Any) -> np.ndarray:
         raise AutogradError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
                             "contiguous subspaces). Use .reshape(...) instead.")
     return strided(input, size, strides)
+
+
+def can_view(input: Any, shape: Any) -> bool:
+    """Whether a tensor can take a shape without a copy."""
+    view = input._data.view()
+    try:
+        view.shape = tuple(shape)
+    except AttributeError:
+        return False
+    return True
 
 
 def _sizes_of_batch(F: Any, call: Any, key: str) -> Any:
@@ -389,6 +409,7 @@ class transpose:
     numpy = _transpose
     def vjp(F, grad, dim0, dim1): return F.transpose(grad, dim0, dim1)
     def batch(F, call): return batches.view(F, call) if call.ranks["input"] else F.view(call.input, tuple(call.input._data.shape))
+    aten = ".int"
 
     def samples(rng):
         yield rng.standard_normal((2, 3, 4)), 0, -1
@@ -570,6 +591,7 @@ class squeeze:
             dims = tuple([batches.shifted(d, rank) for d in ((dim,) if isinstance(dim, int) else dim)])
             dims = dims if rank else ()
         return call(dim=dims) if dims else F.view(call.input, tuple(call.input._data.shape))
+    def aten(dim, **_): return ".default" if dim is None else ".dim(input, dim)" if isinstance(dim, int) else ".dims"
 
     def samples(rng):
         yield (rng.standard_normal((1, 2, 1)),)
@@ -825,6 +847,7 @@ class cast:
         return grad.astype(input_dtype.np, copy=False)
     jvp = "linear"
     batch = batches.as_is
+    aten = "_to_copy(input, dtype=dtype)"
 
 
 def _like_clone(input: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -853,6 +876,7 @@ class transfer:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         return F.transfer(grad, input_dtype, source, device) if hasattr(grad, "_k") else grad.astype(input_dtype.np, copy=False)
     batch = batches.as_is
+    aten = "_to_copy(input, dtype=dtype, device=device)"
 
 
 def dtype_of(tensor):

@@ -151,6 +151,7 @@ class softmax:
     check = _check("softmax")
     def shape(input, dim): return input
     def vjp(F, grad, result, dim): return F.softmax_backward(grad, result, dim)
+    aten = "_softmax(cast(input, dtype), dim, False)"
     samples = _samples
 
     def errors(rng):
@@ -178,6 +179,7 @@ class log_softmax:
     check = _check("log_softmax")
     def shape(input, dim): return input
     def vjp(F, grad, result, dim): return F.log_softmax_backward(grad, result, dim)
+    aten = "_log_softmax(cast(input, dtype), dim, False)"
     samples = _samples
 
     def errors(rng):

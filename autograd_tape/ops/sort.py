@@ -85,6 +85,8 @@ class sort_along:
     compose = on_host(_sort)
     def shape(input, dim, descending, stable): return input, input
     def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
+    def aten(stable, **_):
+        return "sort.stable(input, stable=True, dim=None if dim == -1 else dim, descending=descending or None)" if stable else "sort"
 
     def check(input, **rest):
         if input.dtype.is_complex and not on_meta(input):
@@ -319,6 +321,7 @@ class median_all:
     check, refuses_bool = _no_bool("median_cpu"), True
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
     def batch(F, call): return F.median_along(batches.flattened(F, call.input), 1, False)[0]
+    aten = "median"
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -332,6 +335,7 @@ class nanmedian_all:
     check, refuses_bool = _no_bool("median_cpu"), True
     def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
     def batch(F, call): return F.nanmedian_along(batches.flattened(F, call.input), 1, False)[0]
+    aten = "nanmedian"
     def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
 
 
@@ -344,6 +348,7 @@ class median_along:
     compose = on_host(_median_dim)
     check, refuses_bool = _no_bool("median_out"), True
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "median.dim"
     def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
 
 
@@ -356,6 +361,7 @@ class nanmedian_along:
     compose = on_host(_nanmedian_dim)
     check, refuses_bool = _no_bool("median_out"), True
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "nanmedian.dim"
     def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 

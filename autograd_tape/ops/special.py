@@ -614,6 +614,7 @@ class copysign:
     def compose(F, input, other): return F.where((other < 0) | ((other == 0) & (1 / other < 0)), -F.abs(input), F.abs(input))
     def vjp_input(F, grad, input, result): return F.masked_fill(grad * (result / input), input == 0, 0)
     def vjp_other(F, grad): return F.zero_gradient(grad)
+    no_vmap_ = "shape"
     without_tangents = ("other",)
 
     def samples(rng):

@@ -29,26 +29,22 @@ _UNBATCHED = ("vmap: {0}(self, *extra_args) is not possible because there exists
               "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {1}. Please try to use "
               "out-of-place operators instead of {0}. If said operator is being called inside the PyTorch framework, please file a bug "
               "report instead.")
-NAMES = {"index_add_scaled": "index_add", "scatter_src": "scatter", "scatter_value": "scatter", "index_fill_value": "index_fill",
-         "index_fill_tensor": "index_fill", "put_at": "index_put", "clamp_tensor": "clamp"}
-"""What messages call operations whose records have names of their own."""
-_ARITHMETIC = frozenset("sub mul div copy logical_and logical_or".split())
-_SHAPED = frozenset("add atan2 bitwise_and bitwise_or bitwise_xor copysign gcd".split())
-_NAMED = frozenset("fill index_put scatter_add index_add index_fill bernoulli".split())
 
 
-def unbatched(level: Level, name: str, args: Sequence[Any]) -> RuntimeError:
+def unbatched(level: Level, rec: Record, args: Sequence[Any]) -> RuntimeError:
     """torch's error for an in-place operation that would have to store examples in a tensor that all share."""
-    name = NAMES.get(name, name)
-    if name in _SHAPED:
+    kind = rec.field("no_vmap_")
+    if callable(kind):
+        kind = kind(**{p.name: is_example(a, level) for p, a in zip(rec.params, args)})
+    if kind == "shape":
         sizes = [(level.size, *x._data.shape) if is_example(x, level) else x._data.shape for x in tensors_in(args)]
         return RuntimeError(f"output with shape {list(args[0]._data.shape)} doesn't match the broadcast shape "
                             f"{list(np.broadcast_shapes(*sizes))}")
-    if name in _ARITHMETIC or name == "masked_fill" and not is_example(args[2], level):
+    if kind == "arithmetic":
         return RuntimeError(_UNBATCHED.format("inplace arithmetic", "in a vmap"))
-    if name in _NAMED:
-        return RuntimeError(_UNBATCHED.format(name + "_" if name != "bernoulli" else "inplace bernoulli", "in a vmap"))
-    return RuntimeError(_UNBATCHED.format(f"aten::{name}_", f"at level {level.number}"))
+    if kind == "name":
+        return RuntimeError(_UNBATCHED.format(rec.torch_name + "_", "in a vmap"))
+    return RuntimeError(_UNBATCHED.format(f"aten::{rec.torch_name}_", f"at level {level.number}"))
 
 
 def batched_call(level: Level, general: Any, args: Sequence[Any]) -> BatchedCall:
@@ -207,7 +203,7 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     rec: Record = general.rec
     target = args[0]
     if not is_example(target, level):
-        raise unbatched(level, rec.name, args)
+        raise unbatched(level, rec, args)
     if rec.elementwise or rec.family == "store":
         call = batched_call(level, general, args)
         rank = call.ranks[rec.params[0].name]
@@ -271,7 +267,7 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
             return drawn_or_not(function, shape, source)
         if target is not None and not is_example(target, level):
             if source is not None and is_example(source, level):
-                raise unbatched(level, "bernoulli", ())
+                raise RuntimeError(_UNBATCHED.format("inplace bernoulli", "in a vmap"))
             raise RuntimeError("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
                                "randomness. If this is necessary for your usage, please file an issue with functorch.")
         if source is not None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.ops import Record
+from autograd_tape.ops.shape import can_view
 from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
@@ -132,8 +133,10 @@ def _copied(make: Callable[[], Any]) -> Any:
 def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Carries out an operation some of whose arguments are functional tensors of `level`."""
     rec: Record = general.rec
-    if rec.name in ("basic_select", "basic_slice", "basic_unsqueeze"):
-        return _aten.COMPOSITES[rec.name](*args)
+    if rec.family == "view":
+        result = _aten.decomposed(rec, dict(zip([p.name for p in rec.params], args)))
+        if result is not NotImplemented:
+            return result
     values = _values(level, args)
     if out is not None:
         result = general(values)
@@ -186,15 +189,15 @@ def _viewed(general: Any, source: FunctionalTensor, values: tuple[Any, ...]) -> 
     """A view, or views, of a functional tensor; where a reshape is none, a new tensor."""
     rec, rest, level = general.rec, values[1:], source._level
     first = _copied(lambda: general(values)) if _copies(level) else general(values)
-    if rec.family == "view?" and not _aten._as_view(source.value, first.shape):
+    if rec.family == "view?" and not can_view(source.value, first.shape):
         return functional(level, first)
     named = dict(zip([p.name for p in rec.params], values))
     several = isinstance(first, (tuple, list))
 
     def one(value: Any, nr: int) -> FunctionalTensor:
         def replay(base: Any) -> Any:
-            if rec.name == "view" and not _aten._as_view(base, value.shape):
-                base = F.clone(base, memory_format=_aten._contiguous())  # the new value lies in memory as the first did not
+            if rec.name == "view" and not can_view(base, value.shape):
+                base = F.clone(base, memory_format="torch.contiguous_format")  # the new value lies in memory as the first did not
             again = (lambda: general((base, *rest))) if not _copies(level) else (lambda: _copied(lambda: general((base, *rest))))
             result = again()
             return result[nr] if several else result
@@ -235,7 +238,7 @@ def _stored(level: Level, name: str, a: dict[str, Any], base: Any, new: Any, nr:
 
 
 def _viewed_as_base(a: dict[str, Any], base: Any, new: Any) -> Any:
-    return F.view(new if _aten._as_view(new, base.shape) else F.clone(new, memory_format=_aten._contiguous()), tuple(base.shape))
+    return F.view(new if can_view(new, base.shape) else F.clone(new, memory_format="torch.contiguous_format"), tuple(base.shape))
 
 
 def _permuted_back(a: dict[str, Any], base: Any, new: Any) -> Any:

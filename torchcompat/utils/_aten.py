@@ -1,11 +1,14 @@
 """Operations as ATen has them: what `__torch_dispatch__` is shown of a record, and functions that exist in ATen only.
 
-`form` says under which name and overload, and with which arguments, an operation is shown. `COMPOSITES` are carried out by other
-operations where somebody looks, as torch's own composites always are. `FUNCTIONS` are carried out by `torch.ops.aten`.
+`form` says under which name and overload, and with which arguments, an operation is shown: what its record's `aten`
+says. `COMPOSITES` are carried out by other operations where somebody looks, as torch's own composites always are. `FUNCTIONS` are carried
+out by `torch.ops.aten`.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 import threading
 from math import prod
 from typing import Any
@@ -20,10 +23,6 @@ from .._tensor import Tensor, frontend
 F = frontend
 Form = tuple[str, str, list[Any], dict[str, Any]]
 
-NUMBERS_AS_TENSORS = frozenset("add sub mul div".split())
-DIMENSION_INT = frozenset("select transpose unbind".split())
-EXTREMES = {"max_all": "max", "min_all": "min", "median_all": "median", "nanmedian_all": "nanmedian"}
-ALONG = {"max_along": "max", "min_along": "min", "median_along": "median", "nanmedian_along": "nanmedian"}
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
@@ -39,21 +38,29 @@ VIEWS = ("view", "view?")
 
 
 def form(rec: Any, values: dict[str, Any]) -> Form:
-    """(name, overload, positional arguments, keyword arguments) of an operation in ATen, with trailing defaults left out."""
-    name, overload, args, kwargs = _form(rec, values)
-    return f"{name}_copy" if naming.copies and rec.family in VIEWS else name, overload, args, kwargs
-
-
-def _form(rec: Any, values: dict[str, Any]) -> Form:
-    own = _FORMS.get(rec.name)
-    if own is not None:
-        return own(values)
+    """(name, overload, positional arguments, keyword arguments) of an operation in ATen, by its record's `aten`, with trailing defaults
+    left out."""
+    said = rec.field("aten")
+    name, overload, spell = _read(said(**values) if callable(said) else said or "", tuple(values))
+    name = (name or rec.name) + "_copy" * (naming.copies and rec.family in VIEWS)
+    if spell is not None:
+        return name, overload or "default", *spell(**values)
+    if not overload:
+        operand = next((p for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
+        overload = "default" if operand is None else "Tensor" if isinstance(values[operand.name], Tensor) else "Scalar"
     positional = [p for p in rec.params if not p.keyword_only]
-    args = [values[p.name] for p in positional]
-    while args and positional[len(args) - 1].default is not None and _same(args[-1], rec.defaults.get(positional[len(args) - 1].name)):
-        args.pop()
+    while positional and positional[-1].default is not None and _same(values[positional[-1].name], rec.defaults[positional[-1].name]):
+        positional.pop()
+    args = [_dims(values[p.name]) if p.type.startswith("int[]") else values[p.name] for p in positional]
     kwargs = {p.name: values[p.name] for p in rec.params if p.keyword_only and not _same(values[p.name], rec.defaults.get(p.name))}
-    return rec.name, _overload(rec, values), args, kwargs
+    if isinstance(layout := kwargs.get("memory_format"), str):
+        kwargs["memory_format"] = getattr(torch, layout.removeprefix("torch."))
+    return name, overload, args, kwargs
+
+
+def first_of_several(rec: Any) -> bool:
+    """Whether ATen returns more than the record's one output, for its own backward."""
+    return str(rec.field("aten")).endswith("[0]")
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -61,75 +68,27 @@ def _same(a: Any, b: Any) -> bool:
         [isinstance(x, Tensor) for x in a])) and bool(a == b)
 
 
-def _overload(rec: Any, values: dict[str, Any]) -> str:
-    name = rec.name
-    operand = next((p for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
-    if name in NUMBERS_AS_TENSORS:
-        return "Tensor"
-    if name == "pow":
-        kinds = ["Tensor" if isinstance(values[p.name], Tensor) else "Scalar" for p in rec.params[:2]]
-        return "Scalar" if kinds[0] == "Scalar" else "_".join(kinds)
-    if name == "floor_divide":
-        return "default"
-    if name in DIMENSION_INT:
-        return "int"
-    if name == "slice":
-        return "Tensor"
-    if name == "squeeze":
-        return "default" if values["dim"] is None else "dim" if isinstance(values["dim"], int) else "dims"
-    return "default" if operand is None else "Tensor" if isinstance(values[operand.name], Tensor) else "Scalar"
+@functools.lru_cache(None)
+def _read(text: str, names: tuple[str, ...]) -> tuple[str, str, Callable[..., Any] | None]:
+    """(name, overload, what makes the arguments, or None) of a record's `aten`."""
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"cannot read {text!r}; write 'name.overload(arguments)'")
+    spell = None if match[3] is None else eval(f"lambda {', '.join(names)}: _call({match[3]})", _WORDS)
+    return match[1], match[2] or "", spell
+
+
+_FORM = re.compile(r"(\w*)(?:\.(\w+))?(?:\((.*)\))?(?:\[0\])?")
 
 
 def _dims(dim: Any) -> list[int]:
     return [dim] if isinstance(dim, int) else [] if dim is None else list(dim)
 
 
-def _reduction(name: str, overload: str) -> Callable[[dict[str, Any]], Form]:
-    def own(v: dict[str, Any]) -> Form:
-        kwargs = {} if v.get("dtype") is None else {"dtype": v["dtype"]}
-        dim = v["dim"]
-        if dim is None and not v["keepdim"]:
-            return name, "default", [v["input"]], kwargs
-        args = [v["input"], dim if overload in ("dim_int",) or name in ("any", "all") and isinstance(dim, int) else _dims(dim)]
-        at = "dim" if name in ("any", "all") and isinstance(dim, int) else overload
-        return name, at, [*args, True] if v["keepdim"] else args, kwargs
-
-    return own
-
-
-def _spread(name: str) -> Callable[[dict[str, Any]], Form]:
-    def own(v: dict[str, Any]) -> Form:
-        kwargs: dict[str, Any] = {} if v["dim"] is None and v["correction"] == 1 else {"correction": v["correction"]}
-        if v["keepdim"]:
-            kwargs["keepdim"] = True
-        return name, "correction", [v["input"]] if v["dim"] is None else [v["input"], _dims(v["dim"])], kwargs
-
-    return own
-
-
-def _along(name: str) -> Callable[[dict[str, Any]], Form]:
-    return lambda v: (name, "dim", [v["input"], v["dim"], *([True] if v["keepdim"] else [])], {})
-
-
 def index_list(indices: Any) -> list[Any]:
     """The index tensors of an indexing operation, None where a dimension is taken whole."""
     sources = {id(t._data): t for t, _ in indices.sources}
     return [None if isinstance(k, slice) else sources.get(id(k)) if id(k) in sources else F.wrap(np.asarray(k)) for k in indices.key]
-
-
-def _index(v: dict[str, Any]) -> Form:
-    return "index", "Tensor", [v["input"], index_list(v["indices"])], {}
-
-
-def _index_put(v: dict[str, Any]) -> Form:
-    args = [v["input"], index_list(v["indices"]), v["values"]]
-    return "index_put", "default", [*args, True] if v.get("accumulate") else args, {}
-
-
-def _convolution_form(v: dict[str, Any]) -> Form:
-    n = v["weight"].dim() - 2
-    return "convolution", "default", [v["input"], v["weight"], v["bias"], *[list(v[k]) for k in ("stride", "padding", "dilation")], False,
-                                      [0] * n, v["groups"]], {}
 
 
 def _without_defaults(args: list[Any], defaults: list[Any]) -> list[Any]:
@@ -139,149 +98,15 @@ def _without_defaults(args: list[Any], defaults: list[Any]) -> list[Any]:
     return args
 
 
-def _max_pool(v: dict[str, Any]) -> Form:
-    sizes, n = [list(v[k]) for k in ("kernel_size", "stride", "padding", "dilation")], len(v["kernel_size"])
-    args = [v["input"], *_without_defaults([*sizes, v["ceil_mode"]], [sizes[0], [0] * n, [1] * n, False])]
-    return f"max_pool{n}d_with_indices", "default", args, {}
-
-
-def _avg_pool(v: dict[str, Any]) -> Form:
-    sizes, n = [list(v[k]) for k in ("kernel_size", "stride", "padding")], len(v["kernel_size"])
-    rest = [v["ceil_mode"], v["count_include_pad"], v["divisor_override"]]
-    args = [v["input"], *_without_defaults([*sizes, *rest], [sizes[0], [0] * n, False, True, None])]
-    return f"avg_pool{n}d", "default", args, {}
-
-
-_FORMS: dict[str, Callable[[dict[str, Any]], Form]] = {
-    "sum": _reduction("sum", "dim_IntList"), "mean": _reduction("mean", "dim"), "any": _reduction("any", "dims"),
-    "all": _reduction("all", "dims"), "prod": _reduction("prod", "dim_int"), "var_of": _spread("var"), "std_of": _spread("std"),
-    **{n: (lambda v, n=n: (EXTREMES[n], "default", [v["input"]], {})) for n in EXTREMES},  # type: ignore[misc]
-    **{n: _along(a) for n, a in ALONG.items()},
-    "sort_along": lambda v: ("sort", "stable" if v["stable"] else "default", [v["input"], *([v["dim"], v["descending"]] if v["descending"]
-                             else [v["dim"]] if v["dim"] != -1 else [])] if not v["stable"] else [v["input"]],
-                             {"stable": True, "dim": v["dim"], "descending": v["descending"]} if v["stable"] else {}),
-    "split_equal": lambda v: ("split", "Tensor", [v["input"], v["split_size"], *([v["dim"]] if v["dim"] else [])], {}),
-    "softmax": lambda v: ("_softmax", "default", [v["input"] if v["dtype"] is None else F.cast(v["input"], v["dtype"]), v["dim"], False],
-                          {}),
-    "log_softmax": lambda v: ("_log_softmax", "default", [v["input"] if v["dtype"] is None else F.cast(v["input"], v["dtype"]), v["dim"],
-                                                          False], {}),
-    "cast": lambda v: ("_to_copy", "default", [v["input"]], {"dtype": v["dtype"]}),
-    "transfer": lambda v: ("_to_copy", "default", [v["input"]], {"dtype": v["dtype"], "device": v["device"]}),
-    "index": _index, "put_at": _index_put, "convolution_nd": _convolution_form, "max_pool_nd": _max_pool, "avg_pool_nd": _avg_pool,
-    "mse": lambda v: ("mse_loss", "default", [v["input"], v["target"], *([] if v["reduction"] == "mean" else
-                                                                         [_REDUCTIONS[v["reduction"]]])], {}),
-    "bce": lambda v: ("binary_cross_entropy", "default", [v["input"], v["target"], None, 0], {}),
-    "bce_with_logits": lambda v: ("binary_cross_entropy_with_logits", "default", [v["input"], v["target"], None, None, 0], {}),
-    "logsumexp": lambda v: ("logsumexp", "default", [v["input"], _dims(v["dim"]), *([True] if v["keepdim"] else [])], {}),
-    "elu": lambda v: ("elu", "default", [v[k] for k in ("input", "alpha")], {}),
-    "constant_pad_nd": lambda v: ("constant_pad_nd", "default", [v["input"], list(v["pad"]), float(v["value"])], {}),
-    "as_strided_view": lambda v: ("as_strided", "default", [v["input"], list(v["size"]), list(v["stride"]), *(
-        [] if v["storage_offset"] is None else [v["storage_offset"]])], {}),
-    "basic_alias": lambda v: ("alias", "default", [v["input"]], {}),
-    "where": lambda v: ("where", "self", [v["condition"], v["input"], v["other"]], {}),
-    "layer_norm": lambda v: ("native_layer_norm", "default", [v["input"], _dims(v["normalized_shape"]), v["weight"], v["bias"], v["eps"]],
-                             {}),
-    "group_norm": lambda v: ("native_group_norm", "default", [
-        v["input"], v["weight"], v["bias"], v["input"].shape[0], v["input"].shape[1], prod(v["input"].shape[2:]), v["num_groups"],
-        v["eps"]], {}),
-    "channel_norm": lambda v: ("native_batch_norm", "default", [
-        v[k] for k in ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")], {}),
-    "nll_loss": lambda v: ("nll_loss_forward", "default", [v["input"], v["target"], v["weight"], _REDUCTIONS[v["reduction"]],
-                                                           v["ignore_index"]], {}),
-    "attention": lambda v: ("_scaled_dot_product_flash_attention_for_cpu", "default", [
-        v["query"], v["key"], v["value"], *([0.0, True] if v["causal"] else [])], {k: x for k, x in (
-            ("attn_mask", v["mask"] if v["bias"] is None else v["bias"]), ("scale", v["scale"])) if x is not None}),
-    "logsigmoid": lambda v: ("log_sigmoid_forward", "default", [v["input"]], {}),
+_WORDS: dict[str, Any] = {
+    "_call": lambda *args, **kwargs: (list(args), {k: v for k, v in kwargs.items() if v is not None}),
+    "dims": _dims, "number": _REDUCTIONS.__getitem__, "prod": prod, "but": _without_defaults, "index_list": index_list,
+    "cast": lambda input, dtype: input if dtype is None else F.cast(input, dtype),
 }
-FIRST = frozenset("layer_norm group_norm channel_norm nll_loss attention logsigmoid".split())
-"""Records of one output that ATen returns several of; the others are for its backward."""
+"""What a record's `aten` may say of arguments, besides their names."""
 
 
 # -- composites -------------------------------------------------------------------------------------------------------------------------
-
-
-def _as_view(input: Tensor, shape: Any) -> bool:
-    """Whether a tensor can take a shape without a copy."""
-    view = input._data.view()
-    try:
-        view.shape = tuple(shape)
-    except AttributeError:
-        return False
-    return True
-
-
-def _reshape(input: Tensor, shape: Any) -> Tensor:
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    if sizes.count(-1) == 1:
-        known = prod([n for n in sizes if n != -1])
-        sizes = tuple([input.numel() // known if n == -1 and known else n for n in sizes])
-    if -1 in sizes or prod(sizes) != input.numel():
-        return F.view(input, sizes)  # which says what is wrong
-    return F.view(input if _as_view(input, sizes) else F.clone(input, memory_format=_contiguous()), sizes)
-
-
-def _contiguous() -> Any:
-    from ..layout import contiguous_format
-
-    return contiguous_format
-
-
-def _linear(input: Tensor, weight: Tensor, bias: Any) -> Tensor:
-    if weight.dim() != 2 or input.dim() < 2:
-        result = _matmul(input, weight if weight.dim() < 2 else F.t(weight))
-        return result if bias is None else F.add(result, bias)
-    if bias is None:
-        return _matmul(input, F.t(weight))
-    if input.dim() == 2:
-        return F.addmm(bias, input, F.t(weight))
-    shape = tuple(input.shape)
-    flat = _reshape(input, (prod(shape[:-1]), shape[-1]))
-    return F.view(F.addmm(bias, flat, F.t(weight)), (*shape[:-1], weight.shape[0]))
-
-
-def _matmul(input: Tensor, other: Tensor) -> Any:
-    ranks = input.dim(), other.dim()
-    if ranks == (1, 1):
-        return F.dot(input, other)
-    if ranks == (2, 1):
-        return F.mv(input, other)
-    if ranks == (1, 2):
-        return F.squeeze(F.mm(F.unsqueeze(input, 0), other), 0)
-    if ranks == (2, 2):
-        return F.mm(input, other)
-    if ranks[0] > 2 and ranks[1] < 3:
-        shape = tuple(input.shape)
-        flat = _reshape(input, (prod(shape[:-1]), shape[-1]))
-        return F.mv(flat, other).view(shape[:-1]) if ranks[1] == 1 else F.view(F.mm(flat, other), (*shape[:-1], other.shape[1]))
-    if ranks[0] == 0 or ranks[1] == 0:
-        return NotImplemented
-    a = F.unsqueeze(input, 0) if ranks[0] == 1 else input
-    b = F.unsqueeze(other, 1) if ranks[1] == 1 else other
-    lead = np.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
-    flat_a = _reshape(F.expand(a, (*lead, *a.shape[-2:])), (prod(lead), *a.shape[-2:]))
-    flat_b = _reshape(F.expand(b, (*lead, *b.shape[-2:])), (prod(lead), *b.shape[-2:]))
-    result = F.view(F.bmm(flat_a, flat_b), (*lead, a.shape[-2], b.shape[-1]))
-    return F.squeeze(result, -2) if ranks[0] == 1 else F.squeeze(result, -1) if ranks[1] == 1 else result
-
-
-def _basic(input: Tensor, index: Any) -> Tensor:
-    """An index of numbers, slices, None and dots, one step after the other."""
-    key = index if isinstance(index, tuple) else (index,)
-    taken = sum([k is not None and k is not Ellipsis for k in key])
-    result, dim = input, 0
-    for k in key:
-        if k is None:
-            result, dim = F.unsqueeze(result, dim), dim + 1
-        elif k is Ellipsis:
-            dim += input.dim() - taken
-        elif isinstance(k, slice):
-            start, stop, step = k.indices(result.shape[dim])
-            if (start, step) != (0, 1) or stop < result.shape[dim]:
-                result = F.slice(result, dim, start, 2 ** 63 - 1 if k.stop is None else stop, step)
-            dim += 1
-        else:
-            result = F.select(result, dim, int(k))
-    return alias(result) if result is input else result
 
 
 def _where(condition: Tensor, input: Any, other: Any) -> Any:
@@ -296,37 +121,19 @@ def _where(condition: Tensor, input: Any, other: Any) -> Any:
     return F.where(condition, a, b)
 
 
-def _cross_entropy(input: Tensor, target: Tensor, weight: Any, size_average: Any, ignore_index: int, reduce: Any, reduction: str,
-                   label_smoothing: float) -> Any:
-    if label_smoothing or target.is_floating_point() or size_average is not None or reduce is not None:
-        return NotImplemented
-    return F.nll_loss(F.log_softmax(input, 0 if input.dim() == 1 else 1), target, weight, ignore_index=ignore_index, reduction=reduction)
-
-
 def _dropout(input: Tensor, p: float) -> Tensor:
     return F.mul(input, torch.empty_like(input).bernoulli_(1 - p).div_(1 - p))
 
 
-def _isfinite(input: Tensor) -> Tensor:
-    if not input.is_floating_point():
-        return NotImplemented
-    bounded = F.ne(F.abs(input), float("inf"))
-    return F.mul(F.eq(input, input), bounded)
+COMPOSITES: dict[str, Callable[..., Any]] = {"where": _where, "random_dropout": _dropout}
 
 
-def _adaptive_avg_pool(input: Tensor, size: Any) -> Any:
-    n = len(size)
-    return F.mean(input, tuple(range(-1, -n - 1, -1)), True) if all([s == 1 for s in size]) else NotImplemented
-
-
-COMPOSITES: dict[str, Callable[..., Any]] = {
-    "linear": _linear, "matmul": _matmul, "reshape": _reshape, "where": _where, "cross_entropy": _cross_entropy,
-    "square": lambda input: F.pow(input, 2), "outer": lambda input, vec2: F.mul(F.view(input, (input.shape[0], 1)), vec2),
-    "random_dropout": _dropout, "isfinite": _isfinite, "adaptive_avg_pool_nd": _adaptive_avg_pool,
-    "mm_nt": lambda input, mat2: F.mm(input, F.t(mat2)), "mm_tn": lambda input, mat2: F.mm(F.t(input), mat2),
-    **dict.fromkeys(("basic_select", "basic_slice", "basic_unsqueeze"), _basic),
-}
-"""What torch makes of other operations before anybody sees it; called with the record's arguments, NotImplemented to pass."""
+def decomposed(rec: Any, values: dict[str, Any]) -> Any:
+    """What torch makes of other operations before anybody sees it, by its record's `decompose`; NotImplemented for what it does not."""
+    if rec.name in COMPOSITES:
+        return COMPOSITES[rec.name](**values)
+    decompose = rec.field("decompose")
+    return NotImplemented if decompose is None else decompose(F, **values)
 
 
 # -- functions of ATen alone ------------------------------------------------------------------------------------------------------------

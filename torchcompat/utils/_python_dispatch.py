@@ -144,8 +144,8 @@ def _detached(t: Any) -> Any:
 def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
     """Carries out an operation whose arguments are checked by asking a mode or subclass, and records it."""
     rec, F = general.rec, general.frontend
-    if not inplace and rec.name in _aten.COMPOSITES:
-        result = _aten.COMPOSITES[rec.name](**values)
+    if not inplace:
+        result = _aten.decomposed(rec, values)
         if result is not NotImplemented:
             return result
     name, overload, positional, kwargs = _aten.form(rec, values)
@@ -154,7 +154,7 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     result = _call(F.function(rec.name), name, overload, tensors, tuple(positional), kwargs)
     if result is NotImplemented:
         return result
-    if rec.name in _aten.FIRST:
+    if _aten.first_of_several(rec):
         result = result[0]
     single = isinstance(result, Tensor)
     outputs = [result] if single else list(result)
