@@ -329,6 +329,8 @@ class Frontend:
             raise ShapeMismatchError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result.shape)}",
                                      expected=str(list(target._data.shape)), found=str(list(result.shape)),
                                      remedy="use the out-of-place operation")
+        if target._k.dtype.is_complex and result_kind.dtype.is_floating_point and result.size:
+            raise AutogradError(f"In-place {rec.name} is not supported for complex tensors.", remedy="use the out-of-place operation")
         if result_kind.dtype.category > target._k.dtype.category:
             raise AutogradError(f"result type {SCALAR_TYPE_NAMES[result_kind.dtype.name]} can't be cast to the desired output type "
                                 f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}", remedy="convert one operand first")

@@ -401,10 +401,13 @@ def _turned(p: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
     return np.broadcast_to(p._data, shape).transpose(order) if isinstance(p, Tensor) else p
 
 
-def _inplace(name: str, draw: Any, doc: str) -> None:
+def _inplace(name: str, draw: Any, doc: str, *parameters: str) -> None:
     def method(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         if LISTENING and (found := passed(method, locals())) is not HERE: return found
         frontend.check_random_inplace(self)
+        for i, (parameter, given) in enumerate(zip(parameters, args)):
+            if isinstance(given, Tensor) and given._data.ndim:
+                raise TypeError(f"{name}(): argument '{parameter}' (position {i + 1}) must be float, not Tensor")
         if mapped is not None:
             chance = args[0] if args and isinstance(args[0], Tensor) else None
             more = args if chance is None else args[1:]
@@ -440,16 +443,25 @@ def _inplace(name: str, draw: Any, doc: str) -> None:
 
 
 _inplace("uniform_", lambda g, t, from_=0.0, to=1.0, **kw: g.uniform(t.shape, t.np, kw.get("from", from_), to),
-         "Filled with uniform numbers in [from, to).")
+         "Filled with uniform numbers in [from, to).", "from", "to")
 _inplace("normal_", lambda g, t, mean=0.0, std=1.0: g.normal(t.shape, t.np, mean, std, t.rows),
-         "Filled with normal numbers of mean `mean` and standard deviation `std`.")
-_inplace("bernoulli_", lambda g, t, p=0.5: g.bernoulli(p._data if isinstance(p, Tensor) else p, t.shape, t.np),
+         "Filled with normal numbers of mean `mean` and standard deviation `std`.", "mean", "std")
+def _bernoulli_(g: Any, t: _Target, p: Any = 0.5) -> np.ndarray:
+    if t.np.kind == "c":
+        kernel = "bernoulli_tensor_cpu_self_" if isinstance(p, Tensor) else "bernoulli_scalar_cpu_"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_TYPE_NAMES[t.np.name]}'")
+    return g.bernoulli(p._data if isinstance(p, Tensor) else p, t.shape, t.np)
+
+
+_inplace("bernoulli_", _bernoulli_,
          "Filled with 1 of probability `p`, else 0.")
 _inplace("exponential_", lambda g, t, lambd=1.0: g.exponential(t.shape, t.np, lambd),
-         "Filled with exponential numbers of rate `lambd`.")
-_inplace("cauchy_", lambda g, t, median=0.0, sigma=1.0: g.cauchy(t.shape, t.np, median, sigma), "Filled with Cauchy numbers.")
-_inplace("log_normal_", lambda g, t, mean=1.0, std=2.0: g.log_normal(t.shape, t.np, mean, std), "Filled with log-normal numbers.")
-_inplace("geometric_", lambda g, t, p: g.geometric(t.shape, t.np, p), "Filled with geometric numbers.")
+         "Filled with exponential numbers of rate `lambd`.", "lambd")
+_inplace("cauchy_", lambda g, t, median=0.0, sigma=1.0: g.cauchy(t.shape, t.np, median, sigma), "Filled with Cauchy numbers.",
+         "median", "sigma")
+_inplace("log_normal_", lambda g, t, mean=1.0, std=2.0: g.log_normal(t.shape, t.np, mean, std), "Filled with log-normal numbers.",
+         "mean", "std")
+_inplace("geometric_", lambda g, t, p: g.geometric(t.shape, t.np, p), "Filled with geometric numbers.", "p")
 
 
 def _random_(g: Any, t: _Target, *bounds: Any, **named: Any) -> np.ndarray:

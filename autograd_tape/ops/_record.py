@@ -129,6 +129,7 @@ class Record:
                           for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
     `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names, or it alone has one, of zero gradient
+    `no_derivative_`      whether torch has no derivative for the in-place variant, which it refuses in forward mode, and backward
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out
     `present`             where such an operation has several other signatures, these, of the function
@@ -325,6 +326,11 @@ class Record:
         if name is None:
             return self
         found = self._overload(name)
+        if self.field("no_derivative_"):
+            def refuse(F: Any, grad: Any) -> Any:
+                raise NotImplementedError(f"the derivative for 'inplace version of {self.name}' is not implemented.")
+
+            found.vjps, found.vjp_names, found.saved_names = ((None, refuse, ()),), None, ()
         found.numbers = {operand: self._overload(number, operand) for operand, number in (self.field("numbers_") or {}).items()}
         return found
 
@@ -370,6 +376,8 @@ class Record:
     def forward_refusal(self, values: dict[str, Any], suffix: str = "") -> NotImplementedError | None:
         """torch's error where some of these arguments have tangents; None where the operation has a forward mode for them."""
         name = f"aten::{self.name}" if self.node_name == "NotImplemented" else self.field("no_forward")
+        if suffix and self.field("no_derivative_"):
+            name = self.name
         if callable(name):
             name = name(**values)
         if name is None:

@@ -573,6 +573,7 @@ class asinh:
     tensor([0.0000, 0.8814])
     """
 
+    node_, no_derivative_ = "AsinhBackward1", True
     numpy = np.arcsinh
     mindspore = "ops.Asinh"
     def vjp(F, grad, input): return grad * F.rsqrt(input * input + 1)
@@ -588,6 +589,7 @@ class acosh:
     tensor([0.0000, 1.3170])
     """
 
+    node_, no_derivative_ = "AcoshBackward1", True
     numpy = np.arccosh
     mindspore = "ops.Acosh"
     def vjp(F, grad, input):
@@ -607,6 +609,7 @@ class atanh:
     tensor([0.0000, 0.5493])
     """
 
+    node_, no_derivative_ = "AtanhBackward1", True
     numpy = np.arctanh
     mindspore = "ops.Atanh"
     def vjp(F, grad, input): return grad / (1 - input * input)

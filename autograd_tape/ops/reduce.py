@@ -749,6 +749,6 @@ class renorm:
         result = F.mul(F.contiguous(input), F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0))
         return result if out is None else F.give("renorm", out, result)
 
-    def function_(F, input, p, dim, maxnorm): return F.copy_(input, F.renorm(input, p, dim, maxnorm))
+    def function_(F, input, p, dim, maxnorm): return F.copy_(input, F.renorm(F.clone(input), p, dim, maxnorm))  # which saves its input
 
     def samples(rng): yield rng.standard_normal((3, 4)), 2, 0, 1.0

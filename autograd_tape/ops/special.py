@@ -16,7 +16,7 @@ from . import _mindspore as kernels
 from ._host import on_host
 from ._overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ._out import OutRule
-from ._record import no_derivative, op
+from ._record import RECORDS, no_derivative, op
 from ._refusals import no_kernel, on_meta
 from ._samples import category, domain, pairs
 
@@ -344,7 +344,10 @@ class polygamma:
     def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
     def shape(n, input): return input
     def method(F, input, n): return F.polygamma(n, input)
-    def function_(F, input, n): return F.copy_(input, F.polygamma(n, F.clone(input)))
+    def function_(F, input, n):
+        result = F.polygamma(n, F.clone(input))
+        F.check_store(RECORDS["polygamma"], input, result._data, result._k)
+        return F.copy_(input, result)
 
     def check(n, input):
         if n < 0:
