@@ -21,6 +21,7 @@ from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, aside
 from .node import GradFn
 from .ops import ALIASES, RECORDS
+from .ops._general import shape_of
 from .ops._nodes import conjugate
 from .ops._record import Record, assign_tensors
 from .tensor import TensorRef
@@ -124,21 +125,20 @@ class RecordGradFn:
         made: list[Any] = list(outputs)
 
         def value(name: str) -> Any:
-            if name in named:
-                return named[name]
-            if name == "needs":
+            read = rec.reads[name]
+            x: Any = None if read.param is None else named[read.param.name]
+            if read.kind == "needs":
                 return tuple(x is not None and not isinstance(x, (int, float, complex)) and _category(x) >= FLOATING for p in targets
                              for x in (named[p.name] if p.type == "Tensor[]" else (named[p.name],)))
-            if name.endswith("_shape") and name[:-6] in named:
-                x = named[name[:-6]]
-                return [np.shape(t) if not isinstance(t, TensorRef) else t.shape for t in x] if isinstance(x, (list, tuple)) else \
-                    None if x is None else x.shape if hasattr(x, "shape") else ()
-            if name.endswith("_dtype") and name[:-6] in named:
-                x = named[name[:-6]]
+            if read.kind == "shape":
+                return shape_of(x)
+            if read.kind == "dtype":
                 return x._k.dtype if isinstance(x, TensorRef) else CPU_KINDS[np.asarray(x).dtype].dtype
+            if read.param is not None:
+                return x
             if not made:
                 made.extend(_run(F, rec, named))
-            return made[0 if name == "result" else [n for _, n in rec.returns].index(name)]
+            return made[read.nr]
 
         if rec.vjp_names is not None:
             return {target: formula(F, grad, *[value(n) for n in needed]) for target, formula, needed in rec.vjps

@@ -13,22 +13,17 @@ from ._record import Record
 
 def saved_properties(rec: Record) -> dict[str, Any]:
     """`_saved_self`, `_saved_other`, ...: what the node saved, by torch's names. The first input is `self` there."""
-    params = {p.name: p for p in rec.params}
     found: dict[str, Any] = {}
     layout: list[tuple[str, str, int, int]] = []
     getters: dict[str, Callable[[Any], Any]] = {}
     at = 0
-    for name in rec.saved_names:
-        p = params.get(name)
-        if p is not None:
-            kind = "list" if p.type == "Tensor[]" else "tensor" if p.is_tensor else "plain"
-        else:
-            kind = "plain" if name in rec.saved_returns or name.endswith(("_shape", "_dtype")) and name[:-6] in params else "output"
+    for read in rec.saved:
+        name, nr = read.name, read.nr
+        kind = {"tensors": "list", "tensor": "tensor", "output": "output"}.get(read.kind, "plain")
         shown = rec.shown(name)
-        nr = [n for _, n in rec.returns].index(name) if kind == "output" and name != "result" else 0
         getters[name] = _saved_getter(at, kind, nr)
         if shown is not None:
-            several = p is not None and p.type.startswith("int[")
+            several = read.kind == "value" and read.param is not None and read.param.type.startswith("int[")
             found[f"_saved_{shown}"] = property(_as_tuple(getters[name]) if several else getters[name])
         if kind != "plain" and name != rec.without:
             if shown is not None:

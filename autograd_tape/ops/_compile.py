@@ -67,14 +67,14 @@ def _saved(rec: Record, scalar: str | None = None) -> list[str]:
     """Source of each item of `entry.saved`. `scalar` names an Operand that is a Python number here."""
     params = {p.name: p for p in rec.params}
     items: list[str] = []
-    for name in rec.saved_names:
-        p = params.get(name)
-        if p is not None and p.type == "Tensor[]":
+    for read in rec.saved:
+        name, kind, p = read.name, read.kind, read.param
+        if kind == "tensors":
             items.append(f"(tuple({name}), [_x._v and _x._v[0] for _x in {name}])")
-        elif p is not None and p.is_tensor:
+        elif kind == "tensor":
             if name == scalar:
                 items += [name, "None"]
-            elif p.type.endswith("?"):
+            elif p is not None and p.type.endswith("?"):
                 items += [name, f"{name} is not None and {name}._v and {name}._v[0]"]
             else:
                 users = [u for u in _needed_by(rec, name) if u != scalar and u in params and params[u].type in ("Tensor", "Operand")]
@@ -85,24 +85,23 @@ def _saved(rec: Record, scalar: str | None = None) -> list[str]:
                     items += ["None", "None"]
                 else:
                     items += [name, f"{name}._v and {name}._v[0]"]
-        elif p is not None:
+        elif kind == "value":
             items.append(name)
-        elif name.endswith("_shape") and name[:-6] in params:
-            q = params[name[:-6]]
-            shape = f"{q.name}._data.shape"
-            if q.type == "Tensor[]":
-                shape = f"[_x._data.shape for _x in {q.name}]"
-            elif q.name == scalar:
+        elif kind == "shape" and p is not None:
+            shape = f"{p.name}._data.shape"
+            if p.type == "Tensor[]":
+                shape = f"[_x._data.shape for _x in {p.name}]"
+            elif p.name == scalar:
                 shape = "()"
-            elif q.type.endswith("?"):
-                shape = f"(None if {q.name} is None else {shape})"
+            elif p.type.endswith("?"):
+                shape = f"(None if {p.name} is None else {shape})"
             items.append(shape)
-        elif name.endswith("_dtype") and name[:-6] in params:
-            items.append(f"{name[:-6]}._k.dtype")
-        elif name in rec.saved_returns:
-            items.append(f"_r{len(rec.returns) + rec.saved_returns.index(name)}")
+        elif kind == "dtype" and p is not None:
+            items.append(f"{p.name}._k.dtype")
+        elif kind == "kernel":
+            items.append(f"_r{read.nr}")
         else:
-            nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
+            nr = read.nr
             users = _needed_by(rec, name)
             if scalar is not None and users == [scalar]:
                 items.append("UNNEEDED")

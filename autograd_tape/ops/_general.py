@@ -34,6 +34,13 @@ from ._strided import copy_like, laid_out
 _HALVES = ("float16", "bfloat16")
 
 
+def shape_of(x: Any) -> Any:
+    """The shape that formulas see of an argument: of a list one each, () of a number."""
+    if isinstance(x, (tuple, list)):
+        return [shape_of(t) for t in x]
+    return x._data.shape if isinstance(x, TensorRef) else None if x is None else np.shape(x)
+
+
 def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape that `shapes` broadcast to; ShapeMismatchError in PyTorch's words where they do not.
 
@@ -469,30 +476,27 @@ class General(Door):
 
     def _saved(self, rec: Record, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]
                ) -> tuple[Any, ...]:
-        params = {p.name: p for p in rec.params}
         saved: list[Any] = []
-        for name in rec.saved_names:
-            p = params.get(name)
-            if p is not None and p.type == "Tensor[]":
-                saved.append((tuple(values[name]), [x._v and x._v[0] for x in values[name]]))
-            elif p is not None and p.is_tensor:
-                x = values[name]
-                wanted = x if self._wanted_by(rec, name, values) else None
+        for read in rec.saved:
+            name, kind = read.name, read.kind
+            given: Any = None if read.param is None else values[read.param.name]
+            if kind == "tensors":
+                saved.append((tuple(given), [x._v and x._v[0] for x in given]))
+            elif kind == "tensor":
+                wanted = given if self._wanted_by(rec, name, values) else None
                 if isinstance(wanted, TensorRef) and wanted._k.inference:
                     raise AutogradError(INFERENCE_SAVED, remedy="clone it first")
                 saved += [wanted, wanted._v and wanted._v[0] if isinstance(wanted, TensorRef) else None]
-            elif p is not None:
-                saved.append(values[name])
-            elif name.endswith("_shape") and name[:-6] in params:
-                x = values[name[:-6]]
-                saved.append([t._data.shape for t in x] if isinstance(x, (tuple, list)) else x._data.shape if isinstance(x, TensorRef)
-                             else None if x is None else ())
-            elif name.endswith("_dtype") and name[:-6] in params:
-                saved.append(values[name[:-6]]._k.dtype)
-            elif name in rec.saved_returns:
-                saved.append(results[len(rec.returns) + rec.saved_returns.index(name)])
+            elif kind == "value":
+                saved.append(given)
+            elif kind == "shape":
+                saved.append(shape_of(given))
+            elif kind == "dtype":
+                saved.append(given._k.dtype)
+            elif kind == "kernel":
+                saved.append(results[read.nr])
             else:
-                nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
+                nr = read.nr
                 if not self._wanted_by(rec, name, values):
                     saved.append((None, (0,), 0, None))
                     continue

@@ -17,30 +17,29 @@ from ._record import Record
 
 
 def _unpack(rec: Record, recorded: bool) -> list[str]:
-    params = {p.name: p for p in rec.params}
     targets, after = [], []
-    for i, name in enumerate(rec.saved_names):
-        p = params.get(name)
-        if p is not None and p.type == "Tensor[]":
+    for i, read in enumerate(rec.saved):
+        name, p = read.name, read.param
+        if read.kind == "tensors":
             targets.append(name)
             after += [f"for _s, _sv in zip(*{name}):",
                       "    if _s._v is not None and _s._v[0] != (_sv or 0): raise stale(self, _s, _sv)",
                       f"{name} = {name}[0]" if recorded else f"{name} = [_s._data for _s in {name}[0]]"]
-        elif p is not None and p.is_tensor:
+        elif read.kind == "tensor" and p is not None:
             targets += [name, f"_sv{i}"]
             check = [f"if {name}._v is not None and {name}._v[0] != (_sv{i} or 0): raise stale(self, {name}, _sv{i})"]
             if not recorded:
                 check.append(f"{name} = {name}._data")
             guard = f"if {name} is not None" + (f" and {name}.__class__ not in NUMBERS:" if p.type == "Operand" else ":")
             after += [guard] + ["    " + c for c in check]
-        elif p is not None or name.endswith(("_shape", "_dtype")) and name[:-6] in params:
+        elif p is not None:
             targets.append(name)
-        elif name in rec.saved_returns:
+        elif read.kind == "kernel":
             targets.append(name)
             if recorded:
                 after.append(f"if {name}.__class__ is ndarray: {name} = F.wrap({name})")
         else:
-            nr = [n for _, n in rec.returns].index(name) if name != "result" else 0
+            nr = read.nr
             targets.append(f"_o{i}")
             after.append(f"if _o{i}[1][0] != _o{i}[2]: raise stale(self, _o{i}[0], _o{i}[2], _o{i}[1][0])")
             # Nothing flows from an output that is no "Tensor"; the others are counted without these.
@@ -57,7 +56,7 @@ def backward_source(rec: Record, recorded: bool) -> str:
     """The source of the node's `raw` or `recorded`."""
     name = "recorded" if recorded else "raw"
     lines = [f"def {name}(self, grad, F):"]
-    body = _unpack(rec, recorded) if rec.saved_names else []
+    body = _unpack(rec, recorded) if rec.saved else []
     params = rec.differentiable_params
     if rec.vjp_names is None:
         _, _, needed = rec.vjps[0]

@@ -54,6 +54,23 @@ class Param:
         return self.name if self.default is None else f"{self.name}={self.default}"
 
 
+@attrs.frozen
+class Saved:
+    """What a parameter of a gradient formula stands for; nodes save it.
+
+    Attributes:
+        kind: "tensor", "tensors" (a list of them) or "value", as that parameter of the operation; "shape" or "dtype" of a parameter;
+            "output"; "kernel", what kernels return for the gradient alone; "needs", which inputs want a gradient, which is not saved.
+        param: the operation's parameter, None for the last three.
+        nr: where it is among what kernels return.
+    """
+
+    name: str
+    kind: str
+    param: Param | None = None
+    nr: int = 0
+
+
 _PARAM = re.compile(r"(?P<type>[\w\[\]?.]+)\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
 
 
@@ -294,20 +311,45 @@ class Record:
         return said or "transposed"
 
     @cached_property
-    def saved_names(self) -> tuple[str, ...]:
+    def reads(self) -> dict[str, Saved]:
+        """What the parameters of the gradient formulas stand for, in order; ValueError for one that stands for nothing."""
+        return {name: self._read(name) for _, _, needed in self.vjps for name in needed}
+
+    def _read(self, name: str) -> Saved:
+        params = {p.name: p for p in self.params}
+        if name in params:
+            p = params[name]
+            return Saved(name, "tensors" if p.type == "Tensor[]" else "tensor" if p.is_tensor else "value", p)
+        tensor, _, kind = name.rpartition("_")
+        if kind in ("shape", "dtype") and tensor in params:
+            return Saved(name, kind, params[tensor])
+        outputs = [n for _, n in self.returns]
+        if name == "result" or name in outputs:
+            return Saved(name, "output", nr=outputs.index(name) if name != "result" else 0)
+        if name in self.saved_returns:
+            return Saved(name, "kernel", nr=len(outputs) + self.saved_returns.index(name))
+        if name == "needs":
+            return Saved(name, "needs")
+        raise ValueError(f"a gradient formula of {self.name!r} has a parameter {name!r}, which is none of the operation, no output, and no "
+                         "shape or dtype of a tensor")
+
+    @cached_property
+    def saved(self) -> tuple[Saved, ...]:
         """What the gradient formulas need, in the order it is saved."""
-        names: dict[str, None] = {}
-        for _, _, needed in self.vjps:
-            names.update(dict.fromkeys(needed))
-        names.pop("needs", None)
-        return tuple(names)
+        return tuple([s for s in self.reads.values() if s.kind != "needs"])
+
+    @property
+    def saved_names(self) -> tuple[str, ...]:
+        """The names of what the gradient formulas need."""
+        return tuple([s.name for s in self.saved])
 
     # -- torch's signatures, which differ in their nodes ------------------------------------------------------------
 
     def _overload(self, node_name: str, without: str | None = None) -> "Record":
         """The record of the signature whose node is called `node_name`, and where `without` is a number."""
         found = copy.copy(self)
-        for name in ("differentiable_params", "vjps", "vjp_names", "jvp", "saved_names", "conjugates", "saves_values", "numbers", "nodes"):
+        for name in ("differentiable_params", "vjps", "vjp_names", "jvp", "reads", "saved", "conjugates", "saves_values", "numbers",
+                     "nodes"):
             found.__dict__.pop(name, None)
         found.node_name, found.without = node_name, without
         if without is not None and self.vjp_names is not None:
@@ -359,7 +401,7 @@ class Record:
                 return names[key]
         if self.params and name == self.params[0].name:
             return "self"
-        return "self_sym_sizes" if name.endswith("_shape") and not any(p.name == name for p in self.params) else name
+        return "self_sym_sizes" if self.reads[name].kind == "shape" else name
 
     @cached_property
     def conjugates(self) -> bool:

@@ -27,10 +27,11 @@ from autograd_tape.node import TapeEntry
 from autograd_tape.ops import RECORDS, Record, _nodes
 from autograd_tape.tensor import TensorRef
 from torchcompat._frontend import TorchFrontend
+from torchcompat.utils import _aten
 
 FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
 EVALUATED = {("ops/_attributes.py", "_computed_getter"), ("ops/_attributes.py", "get"), ("ops/_record.py", "nodes"),
-             ("ops/_record.py", "defaults")}
+             ("ops/_record.py", "defaults"), ("utils/_aten.py", "_read")}
 """Where expressions of records are evaluated; each has a test below."""
 EXECUTED = {("codegen.py", "execute"), ("executors/kernels/_kernel.py", "_generated")}
 """Where source is executed: by `execute`, whose callers are watched, and for shared kernels."""
@@ -153,9 +154,14 @@ def test_nothing_else_executes_source() -> None:
 
 
 def test_every_name_in_records_expressions_resolves() -> None:
-    """Conditions of overloads read parameters; what nodes show reads what they save; defaults read nothing."""
+    """Conditions of overloads read parameters; what nodes show reads what they save; what modes see, parameters and some words; defaults
+    read nothing."""
     seen = 0
     for rec in RECORDS.values():
+        shown = rec.field("aten")
+        if isinstance(shown, str) and (spell := _aten._read(shown, tuple([p.name for p in rec.params]))[2]) is not None:
+            assert unresolved(spell) == set(), rec
+            seen += 1
         assert rec.defaults.keys() == {p.name for p in rec.params if p.default is not None}
         for _, _, holds in rec.nodes:
             assert unresolved(holds) == set(), rec

@@ -14,6 +14,7 @@ import numpy as np
 
 from autograd_tape.ops._strided import owner_of
 from autograd_tape.ops import Record
+from autograd_tape.ops._general import shape_of
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
@@ -149,17 +150,11 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
             t = frontend.cast(t, output._k.dtype)
         values = []
         for n in needed:
-            if n in arguments:
-                values.append(arguments[n])
-            elif n == "needs":
-                values.append(tuple([p.name in tangents for p in rec.differentiable_params]))
-            elif n.endswith("_shape"):
-                x = arguments[n[:-6]]
-                values.append(x._data.shape if isinstance(x, Tensor) else ())
-            elif n.endswith("_dtype"):
-                values.append(arguments[n[:-6]]._k.dtype)
-            else:
-                values.append(output)
+            read = rec.reads[n]
+            x: Any = None if read.param is None else arguments[read.param.name]
+            values.append(tuple([p.name in tangents for p in rec.differentiable_params]) if read.kind == "needs" else
+                          shape_of(x) if read.kind == "shape" else x._k.dtype if read.kind == "dtype" else
+                          output if read.param is None else x)
         part = formula(frontend, t, *values)
         if tuple(part._data.shape) != shape:
             part = frontend.expand(part, shape)
