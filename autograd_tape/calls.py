@@ -52,10 +52,12 @@ class Interceptor:
     Attributes:
         place: where in `ORDER` it stands.
         frontend: the front end whose operations it looks at; None for those of all.
+        all_functions: whether it also looks at functions without a record (see `passing`).
     """
 
     place: str
     frontend: Any = None
+    all_functions = True
 
     def concerns(self, door: Door) -> bool:
         """Whether it looks at calls of this operation at all; the answer is kept until `changed`."""
@@ -68,6 +70,8 @@ class Interceptor:
 
 LISTENING: list[Interceptor] = []
 """Those who listen now, outermost first. Functions that have no quiet sets ask whether it is empty, and no more while it is."""
+TO_ALL: list[Interceptor] = []
+"""Those of them who also look at functions without a record, which ask the same of this."""
 _listening: tuple[Interceptor, ...] = ()  # the same; another object each time that what is known of it may be wrong
 _counts: dict[Interceptor, int] = {}
 _known: dict[tuple[Interceptor, ...], tuple[Interceptor, ...]] = {}
@@ -120,6 +124,7 @@ def _arrange() -> None:
     global _listening
     ordered = tuple(sorted(_counts, key=lambda interceptor: _PLACES[interceptor.place]))
     LISTENING[:] = ordered
+    TO_ALL[:] = [interceptor for interceptor in ordered if interceptor.all_functions]
     _listening = _known.setdefault(ordered, tuple(list(ordered)))
 
 
@@ -133,15 +138,18 @@ class Call:
         inplace: whether it is the variant with an underscore.
     """
 
-    __slots__ = ("door", "args", "out", "inplace", "_further")
-    _further: Sequence[Interceptor]  # who is still to be asked
+    __slots__ = ("door", "args", "out", "inplace", "_asked", "_at")
+    _asked: tuple[Interceptor, ...]
+    _at: int  # how many of them were asked
 
     def __init__(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool) -> None:
         self.door, self.args, self.out, self.inplace = door, args, out, inplace
 
     def proceed(self, args: tuple[Any, ...] | None = None) -> Any:
         """What the interceptors further in, and at last the operation itself, make of the call, perhaps with other arguments."""
-        return _pass(self.door, self.args if args is None else args, self.out, self.inplace, self._further)
+        door, args = self.door, self.args if args is None else args
+        result = _ask(door, args, self.out, self.inplace, self._asked, self._at)
+        return door.carry_out(args, self.out, self.inplace) if result is NotImplemented else result
 
     @property
     def rec(self) -> Any:
@@ -169,25 +177,13 @@ class Call:
 
     def spelled(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""
-        positional: list[Any] = []
-        keywords: dict[str, Any] = {}
-        kept = 0
-        for p, value in zip(self.door.params, self.args):
-            if p.spread == "*":
-                positional += value
-                kept = len(positional)
-            elif p.spread == "**":
-                keywords |= value
-            elif p.keyword_only:
-                if not p.has_default or not same(value, p.default):
-                    keywords[p.name] = value
-            else:
-                positional.append(value)
-                if not p.has_default or not same(value, p.default):
-                    kept = len(positional)
+        spell = self.door._spell
+        if spell is None:
+            spell = self.door._spell = speller(self.door.params)
+        positional, keywords = spell(*self.args)
         if self.out is not None:
             keywords["out"] = self.out
-        return tuple(positional[:kept]), keywords
+        return positional, keywords
 
 
 def same(value: Any, default: Any) -> bool:
@@ -229,14 +225,42 @@ def source_of(params: Sequence[Parameter]) -> tuple[list[str], list[str], dict[s
     return head, call, {f"_default_{p.name}": p.default for p in params if p.has_default}
 
 
-def _pass(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: Sequence[Interceptor]) -> Any:
+def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
+    """A function of the arguments for `params` that gives them as in a call: see `Call.spelled`.
+
+    >>> speller([Parameter("x"), Parameter("dim", default=0), Parameter("keep", True, False)])(3, 0, True)
+    ((3,), {'keep': True})
+    """
+    cells: dict[str, Any] = {"same": same} | source_of(params)[2]
+    changed = "{0} is not _default_{0} and not same({0}, _default_{0})"
+    given = [p.spread + p.name + ", " for p in params if not p.keyword_only and p.spread != "**"]
+    lines = [f"_keywords = dict({', '.join(['**' + p.name for p in params if p.spread == '**'])})"]
+    lines += [(f"if {changed.format(p.name)}: " if p.has_default else "") + f"_keywords['{p.name}'] = {p.name}"
+              for p in params if p.keyword_only]
+    for p in [p for p in params if not p.keyword_only and p.spread != "**"][::-1]:
+        lines.append((f"if {changed.format(p.name)}: " if p.has_default else "") + f"return ({''.join(given)}), _keywords")
+        if not p.has_default:
+            break
+        given.pop()
+    else:
+        lines.append("return (), _keywords")
+    text = f"def spell({', '.join([p.name for p in params])}):\n" + "".join([f"    {line}\n" for line in lines])
+    exec(compile(text, "<spell>", "exec"), cells)
+    spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] = cells["spell"]
+    return spell
+
+
+def _ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+    """What those who are asked make of a call, from number `at` on; NotImplemented where they all let it pass."""
     call = Call(door, args, out, inplace)
-    for i, interceptor in enumerate(asked, 1):
-        call._further = asked[i:]
-        result = interceptor(call)
+    call._asked = asked
+    while at < len(asked):
+        call._at = at + 1
+        result = asked[at](call)
         if result is not NotImplemented:
             return result
-    return door.carry_out(args, out, inplace)
+        at += 1
+    return NotImplemented
 
 
 class Door:
@@ -255,25 +279,30 @@ class Door:
 
     def __init__(self, rec: Any, frontend: Any) -> None:
         self.rec, self.frontend = rec, frontend
-        self._asked: tuple[Any, tuple[Interceptor, ...]] = (None, ())
+        self._asked: tuple[Any, tuple[Interceptor, ...]] = (None, ())  # those who listen, and who of them is to be asked here
+        self._spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """Carries out the operation on `args`, in the order of `params`, unless somebody who listens does."""
         try:
-            if _listening:
-                asked = self._asked
-                if asked[0] is not _listening:
-                    asked = self._ask()
-                if asked[1]:
-                    return _pass(self, args, out, inplace, asked[1])
+            heard, asked = self._asked
+            if heard is not _listening:
+                asked = self.hear()
+            if asked:
+                result = _ask(self, args, out, inplace, asked, 0)
+                if result is not NotImplemented:
+                    return result
             return self.carry_out(args, out, inplace)
         except AutogradError as error:
             raise self.frontend.error(error) from None
 
-    def _ask(self) -> tuple[Any, tuple[Interceptor, ...]]:
+    def hear(self) -> tuple[Interceptor, ...]:
+        """Who of those that listen now is to be asked here."""
         current = _listening
-        self._asked = current, tuple([i for i in current if i.frontend in (None, self.frontend) and i.concerns(self)])
-        return self._asked
+        asked = tuple([i for i in current if i.frontend in (None, self.frontend) and (i.all_functions or not self.unrecorded)
+                       and i.concerns(self)])
+        self._asked = current, asked
+        return asked
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The operation itself."""
@@ -305,6 +334,7 @@ class Plain(Door):
     def __init__(self, function: Callable[..., Any], frontend: Any) -> None:
         super().__init__(_Named(function.__name__), frontend)
         self.params = [Parameter.of(p) for p in inspect.signature(function).parameters.values()]
+        self.names = [p.name for p in self.params]
         self.function = function
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
@@ -332,7 +362,7 @@ HERE = object()
 def passing(function: Callable[..., Any], frontend: Any) -> Callable[..., Any]:
     """Puts a door before a function that makes tensors, or reads them. It begins with ::
 
-        if LISTENING and (found := passed(function, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(function, locals())) is not HERE: return found
 
     which costs less than another function around it would."""
     function.door = Plain(function, frontend)  # type: ignore[attr-defined]
@@ -345,15 +375,24 @@ def passed(function: Any, given: dict[str, Any]) -> Any:
     if _thread.inside is door:
         _thread.inside = None
         return HERE
-    return door(tuple([given[p.name] for p in door.params]))
+    heard, asked = door._asked
+    if heard is not _listening:
+        asked = door.hear()
+    if not asked:
+        return HERE
+    try:
+        result = _ask(door, tuple([given[name] for name in door.names]), None, False, asked, 0)
+    except AutogradError as error:
+        raise door.frontend.error(error) from None
+    return HERE if result is NotImplemented else result
 
 
 def below(function: Any) -> Any:
     """The function below its door, to be called at once: it is part of another's work."""
-    if LISTENING:
+    if TO_ALL:
         _thread.inside = function.door
     return function
 
 
-__all__ = ["HERE", "LISTENING", "ORDER", "Call", "Door", "Interceptor", "Parameter", "Plain", "below", "changed", "listen", "listening",
-           "passed", "passing", "same", "source_of", "unlisten"]
+__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "Call", "Door", "Interceptor", "Parameter", "Plain", "below", "changed", "listen",
+           "listening", "passed", "passing", "same", "source_of", "speller", "unlisten"]

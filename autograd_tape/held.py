@@ -244,9 +244,10 @@ class _Holding(Interceptor):
     """Calls of irregular operations, held whole by the tapes that record. (Regular ones are held on the general path.)"""
 
     place = "tape"
+    all_functions = False
 
     def concerns(self, door: Door) -> bool:
-        return door.irregular and not door.unrecorded
+        return door.irregular
 
     def __call__(self, call: Call) -> Any:
         args, kwargs = call.spelled()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from autograd_tape.ops._strided import contiguous_strides
-from autograd_tape.calls import HERE, LISTENING, passed
+from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
 )
@@ -29,7 +29,7 @@ from ._above import above
 from ._frontend import TorchFrontend
 from ._metadata import Metadata
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
-from .overrides import look_for_classes
+from .overrides import WITHOUT, look_for_classes
 from .storage import resize, view_of
 
 _new = object.__new__
@@ -248,7 +248,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def detach(self) -> "Tensor":
         """The same memory, without history."""
-        if LISTENING and (found := passed(Tensor.detach, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.detach, locals())) is not HERE: return found
         if self._k.special is not None and hasattr(type(self), "__torch_dispatch__"):
             from .utils._python_dispatch import detached
 
@@ -306,7 +306,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
-        if LISTENING and (found := passed(Tensor.item, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.item, locals())) is not HERE: return found
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
         data = self._data
@@ -372,7 +372,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return (1, 0)
 
     def __bool__(self) -> bool:
-        if LISTENING and (found := passed(Tensor.__bool__, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.__bool__, locals())) is not HERE: return found
         data = self._data
         if data.size != 1:
             if data.size == 0:
@@ -382,7 +382,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return bool(data) if self._k.special is None else bool(self.item())
 
     def __int__(self) -> int:
-        if LISTENING and (found := passed(Tensor.__int__, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.__int__, locals())) is not HERE: return found
         try:
             value = self.item()
         except RuntimeError as error:
@@ -390,7 +390,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return int(value) if value.__class__ is not complex else int(_real(value, "int64_t"))
 
     def __float__(self) -> float:
-        if LISTENING and (found := passed(Tensor.__float__, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.__float__, locals())) is not HERE: return found
         try:
             value = self.item()
         except RuntimeError as error:
@@ -731,5 +731,6 @@ def _type_string(t: Tensor) -> str:
 
 
 install_methods(Tensor, frontend)
+WITHOUT.add(Tensor)
 for _name in ("detach", "item", "__bool__", "__int__", "__float__"):
     frontend.passing(getattr(Tensor, _name))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from autograd_tape.calls import Call, Door, Interceptor
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float32, float64
 
+from ._above import above
 from ._autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
@@ -139,14 +140,14 @@ def _target(policy: str, args: Any) -> DType | str | None:
     be looked at; None where autocast does not concern it."""
     if state.loud is None or state.busy or is_excluded(DispatchKey.AutocastCPU):
         return None
-    tensors = _tensors(args)
-    device = next((d for d, on in state.enabled.items() if on and any(t._k.device.type == d for t in tensors)), None)
+    kinds = dict.fromkeys([t._k for t in _tensors(args)])
+    device = next((k.device.type for k in kinds if state.enabled.get(k.device.type)), None)
     if device is None:
         return None
     if policy == "lower":
         return state.dtype(device)
     if policy == "widest":
-        return float32 if any(t._k.dtype is float32 for t in tensors) else "whole"
+        return float32 if float32 in [k.dtype for k in kinds] else "whole"
     return float32 if policy == "float32" else policy
 
 
@@ -154,9 +155,10 @@ class _Casting(Interceptor):
     """Casts the arguments of operations, and then lets them proceed; what they are made of is left as it is."""
 
     place, frontend = "autocast", frontend
+    all_functions = False
 
     def concerns(self, door: Door) -> bool:
-        return not door.unrecorded and door.rec.field("amp") is not None
+        return door.rec.field("amp") is not None
 
     def __call__(self, call: Call) -> Any:
         if call.out is not None or call.inplace:
@@ -181,13 +183,20 @@ def _enabled_keys(tensors: Any) -> list[DispatchKey]:
 ENABLED_BY.append(_enabled_keys)
 
 
+_NUMBERS = frozenset([type(None), bool, int, float, str])
+_CAST = frozenset([float32, bfloat16, float16])
+
+
 def _tensors(args: Any) -> list[Tensor]:
-    return [x for a in args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, Tensor)]
+    return [x for a in args if a.__class__ not in _NUMBERS
+            for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, Tensor)]
 
 
 def _cast(value: Any, dtype: Any) -> Any:
+    if value.__class__ in _NUMBERS:
+        return value
     if isinstance(value, Tensor):
-        return value.to(dtype) if value._k.dtype in (float32, bfloat16, float16) else value
+        return above.convert(value, dtype, None, False, None) if value._k.dtype in _CAST and value._k.dtype is not dtype else value
     if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_cast(v, dtype) for v in value)
     return value

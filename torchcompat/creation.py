@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograd_tape.calls import HERE, LISTENING, below, passed
+from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, default_dtype, dtype_of, float32, inference_kind
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
@@ -142,7 +142,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     tensor([[1, 2],
             [3, 4]])
     """
-    if LISTENING and (found := passed(tensor, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(tensor, locals())) is not HERE: return found
     t = _new(Tensor)
     if dtype is not None and dtype.__class__ is not DType:
         dtype = checked_dtype(dtype, "tensor")
@@ -211,7 +211,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 @frontend.passing
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without copying where possible."""
-    if LISTENING and (found := passed(as_tensor, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(as_tensor, locals())) is not HERE: return found
     if isinstance(data, Tensor):
         return convert(data, dtype, None if device is None else Device(device), False, None)
     if isinstance(data, np.ndarray) and data.dtype.isnative:
@@ -306,7 +306,7 @@ def to_dlpack(t: Tensor) -> Any:
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:
     """A zero-dimensional tensor of the default dtype."""
-    if LISTENING and (found := passed(scalar_tensor, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(scalar_tensor, locals())) is not HERE: return found
     made: Tensor = below(tensor)(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)
     return made
 

@@ -232,6 +232,7 @@ class _Handlers(Interceptor):
     """The handlers of one key."""
 
     frontend = frontend
+    all_functions = False
 
     def __init__(self, key: DispatchKey) -> None:
         self.key, self.place = key, key.name
@@ -399,6 +400,7 @@ class Trace(Interceptor):
     """
 
     place, frontend = "trace", frontend
+    all_functions = False
 
     def __init__(self) -> None:
         self.operations: list[TracedOperation] = []
@@ -410,9 +412,6 @@ class Trace(Interceptor):
 
     def __exit__(self, *exc: object) -> None:
         set_trace(self.before)
-
-    def concerns(self, door: Door) -> bool:
-        return not door.unrecorded
 
     def __call__(self, call: Call) -> Any:
         if _state.trace is not self or DispatchKey.Tracing in _state.excluded:
@@ -444,6 +443,7 @@ class _Functionalizing(Interceptor):
     """Operations that change tensors, while the key Functionalize is included: out of place, and a copy of the result."""
 
     place, frontend = "functionalize", frontend
+    all_functions = False
 
     def concerns(self, door: Door) -> bool:
         return not door.irregular and door.rec.family != "store"

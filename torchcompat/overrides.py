@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import NoneType
 
 from autograd_tape.calls import Call, Interceptor, listen, unlisten
+from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .bits import Bits
@@ -75,7 +76,7 @@ class _Functions(Interceptor):
         if not modes and not special:
             return NotImplemented
         function, (args, kwargs) = call.function, call.spelled()
-        types = tuple(dict.fromkeys(type(x) for x in special))
+        types = tuple(dict.fromkeys([type(x) for x in special])) if special else ()
         if modes:
             _state.modes = modes[:-1]
             try:
@@ -105,11 +106,20 @@ def look_for_classes() -> None:
         listen(FUNCTIONS, everything=False)
 
 
+WITHOUT = {NoneType, bool, int, float, complex, str, slice, DType, Device}
+"""Classes that override nothing; Tensor is one of them."""
+
+
+
 def _overriding(call: Call) -> list[Any]:
     """The arguments whose class overrides torch functions, subclasses before their bases."""
     found: list[Any] = []
     for value in call.args:
+        if value.__class__ in WITHOUT:
+            continue
         for x in value if isinstance(value, (tuple, list)) else (value,):
+            if x.__class__ in WITHOUT:
+                continue
             k = getattr(x, "_k", None)
             if (k is None and hasattr(type(x), "__torch_function__")
                     or k is not None and k.special.__class__ not in (NoneType, Bits)

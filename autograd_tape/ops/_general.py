@@ -182,6 +182,7 @@ class General(Door):
         super().__init__(rec, frontend)
         self.method = method
         self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
+        self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place
 
     def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
@@ -196,7 +197,10 @@ class General(Door):
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """On the quiet path, where the call came here because somebody looks at calls; else on the general one."""
         if out is None and modes.watched:
-            return self.frontend.below(self, inplace)(*args)
+            below = self._below[inplace]
+            if below is None:
+                below = self._below[inplace] = self.frontend.below(self, inplace)
+            return below(*args)
         return self.rest(args, out, inplace)
 
     def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:

@@ -37,19 +37,22 @@ class Irregular(Door):
         self.params = params
         self._open = False  # whether the path written by hand may be taken while somebody looks at calls
         call = ", ".join(source_of(params)[1])
-        self._spell = eval(f"lambda _function, {', '.join([p.name for p in params])}: _function({call})")
+        self._below: Any = None
+        self._spelled = eval(f"lambda _function, {', '.join([p.name for p in params])}: _function({call})")
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""
         if out is None and modes.watched and self._open:
-            return self._spell(self.frontend.below(self, inplace), *args)
+            if self._below is None:
+                self._below = self.frontend.below(self, inplace)
+            return self._spelled(self._below, *args)
         return self.rest(args, out)
 
-    def _ask(self) -> tuple[Any, tuple[Interceptor, ...]]:
-        found = super()._ask()
+    def hear(self) -> tuple[Interceptor, ...]:
+        found = super().hear()
         if self.rec.field("make") is not None:
             parts = [General(get_record(name), self.frontend) for name in self.rec.field("parts") or ()]
-            self._open = all([i in found[1] or not any(map(i.concerns, parts)) for i in LISTENING if i.frontend in (None, self.frontend)])
+            self._open = all([i in found or not any(map(i.concerns, parts)) for i in LISTENING if i.frontend in (None, self.frontend)])
         return found
 
     def rest(self, args: tuple[Any, ...], out: Any = None) -> Any:
@@ -73,6 +76,8 @@ def irregular_function(rec: Record, frontend: Any, inner: Callable[..., Any] | N
 def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) -> Callable[..., Any]:
     signature = dict(list(inspect.signature(inner).parameters.items())[1:])
     params = [Parameter.of(p) for p in signature.values() if p.name != "out"]
+    for p in params[list(signature).index("out") if "out" in signature else len(params):]:
+        p.keyword_only = not p.spread  # by position the first would be taken for `out`
     writes = rec.out and "out" not in signature and not rec.returns_list and not any([p.spread == "**" for p in params])
     door = Irregular(rec, frontend, params)
     cells: dict[str, Any] = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,

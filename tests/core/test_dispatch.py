@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import torchcompat as torch
-from autograd_tape import modes
+from autograd_tape import calls, modes
+from autograd_tape.ops import RECORDS
 from torchcompat.dispatch import (
     DispatchKey,
     Trace,
@@ -298,18 +301,60 @@ def test_a_handler_of_what_is_made_of_others_is_recorded_in_place_and_written_ou
         assert target.scatter_(0, torch.tensor([0]), 1.0) is target and target.tolist() == [1.0, 1.0]
 
 
-def test_who_does_not_care_costs_a_call_no_general_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_care_costs_a_call_no_general_path() -> None:
     """Of an operation that no listener is concerned with, the entrance below the door is taken."""
     from autograd_tape.ops._general import General
 
     a, b = torch.rand(3, 3), torch.rand(3, 3)
-    before = [f() for f in (lambda: a + b, lambda: a[0], lambda: a.sum(0), lambda: torch.cat([a, b]), lambda: a.clone().mul_(2))]
-    monkeypatch.setattr(General, "rest", lambda *args: pytest.fail("the general path"))
+    operations = (lambda: a + b, lambda: a[0], lambda: a.sum(0), lambda: torch.cat([a, b]), lambda: a.clone().mul_(2))
+    before = [f() for f in operations]
+    ran: set[Any] = set()
     with handling("atan2", DispatchKey.Backend_CPU, lambda input, other: input):
-        torch._tensor.frontend.entrances.clear()
-        after = [f() for f in (lambda: a + b, lambda: a[0], lambda: a.sum(0), lambda: torch.cat([a, b]), lambda: a.clone().mul_(2))]
-    torch._tensor.frontend.entrances.clear()
+        [f() for f in operations]  # entrances are made when they are first needed
+        sys.setprofile(lambda frame, event, arg: ran.add(frame.f_code))
+        after = [f() for f in operations]
+        sys.setprofile(None)
+    assert General.carry_out.__code__ in ran and General.rest.__code__ not in ran
     assert all(map(torch.equal, before, after))
+
+
+def test_functions_without_a_record_meet_only_who_looks_at_them() -> None:
+    """Keys and autocast know operations by their records: they do not slow down `item` and `rand`."""
+    before = list(calls.TO_ALL)
+    with handling("add", DispatchKey.Autograd, lambda *args: args[0]), torch.autocast("cpu"), Trace():
+        assert calls.TO_ALL == before != calls.LISTENING
+    with calls.listening(_Shows()):
+        assert calls.TO_ALL != before
+
+
+class _Shows(calls.Interceptor):
+    place = "function"
+
+    def __call__(self, call: calls.Call) -> Any:
+        raise _Seen(call.spelled())
+
+
+def test_every_function_is_shown_with_arguments_that_mean_the_same_to_it() -> None:
+    """Whichever are given: by position where it takes so, and without defaults at the end."""
+    names = 0
+    with calls.listening(_Shows()):
+        for name in RECORDS:
+            function = torch._tensor.frontend.function(name)
+            signature = inspect.signature(function)
+            parameters = [p for p in signature.parameters.values() if p.name not in ("out", "_more") and p.kind is not p.VAR_KEYWORD]
+            if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+                continue  # sizes, and tensors in a row
+            names += 1
+            for given in range(len(parameters) + 1):
+                values = {p.name: object() for i, p in enumerate(parameters) if i < given or p.default is p.empty}
+                with pytest.raises(_Seen) as seen:
+                    function(**values)
+                positional, keywords = seen.value.args[0]
+                shown, meant = signature.bind(*positional, **keywords), signature.bind(**values)
+                assert set(shown.arguments) - {"_more"} <= set(meant.arguments), name
+                shown.apply_defaults(), meant.apply_defaults()
+                assert shown.arguments == meant.arguments, name
+    assert names > 580
 
 
 class _Seen(Exception):
@@ -357,7 +402,6 @@ def test_every_operation_is_seen_under_its_own_name(part: int) -> None:
     """Of every operation with samples: by handlers, function modes, classes of arguments, profiles and explicit tapes."""
     from op_cases import bind, is_array, samples, tree_map
 
-    from autograd_tape.ops import RECORDS
     from autograd_tape.tape import Tape
     from torchcompat.autograd.profiler import NAMES, profile
 

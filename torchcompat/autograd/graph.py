@@ -174,6 +174,7 @@ _allowing = _Allowing()
 
 class _CopyBeforeChange(Interceptor):
     place, frontend = "mutation", frontend
+    all_functions = False
 
     def concerns(self, door: Door) -> bool:
         return not door.irregular

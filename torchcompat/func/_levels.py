@@ -163,10 +163,10 @@ class _Transform(Interceptor):
     """Hands regular operations to the level at work. Irregular ones are made of these, unless torch has no rule for the whole."""
 
     place = "transform"
+    all_functions = False
 
     def concerns(self, door: Door) -> bool:
-        return not door.irregular or not door.unrecorded and (
-            door.rec.field("no_forward") is not None or door.rec.field("no_vmap") is not None)
+        return not door.irregular or door.rec.field("no_forward") is not None or door.rec.field("no_vmap") is not None
 
     def __call__(self, call: Call) -> Any:
         if call.door.irregular:
