@@ -112,6 +112,8 @@ class Record:
                           that says so: the arguments are source, of the parameters and the words of `torchcompat.utils._aten`, those
                           that are None by keyword left out; "[0]" where ATen returns more for its own backward. Left out: the record's
                           name, "Tensor", "Scalar" or "default", and its arguments but for trailing defaults
+    `known_as`            what profiles call it, where it is neither the name under which programs know it nor what `aten` says; "" where
+                          torch's do not show it
     `decompose(F, ...)`   what torch makes of other operations before its dispatcher sees it, in terms of these; NotImplemented for
                           arguments where it does not
     `shape(...)`          the output's shape with shapes in place of tensors, for the meta executor; a tuple of shapes for several
@@ -134,6 +136,8 @@ class Record:
                           the message begins with; or a function of the arguments that gives either, or None
     `no_vmap_`            what torch says of the in-place variant where examples would have to be stored in a tensor that all share:
                           "arithmetic", "shape", "name"; or a function, of which arguments are examples, that gives this or None
+    `random`              whether it draws numbers, so that vmap's `randomness` says what examples get: a multiple of its input, or, where
+                          it has a parameter `shape`, a tensor of that
     `without_tangents`    the inputs whose tangents count for nothing, since torch's formula does not look at them
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
     `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on
@@ -372,7 +376,7 @@ class Record:
             def refuse(F: Any, grad: Any) -> Any:
                 raise NotImplementedError(f"the derivative for 'inplace version of {self.name}' is not implemented.")
 
-            found.vjps, found.vjp_names, found.saved_names = ((None, refuse, ()),), None, ()
+            found.vjps, found.vjp_names = ((None, refuse, ()),), None
         found.numbers = {operand: self._overload(number, operand) for operand, number in (self.field("numbers_") or {}).items()}
         return found
 

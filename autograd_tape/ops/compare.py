@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
+from ..dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES, result_dtype
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..executors.kernels import select
 from ..executors.meta import meta_array
@@ -624,6 +624,15 @@ class where:
     def vjp_input(F, grad, condition): return F.where(condition, grad, 0 if grad.ndim else F.zero_gradient(grad))
     def vjp_other(F, grad, condition): return F.masked_fill(grad, condition, 0)
     aten = ".self"
+
+    def decompose(F, condition, input, other):
+        tensors = [x for x in (input, other) if isinstance(x, TensorRef)]
+        if len(tensors) != 1:
+            return NotImplemented
+        dtype = result_dtype([(t._k.dtype, t.ndim) for t in tensors], [x for x in (input, other) if not isinstance(x, TensorRef)])
+        return F.where(condition, *[x if isinstance(x, TensorRef) else F.scalar_tensor(x, dtype=dtype, device=condition.device)
+                                    for x in (input, other)])
+
 
     def samples(rng):
         yield rng.random((2, 3)) > 0.5, rng.standard_normal((2, 3)), rng.standard_normal((2, 3))

@@ -59,6 +59,9 @@ class random_dropout:
     def shape(input, p): return input, input, None
     compose = on_host(_dropout)
     def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
+    aten = "dropout"
+    random = True
+    def decompose(F, input, p): return F.mul(input, F.empty_like(input).bernoulli_(1 - p).div_(1 - p))
     def samples(rng): yield rng.standard_normal((2, 3)), 0.0
 
 
@@ -71,6 +74,7 @@ class random_mask:
         return _kept(like, p, dtype) if like.shape == tuple(shape) else default_generator.bernoulli(1 - p, tuple(shape), dtype)
     compose = on_host(numpy)
     def shape(like, shape, p): return tuple(shape)
+    random = True
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 1), 0.0
 
 

@@ -112,7 +112,9 @@ class _BasicIndex:
 
 
 _VIEWS = {name: op(f"basic_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
-                   node=f"{name.capitalize()}Backward0", out=False)(_BasicIndex) for name in ("select", "slice", "unsqueeze", "alias")}
+                   node=f"{name.capitalize()}Backward0", out=False)(type(f"basic_{name}", (), {
+                       **{k: v for k, v in vars(_BasicIndex).items() if k not in ("__dict__", "__weakref__")}, "known_as": name}))
+          for name in ("select", "slice", "unsqueeze", "alias")}
 
 
 @op("basic_index_backward(Tensor grad, int[] shape, Any index) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
@@ -785,6 +787,7 @@ class getitem:
 
     parts = ("basic_select", "basic_slice", "basic_unsqueeze", "index")
     def function(F, input, index): return _get(F, input, index)
+    known_as = ""
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1
@@ -881,6 +884,7 @@ class setitem:
 
     parts = ("basic_select", "basic_slice", "put_at", "copy")
     def function(F, input, index, value): _set(F, input, index, value)
+    known_as = ""
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, 2.5

@@ -131,6 +131,7 @@ class max_pool_nd:
         n = len(kernel_size)
         return (f"max_pool{n}d_with_indices(input, *but([list(kernel_size), list(stride), list(padding), list(dilation), ceil_mode], "
                 f"[list(kernel_size), [0] * {n}, [1] * {n}, False]))")
+    known_as = "max_pool2d_with_indices"
 
     def decompose(F, input, kernel_size, stride, padding, dilation, ceil_mode):
         if len(kernel_size) > 1:
@@ -304,6 +305,7 @@ class avg_pool_nd:
         n = len(kernel_size)
         return (f"avg_pool{n}d(input, *but([list(kernel_size), list(stride), list(padding), ceil_mode, count_include_pad, "
                 f"divisor_override], [list(kernel_size), [0] * {n}, False, True, None]))")
+    known_as = "avg_pool2d"
 
 
     def samples(rng):

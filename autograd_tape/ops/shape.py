@@ -848,6 +848,7 @@ class cast:
     jvp = "linear"
     batch = batches.as_is
     aten = "_to_copy(input, dtype=dtype)"
+    known_as = "to"
 
 
 def _like_clone(input: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -877,6 +878,7 @@ class transfer:
         return F.transfer(grad, input_dtype, source, device) if hasattr(grad, "_k") else grad.astype(input_dtype.np, copy=False)
     batch = batches.as_is
     aten = "_to_copy(input, dtype=dtype, device=device)"
+    known_as = "to"
 
 
 def dtype_of(tensor):

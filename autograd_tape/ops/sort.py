@@ -87,6 +87,7 @@ class sort_along:
     def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
     def aten(stable, **_):
         return "sort.stable(input, stable=True, dim=None if dim == -1 else dim, descending=descending or None)" if stable else "sort"
+    known_as = "sort"
 
     def check(input, **rest):
         if input.dtype.is_complex and not on_meta(input):
@@ -916,8 +917,7 @@ class bucketize:
         boundaries = call.boundaries
         values = call.whole("input") if "input" in call.ranks else F.full((call.size,), call.input, dtype=boundaries._k.dtype)
         if values._k.dtype is not boundaries._k.dtype:
-            both = F.result_type(values, boundaries)
-            values, boundaries = F.cast(values, both), F.cast(boundaries, both)
+            return NotImplemented
         shape = tuple(values._data.shape)
         flat = F.reshape(values, (call.size, prod(shape[1:])))
         return F.reshape(F.searchsorted(boundaries, flat, out_int32=call.out_int32, right=call.right), shape)

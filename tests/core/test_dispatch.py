@@ -403,7 +403,7 @@ def test_every_operation_is_seen_under_its_own_name(part: int) -> None:
     from op_cases import bind, is_array, samples, tree_map
 
     from autograd_tape.tape import Tape
-    from torchcompat.autograd.profiler import NAMES, profile
+    from torchcompat.autograd.profiler import _shown, profile
 
     F = torch._tensor.frontend
     for name, rec in list(RECORDS.items())[part::4]:
@@ -426,7 +426,7 @@ def test_every_operation_is_seen_under_its_own_name(part: int) -> None:
         args, kwargs = tree_map(lambda x: torch.tensor(x) if is_array(x) else x, bind(rec, samples(rec)[0]))
         with profile() as p:
             function(*args, **kwargs)
-        shown = NAMES.get(name, rec.public)
+        shown = _shown(rec)
         assert shown is None or f"aten::{shown}" in [e.name for e in p.function_events], name
 
 

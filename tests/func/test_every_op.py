@@ -13,11 +13,10 @@ import torchcompat as torch
 from autograd_tape.ops import RECORDS
 from torchcompat._tensor import frontend
 from torchcompat.func import _batching, jvp, vmap
-from torchcompat.func._batching import RANDOM
 from torchcompat.utils._pytree import tree_flatten, tree_unflatten
 
 NAMES = sorted(n for n, r in RECORDS.items() if r.field("samples"))
-RANDOM_NAMES = {n for n in NAMES if "dropout" in n} | RANDOM
+RANDOM_NAMES = {n for n in NAMES if "dropout" in n or RECORDS[n].field("random")}
 VALUES_DECIDE = set("masked_select nonzero argwhere bincount histc item repeat_interleave masked_scatter masked_place combinations one_hot "
                     "isin gaussian_nll_loss".split())
 """Operations whose result's shape, very result in Python, or refusal of their input depends on values."""

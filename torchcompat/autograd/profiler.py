@@ -24,6 +24,7 @@ from autograd_tape import calls
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.modes import enter_quiet_path, leave_quiet_path
+from autograd_tape.ops import Record
 from autograd_tape.ops._strided import address, owner_of
 from autograd_tape.node import TapeEntry
 
@@ -50,14 +51,6 @@ class _State(threading.local):
 
 
 _state = _State()
-NAMES: dict[str, str | None] = {
-    "basic_select": "select", "basic_slice": "slice", "basic_unsqueeze": "unsqueeze", "basic_alias": "alias", "split_equal": "split",
-    "cast": "to", "transfer": "to", "max_along": "max", "max_all": "max", "min_along": "min", "min_all": "min", "sort_along": "sort",
-    "index": "index", "put_at": "index_put", "convolution_nd": "convolution", "max_pool_nd": "max_pool2d_with_indices",
-    "avg_pool_nd": "avg_pool2d",
-    "var_of": "var", "std_of": "std", "attention": "_scaled_dot_product_flash_attention_for_cpu", "random_dropout": "dropout",
-    "zero": "zero", "getitem": None, "setitem": None}
-"""What profiles call operations that have other names inside."""
 
 
 def kineto_available() -> bool:
@@ -82,7 +75,10 @@ def _shapes(values: tuple[Any, ...]) -> list[list[int]]:
 
 def _shown(rec: Any) -> str | None:
     """What profiles call an operation; None for those they do not show."""
-    return NAMES.get(rec.name, rec.public)
+    if not isinstance(rec, Record):
+        return rec.public  # of a function that is no operation
+    known = rec.field("known_as")
+    return known or None if known is not None else rec.public or (rec.torch_name if rec.field("aten") else None)
 
 
 class _Timing(Interceptor):

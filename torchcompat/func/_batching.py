@@ -21,7 +21,6 @@ from ._levels import Level, below, state, tensors_in
 from ._whole import front, hide, levels_of, show
 
 F = frontend
-RANDOM = frozenset(["random_dropout", "random_mask"])
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
           "vmap or perform the randomness operation out of vmap")
 
@@ -227,7 +226,7 @@ def draw(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
     if level.randomness == "error":
         raise RuntimeError(_ERROR)
     call = batched_call(level, general, args)
-    if call.rec.name == "random_mask":
+    if "shape" in call.values:
         with below(level):
             if level.randomness == "same":
                 return call(like=F.select(call.like, 0, 0) if call.is_batched["like"] else call.like)

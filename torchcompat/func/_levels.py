@@ -185,7 +185,7 @@ TRANSFORM = _Transform()
 def _transformed(general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     from . import _batching, _forward
 
-    if general.rec.name in _batching.RANDOM:
+    if general.rec.field("random"):
         level = next((level for level in reversed(state.stack) if level.kind is VMAP and level.number < state.ceiling), None)
         if level is not None:
             return _batching.draw(level, general, args)

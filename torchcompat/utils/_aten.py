@@ -1,8 +1,7 @@
 """Operations as ATen has them: what `__torch_dispatch__` is shown of a record, and functions that exist in ATen only.
 
-`form` says under which name and overload, and with which arguments, an operation is shown: what its record's `aten`
-says. `COMPOSITES` are carried out by other operations where somebody looks, as torch's own composites always are. `FUNCTIONS` are carried
-out by `torch.ops.aten`.
+`form` says under which name and overload, and with which arguments, an operation is shown: what its record's `aten` says. `decomposed`
+carries one out by others where somebody looks, as torch's own composites always are. `FUNCTIONS` are carried out by `torch.ops.aten`.
 """
 
 from __future__ import annotations
@@ -109,29 +108,11 @@ _WORDS: dict[str, Any] = {
 # -- composites -------------------------------------------------------------------------------------------------------------------------
 
 
-def _where(condition: Tensor, input: Any, other: Any) -> Any:
-    if isinstance(input, Tensor) and isinstance(other, Tensor):
-        return NotImplemented
-    model = input if isinstance(input, Tensor) else other
-    if not isinstance(model, Tensor):
-        return NotImplemented
-    dtype = torch.result_type(input, other)
-    a, b = [x if isinstance(x, Tensor) else torch.scalar_tensor(x, dtype=dtype, layout=torch.strided, device=condition.device)
-            for x in (input, other)]
-    return F.where(condition, a, b)
-
-
-def _dropout(input: Tensor, p: float) -> Tensor:
-    return F.mul(input, torch.empty_like(input).bernoulli_(1 - p).div_(1 - p))
-
-
-COMPOSITES: dict[str, Callable[..., Any]] = {"where": _where, "random_dropout": _dropout}
+F.functions["scalar_tensor"] = functools.partial(torch.scalar_tensor, layout=torch.strided)  # no record, but others are made of it
 
 
 def decomposed(rec: Any, values: dict[str, Any]) -> Any:
     """What torch makes of other operations before anybody sees it, by its record's `decompose`; NotImplemented for what it does not."""
-    if rec.name in COMPOSITES:
-        return COMPOSITES[rec.name](**values)
     decompose = rec.field("decompose")
     return NotImplemented if decompose is None else decompose(F, **values)
 
