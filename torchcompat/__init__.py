@@ -252,9 +252,13 @@ def get_default_device() -> device:
 
 
 _above.later("autograd.hooks", "register_tensor_hook", "register_post_accumulate_hook", "retain_grad")
+_above.later("func._forward", "restore_tangents")
+_above.later("func._whole", "made_like")
 _above.later("_rebuild", "rebuilder")
+_above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass")
 
 from . import _legacy
+from .bits import RESOLVE as _RESOLVE
 from .overrides import FUNCTIONS as _FUNCTIONS
 
-_FUNCTIONS.frontend = _frontend
+_FUNCTIONS.frontend = _RESOLVE.frontend = _frontend

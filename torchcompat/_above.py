@@ -6,6 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from autograd_tape.calls import Interceptor
+
 
 class Above:
     """Functions that higher modules put here when they are imported, or that `later` announces: the one way to them from below."""
@@ -26,6 +28,23 @@ class Above:
     """`interop`."""
     rebuilder: Callable[[str], Callable[..., Any]]
     """`_rebuild`: the functions that files name, by name."""
+    look_for_dispatch: Callable[[], None]
+    make_wrapper_subclass: Callable[..., Any]
+    """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
+    transform: Interceptor
+    """`func._transform`: who is asked about calls while there are transforms."""
+    made_like: Callable[[Any, Any], Any]
+    restore_tangents: Callable[[Any, int, Any], None]
+    """`func`, of examples and of tensors with tangents."""
+    recover: Callable[..., Any] | None = None
+    has_tangents: Callable[[Any], bool] | None = None
+    transforming_functions: Callable[[], bool] | None = None
+    apply_under_transforms: Callable[..., Any] | None = None
+    grad_under_transforms: Callable[..., Any] | None = None
+    drawn: Callable[..., Any] | None = None
+    """`func`, None until it is imported: how examples are dealt with that an operation failed for; whether tensors have tangents, whether a
+    function is being transformed on this thread, and what `Function.apply`, `autograd.grad` and random numbers do then. NotImplemented,
+    of `grad` None, leaves it to those who ask."""
 
     def later(self, module: str, *names: str) -> None:
         """Announces functions of a module that is imported when one of them is first called."""

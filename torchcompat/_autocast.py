@@ -1,4 +1,7 @@
-"""Each thread's settings of autocast. See `amp`."""
+"""What autocast does to operations, and each thread's settings of it. See `amp`.
+
+What is done to which operation says the field `amp` of its record. Operations are met at the door (`autograd_tape.calls`).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from autograd_tape.calls import listen, unlisten
-from autograd_tape.dtypes import Device, DType, bfloat16, float16
+from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
+from autograd_tape.dtypes import Device, DType, bfloat16, float16, float32
+
+from ._conversion import convert
+from ._tensor import Tensor, frontend
+from .dispatch import ENABLED_BY, DispatchKey, is_excluded
 
 DTYPES = {**dict.fromkeys(["cuda", "ipu", "xpu", "mps", "mtia", "privateuseone", "npu"], float16),
           **dict.fromkeys(["cpu", "hpu", "maia", "xla"], bfloat16)}
@@ -20,8 +27,6 @@ class _Loud:
     """Looks at calls, until it is dropped or its thread has ended."""
 
     def __init__(self) -> None:
-        from .amp import CASTING  # which has the operations cast their arguments
-
         listen(CASTING)
         weakref.finalize(self, unlisten, CASTING).atexit = False
 
@@ -188,3 +193,73 @@ OLD_NAMES = {name: _old_name(name, device)
                           f"set_autocast_{short}_dtype")
              if name not in ("is_autocast_gpu_enabled", "set_autocast_gpu_enabled")}
 globals().update(OLD_NAMES)
+
+
+# -- casting ----------------------------------------------------------------------------------------------------------
+
+
+def _target(policy: str, args: Any) -> DType | str | None:
+    """What the tensors among an operation's arguments are cast to by its `amp`, "whole" where they stay as they are but its parts must not
+    be looked at; None where autocast does not concern it."""
+    if state.loud is None or state.busy or is_excluded(DispatchKey.AutocastCPU):
+        return None
+    kinds = dict.fromkeys([t._k for t in _tensors(args)])
+    device = next((k.device.type for k in kinds if state.enabled.get(k.device.type)), None)
+    if device is None:
+        return None
+    if policy == "lower":
+        return state.dtype(device)
+    if policy == "widest":
+        return float32 if float32 in [k.dtype for k in kinds] else "whole"
+    return float32 if policy == "float32" else policy
+
+
+class _Casting(Interceptor):
+    """Casts the arguments of operations, and then lets them proceed; what they are made of is left as it is."""
+
+    place, frontend = "autocast", frontend
+    all_functions = False
+
+    def concerns(self, door: Door) -> bool:
+        return door.rec.field("amp") is not None
+
+    def __call__(self, call: Call) -> Any:
+        if call.out is not None or call.inplace:
+            return NotImplemented
+        target = _target(call.rec.field("amp"), call.args)
+        if target is None:
+            return NotImplemented
+        state.busy = True
+        try:
+            return call.proceed(None if target == "whole" else tuple([_cast(a, target) for a in call.args]))
+        finally:
+            state.busy = False
+
+
+CASTING = _Casting()
+
+
+def _enabled_keys(tensors: Any) -> list[DispatchKey]:
+    return [key for device, key in (("cpu", DispatchKey.AutocastCPU), ("cuda", DispatchKey.AutocastGPU)) if state.enabled.get(device)]
+
+
+ENABLED_BY.append(_enabled_keys)
+
+
+_NUMBERS = frozenset([type(None), bool, int, float, str])
+_CAST = frozenset([float32, bfloat16, float16])
+
+
+def _tensors(args: Any) -> list[Tensor]:
+    return [x for a in args if a.__class__ not in _NUMBERS
+            for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, Tensor)]
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    if value.__class__ in _NUMBERS:
+        return value
+    if isinstance(value, Tensor):
+        return convert(value, dtype, None, False, None) if value._k.dtype in _CAST and value._k.dtype is not dtype else value
+    if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
+        return type(value)(_cast(v, dtype) for v in value)
+    return value

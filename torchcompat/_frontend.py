@@ -17,6 +17,7 @@ from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
 
+from ._above import above
 from .bits import bits_of, flipped, restored, values
 from .storage import resize
 
@@ -76,10 +77,20 @@ class TorchFrontend(Frontend):
         return True
 
     def bare(self, t: Any) -> Any:
-        """Another instance of the tensor's class over the same things, without history."""
-        from .utils._python_dispatch import alias
-
-        return alias(t)
+        """Another instance of the tensor's class over the same things, without history; version counters are shared."""
+        bare = object.__new__(type(t))
+        if t._v is None:
+            t._v = [0]
+        bare._data, bare._k, bare._v, bare._node, bare._base = t._data, t._k, t._v, None, None
+        bare.__dict__.update(t.__dict__)
+        for cls in type(t).__mro__:  # attributes in slots, but not those of Tensor itself
+            if cls is self.Tensor:
+                break
+            slots = cls.__dict__.get("__slots__", ())
+            for name in () if isinstance(slots, str) else slots:
+                if name != "__dict__" and hasattr(t, name):
+                    setattr(bare, name, getattr(t, name))
+        return bare
 
     def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
         """A saved output as a tensor with its history; of its own class where that is special, with its tangents in forward mode."""
@@ -89,9 +100,7 @@ class TorchFrontend(Frontend):
             t = self.bare(item[4])
             t._node = node if node.n_outputs == 1 else OutputEdge(node, nr)
         if "tangents" in node.__dict__:
-            from .func._forward import restore_tangents
-
-            restore_tangents(node, nr, t)
+            above.restore_tangents(node, nr, t)
         return t
 
     def coerce(self, p: Param, value: Any) -> Any:
@@ -104,16 +113,11 @@ class TorchFrontend(Frontend):
 
     def made_like(self, model: Any, result: Any) -> Any:
         """After the model of an example in vmap, one for each example."""
-        if not hasattr(model, "_level"):
-            return result
-        from .func._whole import made_like
-
-        return made_like(model, result)
+        return above.made_like(model, result) if hasattr(model, "_level") else result
 
     def recover(self, error: AutogradError, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An irregular operation that looked at the values of an example in vmap is carried out for each example."""
-        from .func._batching import recover
-
+        recover = above.recover or super().recover
         return recover(error, function, args, kwargs)
 
     def pack_saved(self, node: TapeEntry) -> None:

@@ -11,6 +11,7 @@ from autograd_tape.ops._strided import address as address_of, contiguous_strides
 from autograd_tape.tensor import TensorRef
 
 from .bits import bits_of
+from .layout import strided
 from .size import Size
 from .storage import TypedStorage, UntypedStorage
 
@@ -39,8 +40,6 @@ class Metadata(_Base):
     @property
     def layout(self) -> Any:
         """torch.strided."""
-        from .layout import strided
-
         return strided
 
     @property

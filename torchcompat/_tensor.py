@@ -15,7 +15,7 @@ import numpy as np
 from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, int64, kind,
+    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, default_dtype, int64, kind,
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
@@ -28,8 +28,9 @@ from autograd_tape.views import NotImplementedNode, rebase, tell_views
 from ._above import above
 from ._frontend import TorchFrontend
 from ._metadata import Metadata
+from ._repr import tensor_str
 from .bits import Bits, bits_of, flipped, marked, values, with_bits
-from .overrides import WITHOUT, look_for_classes
+from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, look_for_classes
 from .storage import resize, view_of
 
 _new = object.__new__
@@ -41,8 +42,6 @@ class _TensorMeta(type):
     """The type of Tensor; a place for instance checks that subclasses such as Parameter refine."""
 
 
-transforming: Any = None
-"""Set by function transforms: whether one is being carried out on this thread."""
 REFUSED = ("You are attempting to call {} inside of a function being transformed by a functorch transform. This is unsupported, please "
            "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {} outside of a function being "
            "transformed instead.")
@@ -71,9 +70,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if hasattr(cls, "__torch_dispatch__"):
-            from .utils import _python_dispatch
-
-            _python_dispatch.look_for_classes()
+            above.look_for_dispatch()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass  # everything happens in __new__; TensorRef's own constructor takes other arguments
@@ -156,7 +153,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Sets `requires_grad` in place; only for leaves."""
-        if transforming is not None and requires_grad and transforming():
+        if requires_grad and above.transforming_functions is not None and above.transforming_functions():
             raise RuntimeError(REFUSED.format("Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)",
                                               "requires_grad_()"))
         try:
@@ -249,10 +246,6 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def detach(self) -> "Tensor":
         """The same memory, without history."""
         if TO_ALL and (found := passed(Tensor.detach, locals())) is not HERE: return found
-        if self._k.special is not None and hasattr(type(self), "__torch_dispatch__"):
-            from .utils._python_dispatch import detached
-
-            return detached(self)
         t = _new(Tensor)
         t._data, t._k = self._data.view(), self._k
         t._node, t._base = None, None
@@ -292,7 +285,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def retain_grad(self) -> None:
         """Makes backward fill `.grad` of this non-leaf."""
-        if transforming is not None and transforming():
+        if above.transforming_functions is not None and above.transforming_functions():
             raise RuntimeError(REFUSED.format("Tensor.retain_grad()", "retain_grad()"))
         above.retain_grad(self)
 
@@ -313,10 +306,6 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self._k.device is not CPU:
             self._needs_data("item")
         if self._k.special is not None:
-            if hasattr(type(self), "__torch_dispatch__"):
-                from .utils._python_dispatch import dispatched_method
-
-                return dispatched_method(self, "_local_scalar_dense", Tensor.item)
             data = values(self)
         value = data.item()
         return value if value.__class__ in _PYTHON_NUMBERS else float(value)
@@ -438,10 +427,6 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         import sys
 
-        from autograd_tape.dtypes import default_dtype
-
-        from ._repr import tensor_str
-
         node, dtype, device, cls = self.creator, self._k.dtype, self._k.device, type(self)
         if node.__class__ is NoGradView:
             node = None
@@ -532,11 +517,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._node is not None:
             raise RuntimeError("cannot resize variables that require grad")
-        if "tangents" in (getattr(self, "_info", None) or ()):
-            from .func._whole import has_tangents
-
-            if has_tangents(self):
-                raise RuntimeError("cannot resize variables that has a forward grad")
+        if above.has_tangents is not None and above.has_tangents(self):
+            raise RuntimeError("cannot resize variables that has a forward grad")
         resize(self, size)
         return self
 
@@ -633,9 +615,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     @staticmethod
     def _make_wrapper_subclass(cls: Any, size: Any, **options: Any) -> "Tensor":
-        from .utils._python_dispatch import make_wrapper_subclass
-
-        return make_wrapper_subclass(cls, size, **options)
+        return above.make_wrapper_subclass(cls, size, **options)
 
     @staticmethod
     def _make_subclass(cls: Any, data: "Tensor", require_grad: bool = False) -> "Tensor":
@@ -648,8 +628,6 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What `torch.f(subclass instance)` does unless a subclass overrides it: run, and return the subclass."""
-        from .overrides import DisableTorchFunctionSubclass, convert_results
-
         if not all(issubclass(cls, t) for t in types):
             return NotImplemented
         with DisableTorchFunctionSubclass():
@@ -671,14 +649,10 @@ frontend = TorchFrontend(Tensor, "torch")
 
 def default_np() -> np.dtype:
     """The NumPy dtype of Python floats."""
-    from autograd_tape.dtypes import default_dtype
-
     return default_dtype().np
 
 
 def _is_default(dtype: DType) -> bool:
-    from autograd_tape.dtypes import default_dtype
-
     default = default_dtype()
     return dtype is default or dtype in (int64, bool_) or dtype.is_complex and dtype is default.to_complex()
 

@@ -1,7 +1,4 @@
-"""Automatic mixed precision: `autocast` runs matrix products and convolutions in a lower precision, sensitive operations in float32.
-
-What is done to which operation says the field `amp` of its record. Operations are met at the door (`autograd_tape.calls`).
-"""
+"""Automatic mixed precision: `autocast` runs matrix products and convolutions in a lower precision, sensitive operations in float32."""
 
 from __future__ import annotations
 
@@ -10,10 +7,8 @@ import warnings
 from typing import Any
 from collections.abc import Callable
 
-from autograd_tape.calls import Call, Door, Interceptor
-from autograd_tape.dtypes import DType, Device, bfloat16, float16, float32, float64
+from autograd_tape.dtypes import DType, Device, bfloat16, float16, float64
 
-from ._above import above
 from ._autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
@@ -22,8 +17,7 @@ from ._autocast import (
     is_autocast_enabled,
     state,
 )
-from ._tensor import Tensor, frontend
-from .dispatch import ENABLED_BY, DispatchKey, is_excluded
+from ._tensor import Tensor
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -130,73 +124,3 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
             return backward(*args, **kwargs)
 
     return decorate
-
-
-# -- casting ----------------------------------------------------------------------------------------------------------
-
-
-def _target(policy: str, args: Any) -> DType | str | None:
-    """What the tensors among an operation's arguments are cast to by its `amp`, "whole" where they stay as they are but its parts must not
-    be looked at; None where autocast does not concern it."""
-    if state.loud is None or state.busy or is_excluded(DispatchKey.AutocastCPU):
-        return None
-    kinds = dict.fromkeys([t._k for t in _tensors(args)])
-    device = next((k.device.type for k in kinds if state.enabled.get(k.device.type)), None)
-    if device is None:
-        return None
-    if policy == "lower":
-        return state.dtype(device)
-    if policy == "widest":
-        return float32 if float32 in [k.dtype for k in kinds] else "whole"
-    return float32 if policy == "float32" else policy
-
-
-class _Casting(Interceptor):
-    """Casts the arguments of operations, and then lets them proceed; what they are made of is left as it is."""
-
-    place, frontend = "autocast", frontend
-    all_functions = False
-
-    def concerns(self, door: Door) -> bool:
-        return door.rec.field("amp") is not None
-
-    def __call__(self, call: Call) -> Any:
-        if call.out is not None or call.inplace:
-            return NotImplemented
-        target = _target(call.rec.field("amp"), call.args)
-        if target is None:
-            return NotImplemented
-        state.busy = True
-        try:
-            return call.proceed(None if target == "whole" else tuple([_cast(a, target) for a in call.args]))
-        finally:
-            state.busy = False
-
-
-CASTING = _Casting()
-
-
-def _enabled_keys(tensors: Any) -> list[DispatchKey]:
-    return [key for device, key in (("cpu", DispatchKey.AutocastCPU), ("cuda", DispatchKey.AutocastGPU)) if state.enabled.get(device)]
-
-
-ENABLED_BY.append(_enabled_keys)
-
-
-_NUMBERS = frozenset([type(None), bool, int, float, str])
-_CAST = frozenset([float32, bfloat16, float16])
-
-
-def _tensors(args: Any) -> list[Tensor]:
-    return [x for a in args if a.__class__ not in _NUMBERS
-            for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, Tensor)]
-
-
-def _cast(value: Any, dtype: Any) -> Any:
-    if value.__class__ in _NUMBERS:
-        return value
-    if isinstance(value, Tensor):
-        return above.convert(value, dtype, None, False, None) if value._k.dtype in _CAST and value._k.dtype is not dtype else value
-    if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
-        return type(value)(_cast(v, dtype) for v in value)
-    return value

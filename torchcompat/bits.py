@@ -72,7 +72,7 @@ def values(t: Any) -> Any:
 
 def flipped(frontend: Any, x: Any, conj: bool, neg: bool) -> Any:
     """A view of `x` that is its conjugate, or its negative: the one of the two that is asked for."""
-    _look(frontend)
+    _look()
     bits = bits_of(x)
     k = with_bits(x._k, conj ^ (bits is not None and bits.conj), neg ^ (bits is not None and bits.neg))
     view = frontend.wrap(x._data.view(), k)
@@ -133,14 +133,18 @@ class _Resolve(Interceptor):
         return call.proceed((*([changed] if inplace else []), *[plain(x) for x in args[inplace:]]))
 
 
-_RESOLVE = _Resolve()
+RESOLVE = _Resolve()
 
 
-def _look(frontend: Any) -> None:
+_looks = False
+
+
+def _look() -> None:
     """From the first tensor with bits on, calls are looked at that leave the quiet path, as those on such tensors do."""
-    if _RESOLVE.frontend is None:
-        _RESOLVE.frontend = frontend
-        listen(_RESOLVE, everything=False)
+    global _looks
+    if not _looks:
+        _looks = True
+        listen(RESOLVE, everything=False)
 
 
 def _view(call: Call) -> Any:
@@ -178,8 +182,6 @@ def restored(frontend: Any, fresh: Any, bits: Bits | None) -> Any:
 
 def marked(t: Any, conj: bool, neg: bool) -> Any:
     """A tensor whose memory was filled by others, with bits."""
-    from ._tensor import frontend
-
-    _look(frontend)
+    _look()
     t._k = with_bits(t._k, conj, neg)
     return t

@@ -14,6 +14,7 @@ from autograd_tape.tensor import LEAF
 from ._conversion import checked_dtype, convert
 from ._tensor import Tensor, frontend
 from .bits import values
+from .storage import UntypedStorage
 
 _new = object.__new__
 
@@ -221,8 +222,6 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
     """`obj` as a tensor: shares memory with tensors, arrays, storages, DLPack exporters and buffers unless `copy`."""
-    from .storage import UntypedStorage
-
     dtype = checked_dtype(dtype, "asarray")
     if isinstance(obj, Tensor):
         result = obj if obj._node is None or requires_grad else obj.detach()

@@ -36,6 +36,9 @@ from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
 
 from ._tensor import frontend
+from .autograd.engine import grad
+from .autograd.function import Function
+from .autograd.grad_mode import enable_grad, is_grad_enabled
 
 
 class DispatchKey(IntEnum):
@@ -332,8 +335,6 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
 
 def _recorded(handler: Handler, call: Call) -> Any:
     """An operation that has no gradient formula of its own, by a handler: its gradient is that of what it is made of."""
-    from .autograd.function import Function
-
     recording = grad_mode() is GradMode.ENABLED and any([t._node is not None for t in call.tensors()])
     before = grad_mode()
     _mode.set(GradMode.DISABLED)
@@ -355,9 +356,6 @@ def _recorded(handler: Handler, call: Call) -> Any:
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            from .autograd import enable_grad, grad
-            from .autograd.grad_mode import is_grad_enabled
-
             tensors = ctx.saved_tensors
             given = iter(tensors)
             with enable_grad():

@@ -10,6 +10,7 @@ from types import NoneType
 from autograd_tape.calls import Call, Interceptor, listen, unlisten
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
+from autograd_tape.tensor import TensorRef
 
 from .bits import Bits
 
@@ -131,10 +132,8 @@ def _overriding(call: Call) -> list[Any]:
 
 def convert_results(result: Any, cls: type, func: Callable[..., Any]) -> Any:
     """Results of an operation as instances of the subclass."""
-    from ._tensor import Tensor
-
-    if isinstance(result, Tensor) and not isinstance(result, cls):
-        return result.as_subclass(cls)
+    if isinstance(result, TensorRef) and not isinstance(result, cls):
+        return result.as_subclass(cls)  # type: ignore[attr-defined]  # torchcompat's tensors have it
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return type(result)(*[convert_results(r, cls, func) for r in result])
     if isinstance(result, (tuple, list)):
@@ -163,6 +162,4 @@ def handle_torch_function(public_api: Callable[..., Any], relevant: Any, *args: 
 
 def is_tensor_like(x: Any) -> bool:
     """Whether `x` is a tensor or overrides torch functions."""
-    from ._tensor import Tensor
-
-    return isinstance(x, Tensor) or hasattr(x, "__torch_function__")
+    return hasattr(x, "__torch_function__")

@@ -16,6 +16,7 @@ from autograd_tape.random import default_generator as _default_stream
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
+from ._above import above
 from ._conversion import checked_dtype
 from ._tensor import Tensor, frontend
 
@@ -171,14 +172,10 @@ def _stream(generator: Any) -> Any:
     return generator.stream
 
 
-mapped: Any = None
-"""Set by vmap: called with (function of (shape, tensor of parameters), shape, tensor) to draw for all examples; NotImplemented passes."""
-
-
 def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
     """A tensor from `draw(shape, source)`; inside vmap one that holds a draw for each example."""
-    if mapped is not None:
-        found = mapped(draw, shape, source)
+    if above.drawn is not None:
+        found = above.drawn(draw, shape, source)
         if found is not NotImplemented:
             return found
     return draw(shape, source)
@@ -191,9 +188,7 @@ def _constant(x: Any) -> Any:
 
 def _have_tangents(tensors: Any) -> bool:
     """Whether forward mode carries derivatives along some of these."""
-    from .func._whole import has_tangents
-
-    return has_tangents(tensors)
+    return above.has_tangents is not None and above.has_tangents(tensors)
 
 
 def _sampled(numbers: Any, by: str, *parameters: Tensor) -> Any:
@@ -233,7 +228,7 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
     """Normal numbers of mean 0 and standard deviation 1."""
     if TO_ALL and (found := passed(randn, locals())) is not HERE: return found
     size = _named_size("randn", size, named)
-    if generator is None and dtype is None and out is None and device is None and mapped is None and frontend.default_device is None \
+    if generator is None and dtype is None and out is None and device is None and above.drawn is None and frontend.default_device is None \
             and default_dtype() is float32:
         try:
             array = _default_stream.small_normals(size if size[0].__class__ is int else tuple(size[0]))
@@ -408,14 +403,14 @@ def _inplace(name: str, draw: Any, doc: str, *parameters: str) -> None:
         for i, (parameter, given) in enumerate(zip(parameters, args)):
             if isinstance(given, Tensor) and given._data.ndim:
                 raise TypeError(f"{name}(): argument '{parameter}' (position {i + 1}) must be float, not Tensor")
-        if mapped is not None:
+        if above.drawn is not None:
             chance = args[0] if args and isinstance(args[0], Tensor) else None
             more = args if chance is None else args[1:]
             def fill(n: Any, t: Any, target: Any = None) -> Any:
                 target = frontend.wrap(np.empty(n, self._k.np), self._k) if target is None else target
                 return below(method)(target, *(() if t is None else (t,)), *more, generator=generator, **kwargs)
 
-            found = mapped(fill, self._data.shape, chance, self)
+            found = above.drawn(fill, self._data.shape, chance, self)
             if found is not NotImplemented:
                 return self if found is self else frontend.copy_(self, found)
         recording = grad_mode() is GradMode.ENABLED and (self._node is not None or self._base is not None and self._base._node is not None)

@@ -11,6 +11,8 @@ from autograd_tape.dtypes import CPU_KINDS
 from autograd_tape.node import AccumulateGrad, OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
 
+from ..size import Size
+
 
 class GradientEdge(NamedTuple):
     """One output of a node, where a gradient can be asked for, or begin.
@@ -59,8 +61,6 @@ class GradientEdge(NamedTuple):
     @property
     def shape(self) -> Any:
         """The tensor's shape, as messages show it."""
-        from ..size import Size
-
         found = self._likeness()
         return Size(() if found is None else found[0])
 

@@ -364,10 +364,6 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         _mode.set(before)
 
 
-transforms: Any = None
-"""Set by function transforms: called with (outputs, inputs, cotangents, create_graph) by each `grad`; gives gradients, or None to pass."""
-
-
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False) -> tuple[Any, ...]:
@@ -403,7 +399,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         each = [grad(outputs, inputs, tuple(g[i] for g in batches), True if i + 1 < rows else retain_graph, create_graph,
                      allow_unused=allow, materialize_grads=materialize_grads) for i in range(rows)]
         return tuple(None if column[0] is None else frontend.stack(list(column)) for column in zip(*each))
-    captured = None if transforms is None else transforms(outputs, inputs, given, create_graph)
+    under = above.grad_under_transforms
+    captured = None if under is None else under(outputs, inputs, given, create_graph)
     if captured is None:
         roots = _roots(outputs, given, create_graph)
         keys = [capture_of(i) for i in inputs]

@@ -17,6 +17,7 @@ from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import LEAF, next_id
 
+from .._above import above
 from .._tensor import Tensor, frontend
 from ..bits import values
 
@@ -302,8 +303,8 @@ class Function(metaclass=FunctionMeta):
             bound = signature.bind(*args, **kwargs) if separate else signature.bind(None, *args, **kwargs)
             bound.apply_defaults()
             args = bound.args if separate else bound.args[1:]
-        if transforms is not None:
-            result = transforms(cls, args)
+        if above.apply_under_transforms is not None:
+            result = above.apply_under_transforms(cls, args)
             if result is not NotImplemented:
                 return result
         ctx, result = carry_out(cls, args)
@@ -311,8 +312,6 @@ class Function(metaclass=FunctionMeta):
         return result
 
 
-transforms: Any = None
-"""Set by function transforms: called with (Function, arguments) at each `apply`; NotImplemented passes."""
 
 
 def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[Context, Any]:

@@ -1,25 +1,16 @@
 """torch.func: functions of functions. grad, vjp, jvp, Jacobians and vmap, which nest in any way."""
 
-from .. import _tensor
-from .. import random as _random
-from .._tensor import frontend as _frontend
-from ..autograd import engine as _engine
-from ..autograd import function as _function
-from ._batching import drawn as _drawn
-from ._custom import apply as _apply
-from ._levels import TRANSFORM as _TRANSFORM
+from . import _batching, _custom, _pull, _whole
+from .._above import above as _above
 from ._levels import transforming_functions as _transforming
-from ._pull import grad_under_transforms as _grad_under_transforms
 from ._grad import grad, grad_and_value, jvp, linearize, vjp
 from ._jacobian import hessian, jacfwd, jacrev
 from ._vmap import debug_unwrap, vmap
 
 # Where transforms take part: each operation, Function.apply, autograd.grad, and random numbers.
-_TRANSFORM.frontend = _frontend
-_function.transforms = _apply
-_engine.transforms = _grad_under_transforms
-_random.mapped = _drawn
-_tensor.transforming = _transforming
+_above.apply_under_transforms, _above.grad_under_transforms = _custom.apply, _pull.grad_under_transforms
+_above.drawn, _above.recover = _batching.drawn, _batching.recover
+_above.has_tangents, _above.transforming_functions = _whole.has_tangents, _transforming
 
 _LAZY = {"functional_call": "_modules", "functionalize": "_functional", "replace_all_batch_norm_modules_": "_modules",
          "stack_module_state": "_modules"}

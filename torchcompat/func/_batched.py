@@ -9,6 +9,7 @@ import numpy as np
 from autograd_tape.errors import AutogradError
 
 from .._tensor import Tensor
+from ..layout import contiguous_format
 
 _new = object.__new__
 
@@ -119,8 +120,6 @@ class BatchedTensor(Tensor):
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """Itself, or a copy in order of rows, where the elements of an example do not lie so."""
-        from ..layout import contiguous_format
-
         return self if self.is_contiguous(memory_format) else self.clone(memory_format=contiguous_format)
 
     def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Tensor:

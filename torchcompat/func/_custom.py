@@ -9,7 +9,8 @@ from .._tensor import Tensor, frontend
 from ..autograd import function
 from ._batched import batched
 from ._batching import is_example, loop
-from ._levels import VMAP, Level, below, state, top_level
+from ._levels import VMAP, Level, below, state
+from ._transform import top_level
 from ._whole import set_tangent, tangent_of
 
 VmapInfo = namedtuple("VmapInfo", ["batch_size", "randomness"])

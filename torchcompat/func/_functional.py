@@ -20,6 +20,7 @@ from .._tensor import Tensor, frontend
 from ..utils import _aten, _factories, _python_dispatch as python_dispatch
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 from ._levels import FUNCTIONAL, Level, below, state
+from ._whole import shadow
 
 F = frontend
 _new = object.__new__
@@ -64,6 +65,9 @@ class FunctionalTensor(Tensor):
     _data, _k, _node, _v = _plain("_data"), _plain("_k"), _plain("_node"), _plain("_v")
     _base = None
     del _plain
+
+    def _shadow(self, node: Any) -> "FunctionalTensor":
+        return functional(self._level, shadow(self.value, node))
 
     def detach(self) -> Tensor:
         """The same tensor without history, changed with it."""

@@ -1,4 +1,4 @@
-"""The stack of active transforms, and the interceptor that sends operations through them.
+"""The stack of active transforms.
 
 Each `vmap`, `jvp` or `forward_ad.dual_level` that is being carried out is a `Level`; those entered later lie higher. A tensor takes
 part in a vmap level by being a `BatchedTensor` of it, in a forward level by having a tangent there. An operation on examples is
@@ -15,9 +15,11 @@ import weakref
 from typing import Any
 from collections.abc import Iterator
 
-from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
+from autograd_tape.calls import listen, unlisten
 from autograd_tape.tensor import TensorRef
 
+from .._above import above
+from ..autograd.engine import run_on_tensors
 
 VMAP, FORWARD, REVERSE, FUNCTIONAL = "vmap", "jvp", "grad", "functionalize"
 _NO_CEILING = 1 << 30
@@ -47,7 +49,7 @@ class Level:
         state.stack += (self,)
         self.number, self.alive = len(state.stack), True
         if self.kind is not REVERSE:
-            listen(TRANSFORM)
+            listen(above.transform)
             if self.kind is FORWARD:
                 run_on_tensors(1)
         return self
@@ -57,7 +59,7 @@ class Level:
         state.stack = tuple([level for level in state.stack if level is not self])
         self.alive = False
         if self.kind is not REVERSE:
-            unlisten(TRANSFORM)
+            unlisten(above.transform)
             if self.kind is FORWARD:
                 run_on_tensors(-1)
         for ref in self.duals:
@@ -114,9 +116,6 @@ def vmap_levels() -> list[Level]:
     return [level for level in state.stack if level.kind is VMAP and level.number < state.ceiling]
 
 
-# -- finding the level at work ------------------------------------------------------------------------------------------------
-
-
 def tensors_in(value: Any) -> Iterator[Any]:
     """The tensors an argument holds: itself, those of a list, or those that index arrays came from."""
     if isinstance(value, TensorRef):
@@ -127,88 +126,3 @@ def tensors_in(value: Any) -> Iterator[Any]:
     elif value.__class__.__name__ == "Indices":
         for x, _ in value.sources:
             yield x
-
-
-def top_level(args: Any) -> Level | None:
-    """The level that carries out an operation: the highest vmap level with an example among `args`, or the highest level of functionalize
-    where that is higher; else the highest forward level with a tangent."""
-    found: Level | None = None
-    forward: Level | None = None
-    functional: Level | None = None
-    ceiling = state.ceiling
-    for t in tensors_in(args):
-        if t.__class__ is BatchedTensor:
-            level = t._level
-            if not level.alive:
-                raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, "
-                                   "so that vmap gives it back with the mapped dimension")
-            if found is None or level.number > found.number:
-                found = level
-            continue
-        if t.__class__.__name__ == "FunctionalTensor":
-            level = t._level
-            if functional is None or level.number > functional.number:
-                functional = level
-        if found is None:
-            for level in tangents_of(t):
-                if level.number < ceiling and (forward is None or level.number > forward.number):
-                    forward = level
-    if functional is not None:
-        above = found or forward
-        return functional if above is None or above.number < functional.number else above
-    return found or forward
-
-
-class _Transform(Interceptor):
-    """Hands regular operations to the level at work. Irregular ones are made of these, unless torch has no rule for the whole."""
-
-    place = "transform"
-    all_functions = False
-
-    def concerns(self, door: Door) -> bool:
-        return not door.irregular or door.rec.field("no_forward") is not None or door.rec.field("no_vmap") is not None
-
-    def __call__(self, call: Call) -> Any:
-        if call.door.irregular:
-            from . import _batching, _forward
-
-            values = dict(zip([p.name for p in call.door.params], call.args))
-            _batching.refuse(call.rec, values)
-            _forward.refuse(call.rec, values, "_" * call.inplace)
-            return NotImplemented
-        return _transformed(call.door, call.args, call.out, call.inplace) if state.stack else NotImplemented
-
-
-TRANSFORM = _Transform()
-
-
-def _transformed(general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-    from . import _batching, _forward
-
-    if general.rec.field("random"):
-        level = next((level for level in reversed(state.stack) if level.kind is VMAP and level.number < state.ceiling), None)
-        if level is not None:
-            return _batching.draw(level, general, args)
-    level = top_level(args if out is None else (args, out))
-    if level is None:
-        return NotImplemented
-    rec = general.rec
-    if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
-        return NotImplemented
-    if general.redirect(args) is not None:
-        return NotImplemented
-    if level.kind is VMAP:
-        return _batching.run(level, general, args, out, inplace)
-    if level.kind is FUNCTIONAL:
-        from . import _functional
-
-        return _functional.run(level, general, args, out, inplace)
-    return _forward.run(level, general, args, out, inplace)
-
-
-from ..autograd.engine import run_on_tensors  # noqa: E402  # these need the functions above
-from ._batched import BatchedTensor  # noqa: E402
-from ._whole import tangents_of  # noqa: E402
-
-__all__ = ["FORWARD", "FUNCTIONAL", "Level", "REVERSE", "VMAP", "below", "state", "tensors_in", "top_level", "transforming",
-           "vmap_levels"]

@@ -163,10 +163,8 @@ def shadow(t: Any, node: Any = None) -> Any:
     """Another tensor over the same memory, with the same tangents and version counter but another history."""
     if isinstance(t, BatchedTensor):
         return batched(t._level, shadow(t._value, node), t._bdim)
-    if t.__class__.__name__ == "FunctionalTensor":
-        from ._functional import functional
-
-        return functional(t._level, shadow(t.value, node))
+    if hasattr(t, "_shadow"):
+        return t._shadow(node)
     if t._v is None:
         t._v = [0]
     s = frontend.wrap(t._data, t._k, node)

@@ -18,6 +18,8 @@ import numpy as np
 import torchcompat as torch
 
 from .._tensor import Tensor, frontend
+from ..autograd.engine import grad
+from ..autograd.grad_mode import enable_grad
 
 F = frontend
 Form = tuple[str, str, list[Any], dict[str, Any]]
@@ -174,9 +176,6 @@ def _convolution(input: Tensor, weight: Tensor, bias: Any, stride: Any, padding:
 def _convolution_backward(grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
                           transposed: bool, output_padding: Any, groups: int, output_mask: Any) -> tuple[Any, ...]:
     """The gradients of a convolution's input, weight and bias, None where `output_mask` wants none."""
-    from ..autograd import grad
-    from ..autograd.grad_mode import enable_grad
-
     recording = any([t.requires_grad for t in (grad_output, input, weight)])
     with enable_grad():
         x, w = [t if t.requires_grad else alias(t) for t in (input, weight)]

@@ -116,8 +116,8 @@ class _Making(Interceptor):
             return NotImplemented
         number = _NUMBERS.get(name)
         if number is not None or name == "detach":
-            if like is None or dispatches(like) or number is not None and like.numel() != 1:
-                return NotImplemented  # the methods themselves ask the class
+            if like is None or number is not None and like.numel() != 1:
+                return NotImplemented
             return _detached(like) if number is None else number(_call(Tensor.item, "_local_scalar_dense", "default", (like,), (like,), {}))
         if name in ("tensor", "as_tensor"):
             result = call.proceed()
@@ -133,8 +133,10 @@ _MAKING = _Making()
 
 
 def _detached(t: Any) -> Any:
-    """`t.detach()` that modes see; version counters are shared."""
+    """`t.detach()` by a mode, or by the tensor's class; version counters are shared."""
     result = _call(Tensor.detach, "detach", "default", (t,), (t,), {})
+    if result is t or result._node is not None:
+        return frontend.bare(t)
     if t._v is None:
         t._v = [0]
     result._v = t._v
@@ -159,7 +161,7 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     single = isinstance(result, Tensor)
     outputs = [result] if single else list(result)
     given = {id(t) for t in tensors}
-    outputs = [alias(o) if id(o) in given or o._node is not None else o for o in outputs]
+    outputs = [F.bare(o) if id(o) in given or o._node is not None else o for o in outputs]
     if rec.family in ("view", "view?") and not _aten.naming.copies:
         for o in outputs:
             F.link_view(o, values[rec.params[0].name], multi=len(outputs) > 1 or rec.returns_list)
@@ -189,49 +191,17 @@ def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name
         return NotImplemented
     F.bump(target)
     if recording:
-        shadow = alias(target)
+        shadow = F.bare(target)
         node = general._node(values, [target._data], [shadow], [target._k])
         if node is not None:
             F.rebase(target, node)
     return target
 
 
-def alias(t: Any) -> Any:
-    """Another instance of the same class over the same things, without history; version counters are shared."""
-    result = _new(type(t))
-    if t._v is None:
-        t._v = [0]
-    result._data, result._k, result._v, result._node, result._base = t._data, t._k, t._v, None, None
-    result.__dict__.update(t.__dict__)
-    for cls in type(t).__mro__:  # attributes in slots, but not those of Tensor itself
-        if cls is Tensor:
-            break
-        for name in cls.__dict__.get("__slots__", ()) if not isinstance(cls.__dict__.get("__slots__"), str) else ():
-            if name != "__dict__" and hasattr(t, name):
-                setattr(result, name, getattr(t, name))
-    return result
-
-
-def dispatched_method(t: Any, name: str, function: Callable[..., Any]) -> Any:
-    """A method of Tensor that is no operation of a record, such as `item`, carried out by the tensor's class."""
-    return _call(function, name, "default", (t,), (t,), {})
-
-
-def detached(t: Any) -> Any:
-    """`t.detach()` for a class that carries out operations itself; version counters are shared."""
-    result = dispatched_method(t, "detach", Tensor.detach)
-    if result is t or result._node is not None:
-        return alias(t)
-    if t._v is None:
-        t._v = [0]
-    result._v = t._v
-    return result
-
-
 _classes_look = False
 
 
-def look_for_classes() -> None:
+def look_for_dispatch() -> None:
     """Called when a class that carries out operations is made: from now on it also makes the tensors that are to be like its own."""
     global _classes_look
     if not _classes_look:

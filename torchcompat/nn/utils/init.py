@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import torchcompat as torch
+from torchcompat.nn.modules.module import Module
 
 __all__ = ["skip_init"]
 
@@ -17,7 +17,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
         module_cls: a Module class whose constructor takes `device` and hands it to all its parameters.
         args, kwargs: for the constructor; `device` is where the module ends up.
     """
-    if not issubclass(module_cls, torch.nn.Module):
+    if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
