@@ -1,4 +1,4 @@
-"""The layers of `autograd_tape`: no module imports one of a layer above its own, and none import each other in a circle.
+"""The layers of both packages: no module imports one of a layer above its own, and none import each other in a circle.
 
 The graph is drawn from the source: imports inside functions count, those for type checking alone do not. A name that a package shows of
 one of its modules (`from .ops import RECORDS`) counts as imported from the module that defines it, so that a package's face is no
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import pickle
 import re
 import subprocess
@@ -17,15 +18,18 @@ from collections.abc import Iterator
 from copy import deepcopy
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import autograd_tape as at
+import torchcompat.func  # noqa: F401  # whose package names what it imports later
 from autograd_tape import TensorRef
+from torchcompat._above import Above, above
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = "autograd_tape"
+PACKAGES = ("autograd_tape", "torchcompat")
 
 
 def modules_of(package: str, root: Path = ROOT) -> dict[str, Path]:
@@ -34,16 +38,15 @@ def modules_of(package: str, root: Path = ROOT) -> dict[str, Path]:
     return {name.removesuffix(".__init__"): path for path, name in names.items()}
 
 
-def imports_in(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+def imports_in(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """The imports that are carried out, wherever they stand."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield node
-        elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            for other in node.orelse:
-                yield from imports_in(ast.Module([other], []))
-        else:
-            yield from imports_in(node)
+    checking = isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    for part in ("orelse",) if checking else ("body", "handlers", "orelse", "finalbody", "cases"):
+        for inner in getattr(node, part, ()):
+            if isinstance(inner, (ast.Import, ast.ImportFrom)):
+                yield inner
+            else:
+                yield from imports_in(inner)
 
 
 class Graph:
@@ -63,11 +66,13 @@ class Graph:
         return ".".join([*parts, *([node.module] if node.module else [])])
 
     def imported(self, module: str) -> Iterator[str]:
-        """What a module imports."""
+        """What a module imports, and what it reaches as attributes of a package that it imports: `torch.nn.Parameter`."""
+        packages = {}
         for node in imports_in(self.trees[module]):
             if isinstance(node, ast.Import):
                 for name in node.names:
                     if name.name in self.modules:
+                        packages[name.asname or name.name] = name.name
                         yield name.name
             else:
                 base = self.base(module, node)
@@ -75,6 +80,16 @@ class Graph:
                     found = self.definer(base, name.name)
                     if found is not None:
                         yield found
+        for attribute in ast.walk(self.trees[module]) if packages else ():
+            steps = []
+            while isinstance(attribute, ast.Attribute):
+                steps.insert(0, attribute.attr)
+                attribute = attribute.value
+            found = packages.get(attribute.id) if isinstance(attribute, ast.Name) else None
+            for step in steps:
+                found = found and self.definer(found, step)
+            if found is not None:
+                yield found
 
     def definer(self, base: str, name: str) -> str | None:
         """The module that `from base import name` leads to, through the faces of packages."""
@@ -84,6 +99,9 @@ class Graph:
             for node in self.trees[base].body:
                 if isinstance(node, ast.ImportFrom) and any((a.asname or a.name) == name for a in node.names):
                     return self.definer(self.base(base, node), next(a.name for a in node.names if (a.asname or a.name) == name))
+            later = getattr(sys.modules.get(base), "_LAZY", {}).get(name)
+            if later is not None:
+                return f"{base}.{later}"
         return base if base in self.modules else None
 
     def circles(self) -> list[list[str]]:
@@ -107,24 +125,29 @@ class Graph:
 
 @cache
 def graph() -> Graph:
-    return Graph(modules_of(PACKAGE))
+    """That of both packages: the tape lies below all of torchcompat."""
+    return Graph({name: path for package in PACKAGES for name, path in modules_of(package).items()})
 
 
 @cache
 def layers() -> list[list[str]]:
-    """The rows of the table: patterns of names."""
-    rows = re.findall(r"(?m)^\| \d+ \|[^|]*\|([^|]*)\|$", (ROOT / "specs/layers.md").read_text())
-    return [[f"{PACKAGE}.{pattern}" for pattern in re.findall(r"`([\w.*]+)`", row)] for row in rows]
+    """The rows of the tables: patterns of names; `__init__` is the package itself."""
+    rows: list[list[str]] = []
+    for package in PACKAGES:
+        table = (ROOT / "specs/layers.md").read_text().split(f"| modules of `{package}` |")[1].split("\n\n")[0]
+        rows += [[f"{package}.{pattern}".removesuffix(".__init__") for pattern in re.findall(r"`([\w.*]+)`", row)]
+                 for row in re.findall(r"(?m)^\| \d+ \|[^|]*\|([^|]*)\|$", table)]
+    return rows
 
 
+@cache
 def layer_of(module: str) -> int:
-    """The number of a module's row; the package itself lies above all."""
-    found = [i for i, row in enumerate(layers()) if any(fnmatchcase(module, pattern) for pattern in row)]
-    return found[0] if found else len(layers()) if module == PACKAGE else -1
+    """The number of a module's row; -1 where there is none."""
+    return next((i for i, row in enumerate(layers()) if any(fnmatchcase(module, pattern) for pattern in row)), -1)
 
 
 def test_every_module_has_a_layer() -> None:
-    assert len(layers()) > 10
+    assert len(layers()) > 20
     assert not [name for name in graph().modules if layer_of(name) < 0]
 
 
@@ -143,20 +166,56 @@ def test_no_circles() -> None:
     assert not graph().circles()
 
 
+@cache
+def askers() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """(who asks for it, who puts it there or is announced to have it), of each name that `Above` declares."""
+    asked: dict[str, set[str]] = {name: set() for name in Above.__annotations__}
+    put: dict[str, set[str]] = {name: set() for name in asked}
+    for module, tree in graph().trees.items():
+        for node in ast.walk(tree) if module.startswith("torchcompat") else ():
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id.lstrip("_") == "above":
+                if node.attr != "later":
+                    (put if isinstance(node.ctx, ast.Store) else asked)[node.attr].add(module)
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("above.later"):
+                announced, *names = [f"torchcompat.{node.args[0].value}", *[argument.value for argument in node.args[1:]]]
+                for name in names:
+                    put[name].add(announced)
+    return asked, put
+
+
+@pytest.mark.parametrize("name", Above.__annotations__)
+def test_what_is_asked_of_above_is_put_there_by_one_higher_module(name: str) -> None:
+    asked, put = askers()[0][name], [*askers()[1][name]]
+    assert asked and len(put) == 1
+    assert layer_of(put[0]) > max(map(layer_of, asked))
+    module, found = import_module(put[0]), getattr(above, name)
+    assert found is not None and (found.__module__ != Above.__module__ or callable(getattr(module, name)))
+
+
+def test_modules_find_what_they_ask_of_above_from_the_start() -> None:
+    """What only modules ask that are imported later may come later, too."""
+    code = ("import json, sys, torchcompat; from torchcompat._above import Above, above; "
+            "print(json.dumps([[name for name in Above.__annotations__ if not hasattr(above, name)], [*sys.modules]]))")
+    missing, loaded = json.loads(subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, capture_output=True).stdout)
+    assert not [name for name in missing if askers()[0][name] & set(loaded)]
+
+
 def test_the_graph_sees_what_it_should(tmp_path: Path) -> None:
-    """Imports inside functions, in `else` of type checking, relative, of modules, and through faces; none for type checking."""
+    """Imports inside functions, in `else` of type checking, relative, of modules, through faces and attributes; none for type checking."""
     for name, text in {
         "__init__": "from .a import one", "a": "def one():\n    from .sub import two\n    return two",
         "b": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .a import one\nelse:\n    import pack.c\n",
         "c": "from . import one, b\n", "d": "x = 1\n",
         "sub/__init__": "from .deep import two as two, three\n", "sub/deep": "from .. import c\nfrom ..d import x\n",
+        "e": "import pack as p\ndef f():\n    return p.sub.deep.y(p.one, f.d)\n",
     }.items():
         path = tmp_path / "pack" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     found = Graph(modules_of("pack", tmp_path))
     assert found.arrows == {"pack": {"pack.a"}, "pack.a": {"pack.sub.deep"}, "pack.b": {"pack.c"}, "pack.c": {"pack.a", "pack.b"},
-                            "pack.sub": {"pack.sub.deep"}, "pack.sub.deep": {"pack.c", "pack.d"}, "pack.d": set()}
+                            "pack.sub": {"pack.sub.deep"}, "pack.sub.deep": {"pack.c", "pack.d"}, "pack.d": set(),
+                            "pack.e": {"pack", "pack.sub", "pack.sub.deep", "pack.a"}}
     assert found.circles() == [["pack.a", "pack.b", "pack.c", "pack.sub.deep"]]
 
 
