@@ -24,6 +24,7 @@ from typing import Any
 from collections.abc import Callable, Iterator, Sequence
 
 from . import modes
+from .codegen import execute
 from .errors import AutogradError
 from .locks import fork_safe_lock
 from .tensor import TensorRef
@@ -245,8 +246,7 @@ def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...],
     else:
         lines.append("return (), _keywords")
     text = f"def spell({', '.join([p.name for p in params])}):\n" + "".join([f"    {line}\n" for line in lines])
-    exec(compile(text, "<spell>", "exec"), cells)
-    spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] = cells["spell"]
+    spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] = execute(text, "spell", "<spell>", cells)
     return spell
 
 

@@ -38,7 +38,8 @@ class Irregular(Door):
         self._open = False  # whether the path written by hand may be taken while somebody looks at calls
         call = ", ".join(source_of(params)[1])
         self._below: Any = None
-        self._spelled = eval(f"lambda _function, {', '.join([p.name for p in params])}: _function({call})")
+        text = f"def spelled(_function, {', '.join([p.name for p in params])}): return _function({call})\n"
+        self._spelled = execute(text, "spelled", f"<{rec.name}: spelled>", {})
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""

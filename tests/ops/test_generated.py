@@ -7,6 +7,7 @@ import ast
 import builtins
 import dis
 import importlib
+import inspect
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from autograd_tape import codegen, modes
 from autograd_tape.executors.choose import available_executors, get_executor
 from autograd_tape.executors.kernels import _compile as kernels
 from autograd_tape.executors.kernels._kernel import Kernel
+from autograd_tape.calls import Parameter, speller
 from autograd_tape.frontend import OPERATORS, Frontend
 from autograd_tape.node import TapeEntry
 from autograd_tape.ops import RECORDS, Record, _nodes
@@ -113,7 +115,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
 def test_every_global_name_of_generated_functions_resolves(watched: Watched) -> None:
     for frontend in (Frontend(TensorRef, "first"), TorchFrontend(torchcompat.Tensor, "second")):
         for name, rec in RECORDS.items():
-            frontend.function(name)
+            speller([Parameter.of(p) for p in inspect.signature(frontend.function(name)).parameters.values()])
             frontend.method(name)
             if rec.inplace:
                 frontend.function(name + "_")
