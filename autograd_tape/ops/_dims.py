@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..errors import AutogradError, IndexRangeError
+
+_min = np.minimum.reduce
+_FEW = 64  # elements up to which a list is quicker
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -51,3 +56,17 @@ def expand_reduced(F: Any, grad: Any, shape: Sequence[int], dim: Any, keepdim: b
             axes = {d % len(shape) for d in dims}
             grad = F.reshape(grad, tuple([1 if i in axes else n for i, n in enumerate(shape)]))
     return F.expand(grad, tuple(shape))
+
+
+def within(index: np.ndarray, n: int, d: int) -> np.ndarray:
+    """An index into a dimension `d` of `n` elements, which its owner may have written to since it was checked; IndexRangeError where it
+    is negative, which NumPy would count from the end. What is too large NumPy refuses.
+
+    >>> within(np.array([0, 2]), 3, 0)
+    array([0, 2])
+    """
+    least = min(index.ravel().tolist(), default=0) if index.size <= _FEW else _min(index, None)
+    if least < 0:
+        raise IndexRangeError(f"index {least} is out of bounds for dimension {d} with size {n}", expected=f"0 to {n - 1}", found=str(least),
+                              remedy="leave the index as it is until the backward pass is done")
+    return index

@@ -15,6 +15,7 @@ from ..executors.kernels import softmax as fused
 from ..executors.kernels._compile import state
 from ._losses import buffer, constant, reduced, reduction_name, size_text
 from . import _shapes as shapes
+from ._dims import within
 from ._record import Sample, op
 from .softmax import _log_softmax
 from ._constants import ONES, SMALL
@@ -158,7 +159,7 @@ class nll_loss_grad:
         if len(size) == 1:
             target = target.reshape(())
         kept = target != ignore_index
-        safe = np.where(kept, target, 0)
+        safe = within(np.where(kept, target, 0), size[axis], axis)
         with np.errstate(all="ignore"):
             g = -np.asarray(grad / denominator, grad.dtype)
             g = g.reshape(target.shape) if g.size == target.size else g
@@ -282,6 +283,8 @@ def _cross_entropy_backward(grad: np.ndarray, input: np.ndarray, target: np.ndar
         return fused.cross_entropy_backward(grad, input, target, top, log_total, denominator, weight, ignore_index, smoothing)
     n = input.shape[0]
     p = _exp(log_p)
+    if min(target.tolist()) < 0:
+        within(target, input.shape[1], 1)
     try:
         p[_arange(n), target] -= 1
     except IndexError:  # the target has changed since the loss was computed

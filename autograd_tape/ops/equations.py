@@ -68,6 +68,9 @@ def _refuse_singular(info: np.ndarray, shape: tuple[int, ...]) -> None:
 
 def _permutation(pivots: np.ndarray, m: int, dtype: Any) -> np.ndarray:
     """The matrices P of rows exchanged one after another, as P A = L U reads with its transpose."""
+    if pivots.size and (pivots.min() < 1 or pivots.max() > m):
+        raise AutogradError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
+                            "lu_factor?", expected=f"1 to {m}", found=f"{pivots.min()} to {pivots.max()}")
     flat = pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1])
     order = np.tile(np.arange(m), (len(flat), 1))
     each = np.arange(len(flat))
@@ -298,6 +301,11 @@ class lu_unpack:
         for shape in ((3, 3), (4, 2), (2, 2, 3)):
             LU, pivots, _ = _lu_factor(rng.standard_normal(shape))
             yield LU, pivots
+
+    def errors(rng):
+        for bad in ([0, 2], [1, 3], [-1, 2]):
+            yield (np.ones((2, 2)), np.array(bad, np.int32)), RuntimeError, (
+                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?")
 
 
 @op("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", namespace="_internal",

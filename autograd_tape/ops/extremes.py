@@ -12,7 +12,7 @@ from ..executors.kernels import reduce as shared
 from ..tensor import TensorRef
 from . import _batch as batches
 from . import _mindspore as kernels
-from ._dims import expand_reduced, normalize_dims, wrap_dim
+from ._dims import expand_reduced, normalize_dims, within, wrap_dim
 from ._host import on_host
 from ._out import CAN_CAST, EXPECTED, INPUT_AND_OUT
 from ._overloads import EXTREME, no_match
@@ -71,7 +71,7 @@ def _at_indices(grad: np.ndarray, indices: np.ndarray, shape: Sequence[int], dim
     d = dim % len(shape)
     if not keepdim:
         grad, indices = np.expand_dims(grad, d), np.expand_dims(indices, d)
-    np.put_along_axis(result, indices, grad, d)
+    np.put_along_axis(result, within(indices, shape[d], d), grad, d)
     return result
 
 
@@ -99,6 +99,7 @@ def _from_indices(input: np.ndarray, indices: np.ndarray, dim: int, keepdim: boo
     if not input.ndim:
         return input.reshape(indices.shape)
     d = dim % input.ndim
+    within(indices, input.shape[d], d)
     if keepdim:
         return np.take_along_axis(input, indices, d)
     return np.take_along_axis(input, np.expand_dims(indices, d), d).squeeze(d)

@@ -387,7 +387,10 @@ class index_backward:
         yield rng.standard_normal((2, 2)), (4, 2), Indices([np.array([0, 3]), np.array([[1], [1]])])
 
     compose = on_host(numpy)
-    def vjp(F, grad, indices): return F.index(grad, indices)
+    def vjp(F, grad, indices):
+        indices.current()
+        return F.index(grad, indices)
+
     jvp = "linear"
 
     def batch(F, call):
@@ -432,9 +435,13 @@ class put_at:
     compose = on_host(numpy)
 
     def vjp_input(F, grad, indices, accumulate, values_shape):
+        indices.current()
         return grad if accumulate else F.put_at(grad, indices, F.zeros_for(grad, ()))
 
-    def vjp_values(F, grad, indices, values_shape): return F.reduce_to_shape(F.index(grad, indices), tuple(values_shape))
+    def vjp_values(F, grad, indices, values_shape):
+        indices.current()
+        return F.reduce_to_shape(F.index(grad, indices), tuple(values_shape))
+
     jvp = "linear"
 
     def batch(F, call):

@@ -23,6 +23,7 @@ from ._axes import along_axes, cell_matrix, window_matrix
 from ._constants import NUMBERS, SMALL
 from ._host import on_host
 from ._out import EXPECTED
+from ._dims import within
 from ._record import Sample, op
 from ._refusals import on_meta
 from ._samples import takes
@@ -173,7 +174,8 @@ def _flattened(x: np.ndarray, n: int) -> np.ndarray:
 
 
 def _picked(input: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
-    flat = np.take_along_axis(_flattened(input, n), _flattened(indices, n), -1)
+    given = _flattened(input, n)
+    flat = np.take_along_axis(given, within(_flattened(indices, n), given.shape[-1], given.ndim - 1), -1)
     return flat.reshape(indices.shape)
 
 
@@ -193,7 +195,7 @@ class picked:
 def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
     lead = tuple(size)[:len(size) - n]
     y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
-    np.put_along_axis(y, _flattened(indices, n), _flattened(input, n), -1)
+    np.put_along_axis(y, within(_flattened(indices, n), y.shape[-1], y.ndim - 1), _flattened(input, n), -1)
     return y.reshape(tuple(size))
 
 

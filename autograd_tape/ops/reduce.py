@@ -496,7 +496,10 @@ class std_of:
 
 
 def _mean_gradient(F: Any, grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
-    return expand_reduced(F, grad / typed(grad, count(input.shape, dim)), tuple(input.shape), dim, keepdim)
+    n = count(input.shape, dim)
+    if not n:  # an empty gradient, but a tangent of nothing by nothing
+        return expand_reduced(F, grad / typed(grad, 0), tuple(input.shape), dim, keepdim)
+    return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) / typed(grad, n)
 
 
 def _both(first: Any, second: Any) -> Any:

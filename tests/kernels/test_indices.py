@@ -39,6 +39,11 @@ def _pixels(function: Callable[..., Any]) -> Callable[[int], tuple[Any, Any]]:
     return make
 
 
+def _unpooled(size: int) -> tuple[Any, Any]:
+    x, index = F.max_pool1d(torch.randn(size, 3, 16), 2, return_indices=True)
+    return F.max_unpool1d(x.requires_grad_(), index, 2), index
+
+
 def _zeros(x: Any) -> Any:
     return torch.zeros(*x.shape)
 
@@ -71,13 +76,27 @@ CASES: dict[str, Callable[[int], tuple[Any, Any]]] = {
     "max": lambda n: _selected(n, "max", 1),
     "median": lambda n: _selected(n, "median", 1),
     "cummax": lambda n: _selected(n, "cummax", 1),
+    "min": lambda n: _selected(n, "min", 1),
+    "kthvalue": lambda n: _selected(n, "kthvalue", 3, 1),
+    "mode": lambda n: _selected(n, "mode", 1),
+    "nanmedian": lambda n: _selected(n, "nanmedian", 1),
+    "cummin": lambda n: _selected(n, "cummin", 1),
+    "max_unpool1d": lambda n: _unpooled(n),
+    "index_copy": _by_index(lambda x, i: torch.zeros(CLASSES, CLASSES).index_copy(0, i, x)),
+    "index_fill": _by_index(lambda x, i: x.index_fill(0, i, 2.0), rows=CLASSES),
+    "index_reduce": _by_index(lambda x, i: torch.zeros(CLASSES, CLASSES).index_reduce(0, i, x, "amax")),
+    "put": _by_index(lambda x, i: torch.zeros(CLASSES, CLASSES).put(i, x), CLASSES),
+    "take_along_dim": _by_index(lambda x, i: torch.take_along_dim(x, i, 1), CLASSES),
 }
+COUNTED_FROM_THE_END = {"take", "put", "index_put", "index_fill", "rows", "columns"}
+"""Where -1 is an index like any other, as it is in the forward pass."""
 
 
 @pytest.mark.parametrize("size", ROWS)
-@pytest.mark.parametrize("bad", [10**6, -(10**6)])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("bad, case", [(bad, case) for case in CASES for bad in (10**6, -(10**6), -1)
+                                       if bad != -1 or case not in COUNTED_FROM_THE_END])
 def test_changed_indices_are_refused(case: str, bad: int, size: str) -> None:
+    """Also -1, which NumPy would count from the end: the gradient would go to another row, without a word."""
     torch.manual_seed(0)
     rows = ROWS[size] if case != "columns" else min(ROWS[size], 200)
     if "pool" in case or "pixels" in case:
@@ -85,4 +104,13 @@ def test_changed_indices_are_refused(case: str, bad: int, size: str) -> None:
     loss, index = CASES[case](rows)
     index.numpy()[...] = bad
     with pytest.raises((IndexError, RuntimeError), match="out of (bounds|range)|outside|out of range"):
+        loss.sum().backward()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_indices_changed_by_an_operation_are_refused(case: str) -> None:
+    torch.manual_seed(0)
+    loss, index = CASES[case](4)
+    index.view(-1)[:1].fill_(1)
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
         loss.sum().backward()
