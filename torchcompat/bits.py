@@ -21,14 +21,6 @@ from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import edge_of
 from autograd_tape.tensor import LEAF, TensorRef, next_id
 
-_REFUSALS = {
-    ("view_as_real", "conj"): "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
-                              "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
-                              "original.",
-    ("view_dtype", "conj"): "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.",
-    ("view_dtype", "neg"): "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.",
-}
-
 
 class Bits:
     """What the memory of a tensor must go through to become its elements. There are three, in `BITS`."""
@@ -147,17 +139,19 @@ def _look() -> None:
         listen(RESOLVE, everything=False)
 
 
+def _kept(conj: bool, neg: bool) -> Any:
+    return conj, neg
+
+
 def _view(call: Call) -> Any:
     """A view of a tensor with bits: of its memory, with the bits that are left."""
     x, frontend = call.args[0], call.frontend
-    name = (call.door.redirect(call.args) or (call.rec.name,))[0]  # `view` of another dtype is `view_dtype`
+    rec = get_record((call.door.redirect(call.args) or (call.rec.name,))[0])  # `view` of another dtype is `view_dtype`
     bits: Any = bits_of(x)
-    for bit in ("conj", "neg"):
-        if getattr(bits, bit) and (name, bit) in _REFUSALS:
-            raise frontend.error(AutogradError(_REFUSALS[name, bit], remedy=f"use resolve_{bit}() first"))
-    conj, neg = bits.conj, bits.neg
-    if name in ("real_part", "imag_part"):
-        conj, neg = False, neg ^ (conj and name == "imag_part")
+    found = (rec.field("bits") or _kept)(bits.conj, bits.neg)
+    if isinstance(found, str):
+        raise frontend.error(AutogradError(found, remedy=f"use resolve_{'conj' if bits.conj else 'neg'}() first"))
+    conj, neg = found
     own, x._k = x._k, with_bits(x._k, False, False)
     try:
         result = call.proceed()

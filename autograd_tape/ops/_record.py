@@ -112,6 +112,9 @@ class Record:
                           that says so: the arguments are source, of the parameters and the words of `torchcompat.utils._aten`, those
                           that are None by keyword left out; "[0]" where ATen returns more for its own backward. Left out: the record's
                           name, "Tensor", "Scalar" or "default", and its arguments but for trailing defaults
+    `put_back(F, base, new, nr, ...)`  of a view, the value of its base once the view, that of number `nr`, is `new`; or ATen's name of
+                          what puts `new` into the base, and the arguments after these two; left out, "as_strided_scatter"
+    `bits(conj, neg)`     of a view, which of these bits it has of a tensor that has these; or torch's refusal. Left out, the same
     `known_as`            what profiles call it, where it is neither the name under which programs know it nor what `aten` says; "" where
                           torch's do not show it
     `decompose(F, ...)`   what torch makes of other operations before its dispatcher sees it, in terms of these; NotImplemented for

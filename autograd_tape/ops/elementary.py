@@ -677,6 +677,7 @@ class real_part:
 
     def numpy(input): return input.real
     def vjp(F, grad): return grad * (1 + 0j)
+    def bits(conj, neg): return False, neg
     def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
 
 
@@ -687,6 +688,7 @@ class imag_part:
 
     def numpy(input): return input.imag
     def vjp(F, grad): return grad * 1j
+    def bits(conj, neg): return False, neg ^ conj
     def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
 
 
@@ -708,6 +710,12 @@ class view_as_real:
 
     numpy = _view_as_real
     def vjp(F, grad): return F.complex(F.select(grad, -1, 0), F.select(grad, -1, 1))
+
+    def bits(conj, neg):
+        return (conj, neg) if not conj else (
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use "
+            "self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.")
+
     def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
     def errors(rng): yield (np.ones(2),), RuntimeError, "view_as_real is only supported for complex tensors"
 

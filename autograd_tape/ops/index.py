@@ -88,6 +88,7 @@ class _BasicIndex:
     def vjp(F, grad, input_shape, index): return F.basic_index_backward(grad, input_shape, index)
     def batch(F, call): return call(index=(slice(None), *call.index))
     aten = "alias(input)"  # others are shown in parts
+    def put_back(F, base, new, nr, index): return new
 
     def decompose(F, input, index):
         """An index of numbers, slices, None and dots, one step after the other."""

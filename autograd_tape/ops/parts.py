@@ -56,6 +56,7 @@ class select:
     def vjp(F, grad, input_shape, dim, index):
         return F.basic_index_backward(grad, input_shape, (_ALL,) * (dim % len(input_shape)) + (index,))
     aten = ".int"
+    def put_back(F, base, new, nr, dim, index): return "select_scatter", dim, index
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1, -1
@@ -83,6 +84,7 @@ class slice_:
     def vjp(F, grad, input_shape, dim, start, end, step):
         return F.basic_index_backward(grad, input_shape, (_ALL,) * (dim % len(input_shape)) + (slice(start, end, step),))
     aten = ".Tensor"
+    def put_back(F, base, new, nr, *where): return "slice_scatter", *where
 
     def samples(rng):
         yield rng.standard_normal((5, 3)), 0, 1, 4, 2
@@ -143,6 +145,7 @@ class diagonal:
 
     numpy = _diagonal
     def vjp(F, grad, input_shape, offset, dim1, dim2): return F.diagonal_backward(grad, input_shape, offset, dim1, dim2)
+    def put_back(F, base, new, nr, *where): return "diagonal_scatter", *where
 
     def samples(rng):
         yield (rng.standard_normal((3, 3)),)
@@ -298,6 +301,7 @@ class as_strided_view:
                                "rewrite the `as_strided` call as a sequence of PyTorch view operations")
         return F.as_strided(x, (call.size, *size), (x.stride(0), *stride), at)
     aten = "as_strided(input, list(size), list(stride), *[storage_offset] * (storage_offset is not None))"
+    def put_back(F, base, new, nr, size, stride, offset, geometry): return "as_strided_scatter", tuple(size), tuple(stride), offset
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), (2, 2), (1, 2), 1, ((2, 3), (3, 1), 0)
@@ -470,6 +474,7 @@ class split_equal:
         sizes = [split_size] * (len(grad) - 1) + [n - split_size * (len(grad) - 1)]
         return F.cat(_pieces(F, grad, _split_shapes(input_shape, sizes, dim)), dim)
     aten = "split.Tensor"
+    def put_back(F, base, new, nr, size, dim): return "slice_scatter", dim, nr * size, nr * size + new.shape[dim], 1
 
     def samples(rng): yield rng.standard_normal((5, 2)), 2
 
@@ -500,6 +505,7 @@ class split_with_sizes:
     numpy = _split_with_sizes
     make = _several_views("split_with_sizes", "split_sizes")
     def vjp(F, grad, input_shape, split_sizes, dim): return F.cat(_pieces(F, grad, _split_shapes(input_shape, split_sizes, dim)), dim)
+    def put_back(F, base, new, nr, sizes, dim): return "slice_scatter", dim, sum(sizes[:nr]), sum(sizes[:nr + 1]), 1
 
     def samples(rng):
         yield rng.standard_normal((5, 2)), [2, 0, 3]
@@ -690,6 +696,7 @@ class unbind:
         d = dim % len(input_shape)
         return F.stack(_pieces(F, grad, [input_shape[:d] + input_shape[d + 1:]] * len(grad)), d)
     aten = ".int"
+    def put_back(F, base, new, nr, dim): return "select_scatter", dim, nr
 
     def samples(rng):
         yield (rng.standard_normal((3, 2)),)

@@ -179,6 +179,7 @@ class reshape:
     numpy = _reshape
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
     def batch(F, call): return _sizes_of_batch(F, call, "shape")
+    def put_back(F, base, new, nr, shape): return in_shape(F, new, base.shape)
 
     def decompose(F, input, shape):
         sizes = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -187,7 +188,7 @@ class reshape:
             sizes = tuple([input.numel() // known if n == -1 and known else n for n in sizes])
         if -1 in sizes or prod(sizes) != input.numel():
             return F.view(input, sizes)  # which says what is wrong
-        return F.view(input if can_view(input, sizes) else F.clone(input, memory_format="torch.contiguous_format"), sizes)
+        return in_shape(F, input, sizes)
 
 
     def samples(rng):
@@ -228,6 +229,11 @@ def can_view(input: Any, shape: Any) -> bool:
     return True
 
 
+def in_shape(F: Any, t: Any, shape: Any) -> Any:
+    """A view of a tensor in another shape, or of a copy of it."""
+    return F.view(t if can_view(t, shape) else F.clone(t, memory_format="torch.contiguous_format"), tuple(shape))
+
+
 def _sizes_of_batch(F: Any, call: Any, key: str) -> Any:
     """A new shape of each example."""
     size = call.values[key]
@@ -255,6 +261,7 @@ class view:
     keywords = {"dtype": "view_dtype"}
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
     def batch(F, call): return _sizes_of_batch(F, call, "size")
+    def put_back(F, base, new, nr, size): return in_shape(F, new, base.shape)
 
     def redirect(input, size):
         if isinstance(size, (list, tuple)) and len(size) == 1:
@@ -315,6 +322,11 @@ class view_dtype:
         yield rng.integers(0, 9, (2, 4)), DType.by_name["complex128"]
     vjp = no_derivative("view.dtype")
     def batch(F, call): return call() if call.ranks["input"] else NotImplemented
+
+    def bits(conj, neg):
+        which = "conjugate view tensors" if conj else "tensors with negative bit set"
+        return f"torch.Tensor.view is not supported for {which} when converting to a different dtype." if conj or neg else (conj, neg)
+
 
 
 @op("view_as(Tensor input, Tensor other) -> Tensor", method=True, out=False)
@@ -410,6 +422,7 @@ class transpose:
     def vjp(F, grad, dim0, dim1): return F.transpose(grad, dim0, dim1)
     def batch(F, call): return batches.view(F, call) if call.ranks["input"] else F.view(call.input, tuple(call.input._data.shape))
     aten = ".int"
+    def put_back(F, base, new, nr, dim0, dim1): return F.transpose(new, dim0, dim1)
 
     def samples(rng):
         yield rng.standard_normal((2, 3, 4)), 0, -1
@@ -441,6 +454,7 @@ class t:
         """The two dimensions of an example."""
         return F.transpose(call.input, 1, 2) if call.ranks["input"] == 2 else F.view(call.input, tuple(call.input._data.shape)) \
             if call.ranks["input"] < 2 else NotImplemented
+    def put_back(F, base, new, nr): return F.t(new)
 
     def samples(rng):
         yield (rng.standard_normal((2, 3)),)
@@ -507,6 +521,11 @@ class permute:
         if len(call.dims) != rank:
             return NotImplemented
         return call(dims=(0, *[batches.shifted(d, rank) for d in call.dims]))
+
+    def put_back(F, base, new, nr, dims):
+        order = [d % len(dims) for d in dims]
+        return F.permute(new, tuple([order.index(d) for d in range(len(dims))]))
+
 
     def samples(rng):
         yield rng.standard_normal((2, 3, 4)), (2, 0, 1)
@@ -593,6 +612,10 @@ class squeeze:
         return call(dim=dims) if dims else F.view(call.input, tuple(call.input._data.shape))
     def aten(dim, **_): return ".default" if dim is None else ".dim(input, dim)" if isinstance(dim, int) else ".dims"
 
+    def put_back(F, base, new, nr, dim):
+        return F.unsqueeze(new, dim) if isinstance(dim, int) and new.ndim < base.ndim else in_shape(F, new, base.shape)
+
+
     def samples(rng):
         yield (rng.standard_normal((1, 2, 1)),)
         yield rng.standard_normal((1, 2, 1)), -1
@@ -628,6 +651,7 @@ class unsqueeze:
     numpy = _unsqueeze
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
     batch = batches.of_result
+    def put_back(F, base, new, nr, dim): return F.squeeze(new, dim)
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.ops import Record
@@ -195,7 +195,6 @@ def _viewed(general: Any, source: FunctionalTensor, values: tuple[Any, ...]) -> 
     first = _copied(lambda: general(values)) if _copies(level) else general(values)
     if rec.family == "view?" and not can_view(source.value, first.shape):
         return functional(level, first)
-    named = dict(zip([p.name for p in rec.params], values))
     several = isinstance(first, (tuple, list))
 
     def one(value: Any, nr: int) -> FunctionalTensor:
@@ -208,56 +207,26 @@ def _viewed(general: Any, source: FunctionalTensor, values: tuple[Any, ...]) -> 
 
         t = functional(level, value)
         t._source, t._replay, t._seen = source, replay, source._count
-        t._store = lambda base, new: _stored(level, rec.name, named, base, new, nr)
+        t._store = lambda base, new: _stored(level, rec, rest, base, new, nr)
         return t
 
     return type(first)([one(v, i) for i, v in enumerate(first)]) if several else one(first, 0)
 
 
-def _stored(level: Level, name: str, a: dict[str, Any], base: Any, new: Any, nr: int) -> Any:
-    """The value of a view's base after the view got a new value."""
-    if name == "select":
-        return _scattered("select_scatter", base, new, a["dim"], a["index"])
-    if name == "slice":
-        return _scattered("slice_scatter", base, new, a["dim"], a["start"], a["end"], a["step"])
-    if name == "unbind":
-        return _scattered("select_scatter", base, new, a["dim"], nr)
-    if name in ("split_equal", "split_with_sizes"):
-        sizes = a.get("split_sizes") or a.get("split_size")
-        start = nr * sizes if isinstance(sizes, int) else sum(list(sizes or ())[:nr])
-        return _scattered("slice_scatter", base, new, a["dim"], start, start + new.shape[a["dim"]], 1)
-    if name == "diagonal":
-        return _scattered("diagonal_scatter", base, new, *[v for k, v in a.items() if k != "input"])
-    inverse = _INVERSES.get(name)
-    if inverse is not None:
-        return _copied(lambda: inverse(a, base, new)) if _copies(level) else inverse(a, base, new)
+def _stored(level: Level, rec: Record, rest: Sequence[Any], base: Any, new: Any, nr: int) -> Any:
+    """The value of a view's base after the view got a new value; `rest` are the arguments of the view after the base."""
+    put_back = rec.field("put_back")
+    if put_back is not None:
+        back = functools.partial(put_back, F, base, new, nr, *rest)
+        found = _copied(back) if _copies(level) else back()
+        return _scattered(found[0], base, new, *found[1:]) if isinstance(found, tuple) else found
+    view = F.function(rec.name)
     if base._k.dtype is new._k.dtype:
-        view = F.function(name)(base.detach(), **{k: v for k, v in a.items() if k != "input"}) if name != "as_strided_view" else None
-        size, stride, offset = (a["size"], a["stride"], a["storage_offset"]) if view is None else (
-            tuple(view.shape), view.stride(), view.storage_offset())
-        return _scattered("as_strided_scatter", base, new, tuple(size), tuple(stride), offset)
+        seen = view(base.detach(), *rest)
+        return _scattered("as_strided_scatter", base, new, tuple(seen.shape), seen.stride(), seen.storage_offset())
     whole = F.clone(base)  # of another dtype: written where its elements lie, in memory that nobody else has
-    F.function(name)(whole, **{k: v for k, v in a.items() if k != "input"}).copy_(new)
+    view(whole, *rest).copy_(new)
     return whole
-
-
-def _viewed_as_base(a: dict[str, Any], base: Any, new: Any) -> Any:
-    return F.view(new if can_view(new, base.shape) else F.clone(new, memory_format="torch.contiguous_format"), tuple(base.shape))
-
-
-def _permuted_back(a: dict[str, Any], base: Any, new: Any) -> Any:
-    n = base.dim()
-    order = [d % n for d in a["dims"]]
-    return F.permute(new, tuple([order.index(d) for d in range(n)]))
-
-
-_INVERSES: dict[str, Callable[[dict[str, Any], Any, Any], Any]] = {
-    **dict.fromkeys(("view", "reshape"), _viewed_as_base), "permute": _permuted_back, "t": lambda a, base, new: F.t(new),
-    "transpose": lambda a, base, new: F.transpose(new, a["dim0"], a["dim1"]), "basic_alias": lambda a, base, new: new,
-    "unsqueeze": lambda a, base, new: F.squeeze(new, a["dim"]),
-    "squeeze": lambda a, base, new: F.unsqueeze(new, a["dim"]) if isinstance(a["dim"], int) and new.dim() < base.dim() else
-        _viewed_as_base(a, base, new),
-}
 
 
 def _scattered(name: str, base: Any, new: Any, *where: Any) -> Any:
