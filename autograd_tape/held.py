@@ -223,7 +223,7 @@ def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dic
     try:
         ids = [tape.held.ids_of(inputs) for tape in tapes]
         mode = grad_mode()
-        if rec.name.endswith("_") or rec.name == "setitem":  # which write by themselves
+        if rec.name.endswith("_") or rec.field("writes"):  # which write by themselves
             note_write(inputs[0])
         for target in tensors_in(kwargs.get("out")):
             note_write(target)

@@ -34,6 +34,10 @@ from ._strided import copy_like, laid_out
 _HALVES = ("float16", "bfloat16")
 
 
+def _never(*args: Any) -> bool:
+    return False
+
+
 def shape_of(x: Any) -> Any:
     """The shape that formulas see of an argument: of a list one each, () of a number."""
     if isinstance(x, (tuple, list)):
@@ -229,7 +233,7 @@ class General(Door):
                 given = [frontend.coerce(p, v) for p, v in zip(rec.params, args)]
                 return hold(rec, lambda *a, out=None: self.run(a, out, inplace, executor), given, {} if out is None else {"out": out},
                             inplace=inplace)
-            if rec.field("meta") is data_dependent or rec.name == "index" and args[1].has_mask:
+            if rec.field("meta") is data_dependent or (rec.field("sized_by_values") or _never)(*args):
                 note_size()
         try:
             name = rec.name + "_" * inplace

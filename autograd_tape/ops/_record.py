@@ -114,6 +114,8 @@ class Record:
                           name, "Tensor", "Scalar" or "default", and its arguments but for trailing defaults
     `put_back(F, base, new, nr, ...)`  of a view, the value of its base once the view, that of number `nr`, is `new`; or ATen's name of
                           what puts `new` into the base, and the arguments after these two; left out, "as_strided_scatter"
+    `sized_by_values(...)`  whether the values of these arguments decide on the result's size; that `meta` is `data_dependent` says so, too
+    `writes`              whether it writes to its first argument, where its name does not say so by an underscore
     `bits(conj, neg)`     of a view, which of these bits it has of a tensor that has these; or torch's refusal. Left out, the same
     `known_as`            what profiles call it, where it is neither the name under which programs know it nor what `aten` says; "" where
                           torch's do not show it
@@ -132,6 +134,9 @@ class Record:
     `may_share`           what memory the target of the in-place variant may share: "itself" (several of its elements may be one place,
                           since it writes the same everywhere, or torch does not look), "same" (an operand that is its very elements),
                           "others" (operands, which are read first), "nothing" (not even an operand that is the target, as else)
+    `function(F, ...)`    the operation made of others: it is irregular, as is one with `make`
+    `store(a, ...)`       of the family "store", the kernel that overwrites the buffer `a`
+    `overloads`           torch's signatures of an operation that has several, as `_overloads` words their refusals
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `no_forward`          what torch's message calls the step of it that has no forward mode ("aten::..." where it has no derivative at
                           all), or a function of the arguments that gives the name, or None where they have one

@@ -339,6 +339,7 @@ class index:
         result = call(indices=indices)
         return F.movedim(result, at, 0) if at else result
     aten = "index.Tensor(input, index_list(indices))"
+    def sized_by_values(input, indices): return indices.has_mask
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), Indices([np.array([0, 2, 0, -1])])
@@ -893,6 +894,7 @@ class setitem:
     parts = ("basic_select", "basic_slice", "put_at", "copy")
     def function(F, input, index, value): _set(F, input, index, value)
     known_as = ""
+    writes = True
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 1, 2.5

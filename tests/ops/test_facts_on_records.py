@@ -1,0 +1,100 @@
+"""Facts about operations are fields of their records: no list elsewhere names operations, and no field goes unread."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import autograd_tape
+import torchcompat
+from autograd_tape.ops import ALIASES, RECORDS, Record
+
+FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
+NAMES = {name.rpartition(".")[2] for name in (*RECORDS, *ALIASES)}
+LISTS: dict[tuple[str, str], str] = {
+    ("autograd_tape/ops/_losses.py", "REDUCTIONS"): "what `reduction` may be",
+    ("autograd_tape/ops/scatter.py", "_NEUTRAL"): "what `reduce` may be",
+    ("autograd_tape/ops/scatter.py", "_REDUCERS"): "what `reduce` may be",
+    ("torchcompat/nn/init.py", "_LINEAR"): "what `nonlinearity` may be",
+    ("torchcompat/optim/swa_utils.py", "_SHAPES"): "shapes of a schedule",
+    ("torchcompat/utils/_aten.py", "_REDUCTIONS"): "what `reduction` may be",
+    ("torchcompat/utils/_factories.py", "_SIZES"): "functions that make tensors, some of which have no record",
+}
+"""(file, name of the list) of those that may name operations, and why."""
+COMPARED: dict[tuple[str, str], str] = {
+    ("torchcompat/func/_functional.py", "replay"): "the one view that some layouts do not allow",
+}
+"""(file, function) where the name of a record is compared, and why."""
+
+
+def words(node: ast.AST) -> list[str]:
+    """The strings of a collection: items, keys of a dict, words of a string that is split."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split" and isinstance(
+            node.func.value, ast.Constant):
+        return str(node.func.value.value).split()
+    items: list[ast.expr | None] = []
+    if isinstance(node, (ast.Set, ast.List, ast.Tuple)):
+        items = [*node.elts]
+    elif isinstance(node, ast.Dict):
+        items = [*node.keys]
+    return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+
+
+def is_record(node: ast.AST) -> bool:
+    return isinstance(node, ast.ClassDef) and any([isinstance(d, ast.Call) and ast.unparse(d.func) == "op" for d in node.decorator_list])
+
+
+def lists(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+    """(name, operations) of each collection at the module's level most of whose strings name operations."""
+    for statement in tree.body:
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            target = ast.unparse(statement.targets[0] if isinstance(statement, ast.Assign) else statement.target)
+            found = [w for node in ast.walk(statement.value) for w in words(node)]
+            named = [w for w in found if w in NAMES]
+            if len(named) > 1 and 2 * len(named) > len(found) and target != "__all__":
+                yield target, named
+
+
+def comparisons(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+    """(function, operations) of each comparison of a record's name with those of operations, but in records."""
+    def visit(node: ast.AST, owner: str) -> Iterator[tuple[str, list[str]]]:
+        if is_record(node):
+            return
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            owner = node.name
+        elif isinstance(node, ast.Compare) and re.search(r"\brec(ord)?\.name$", ast.unparse(node.left)):
+            found = [w for c in node.comparators for w in ([c.value] if isinstance(c, ast.Constant) else words(c)) if w in NAMES]
+            if found:
+                yield owner, found
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, owner)
+
+    yield from visit(tree, "")
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for folder in FOLDERS:
+        for path in sorted(folder.rglob("*.py")):
+            yield f"{folder.name}/{path.relative_to(folder).as_posix()}", ast.parse(path.read_text())
+
+
+def test_no_list_elsewhere_names_operations() -> None:
+    found = {(path, name): named for path, tree in trees() for name, named in lists(tree)}
+    assert found.keys() == LISTS.keys(), {key: found[key] for key in found.keys() - LISTS.keys()}
+
+
+def test_no_code_elsewhere_asks_for_an_operation_by_name() -> None:
+    found = {(path, owner): named for path, tree in trees() for owner, named in comparisons(tree)}
+    assert found.keys() == COMPARED.keys(), {key: found[key] for key in found.keys() - COMPARED.keys()}
+
+
+def test_every_field_of_every_record_is_known() -> None:
+    """A field with a name that nobody reads would be a fact that has no effect."""
+    assert Record.__doc__ is not None
+    known = set(re.findall(r"^    `(\w+)", Record.__doc__, re.M)) | set(re.findall(r"^    `\w+`, `(\w+)`", Record.__doc__, re.M))
+    for rec in RECORDS.values():
+        formulas = {f"vjp_{p.name}" for p in rec.params}
+        own = {name for name in vars(rec.body) if not name.startswith("__")}
+        assert own <= known | formulas | {"vjp"}, f"{rec.name}: {own - known - formulas}"
