@@ -308,6 +308,10 @@ class Door:
         """The operation itself."""
         raise NotImplementedError
 
+    def rest(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """The operation itself, not on its quiet path."""
+        raise NotImplementedError
+
     def redirect(self, args: tuple[Any, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
 

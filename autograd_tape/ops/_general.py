@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import operator
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -179,6 +179,27 @@ QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "fl
 """Source of the tests for the usual types of arguments, of those that Python would take for another without a word."""
 
 
+_IS_TENSOR = "isinstance({0}, TensorRef)"
+_AS_IT_IS = {"Tensor": _IS_TENSOR, "Index": _IS_TENSOR, "Mask": _IS_TENSOR, "Operand": f"({_IS_TENSOR} or {{0}}.__class__ in NUMBERS)",
+             "Scalar": "{0}.__class__ in NUMBERS", "bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int",
+             "float": "{0}.__class__ is float", "str": "{0}.__class__ is str", "Any": "True", "dtype": "{0}.__class__ is DType",
+             "int[]": "({0}.__class__ is int or {0}.__class__ is tuple and not [_i for _i in {0} if _i.__class__ is not int])"}
+"""Source of the tests for arguments that `_check` would give back as they are."""
+
+
+def _reader(rec: Record) -> Callable[..., dict[str, Any] | None]:
+    """A function of an operation's arguments: those by name where `_check` has nothing to do, else None."""
+    tests = []
+    for p in rec.params:
+        test = _AS_IT_IS.get(p.type.removesuffix("?"), "False").format(p.name)
+        tests.append(f"({p.name} is None or {test})" if p.type.endswith("?") or p.default == "None" else test)
+    names = [p.name for p in rec.params]
+    text = f"lambda {', '.join(names)}: {{{', '.join([f'{n!r}: {n}' for n in names])}}} if {' and '.join(tests)} else None"
+    reader: Callable[..., dict[str, Any] | None] = eval(text, {"TensorRef": TensorRef, "DType": DType,
+                                                               "NUMBERS": frozenset([bool, int, float, complex])})
+    return reader
+
+
 class General(Door):
     """The general path of one operation for one front end."""
 
@@ -187,6 +208,7 @@ class General(Door):
         self.method = method
         self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
         self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place
+        self._read: Any = None
 
     def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
@@ -208,7 +230,7 @@ class General(Door):
         return self.rest(args, out, inplace)
 
     def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
-        """The operation below the door."""
+        """The operation on the general path."""
         rec, frontend = self.rec, self.frontend
         if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
             return frontend.function(rec.name + "_")(*args)
@@ -235,14 +257,18 @@ class General(Door):
                             inplace=inplace)
             if rec.field("meta") is data_dependent or (rec.field("sized_by_values") or _never)(*args):
                 note_size()
-        try:
-            name = rec.name + "_" * inplace
-            values = {p.name: _check(rec, p, max(i + (not self.method), 1), frontend.coerce(p, v), name)
-                      for i, (p, v) in enumerate(zip(rec.params, args))}
-        except ArgumentError:
-            if rec.field("overloads") is None:
-                raise
-            raise no_match_of(rec, args) from None
+        if self._read is None:
+            self._read = _reader(rec)
+        values = self._read(*args)
+        if values is None:
+            try:
+                name = rec.name + "_" * inplace
+                values = {p.name: _check(rec, p, max(i + (not self.method), 1), frontend.coerce(p, v), name)
+                          for i, (p, v) in enumerate(zip(rec.params, args))}
+            except ArgumentError:
+                if rec.field("overloads") is None:
+                    raise
+                raise no_match_of(rec, args) from None
         tensors = self._tensors(values)
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])

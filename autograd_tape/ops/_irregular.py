@@ -56,7 +56,7 @@ class Irregular(Door):
             self._open = all([i in found or not any(map(i.concerns, parts)) for i in LISTENING if i.frontend in (None, self.frontend)])
         return found
 
-    def rest(self, args: tuple[Any, ...], out: Any = None) -> Any:
+    def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The function itself."""
         return self.plain(*args) if out is None else self.plain(*args, out)
 

@@ -422,7 +422,7 @@ class Record:
         return self.complex == "analytic" and (self.saves_values or any(p.type in ("Scalar", "Operand") for p in self.params
                                                                         if p.name in self.saved_names))
 
-    @property
+    @cached_property
     def refuses_complex(self) -> bool:
         """Whether torch has no kernel for complex tensors."""
         return self.complex not in ("analytic", "explicit", "no gradient") or self.field("complex_kernel") is not None

@@ -41,24 +41,31 @@ VIEWS = ("view", "view?")
 def form(rec: Any, values: dict[str, Any]) -> Form:
     """(name, overload, positional arguments, keyword arguments) of an operation in ATen, by its record's `aten`, with trailing defaults
     left out."""
-    said = rec.field("aten")
+    said, operand, positional, keyword_only = _plan(rec)
     name, overload, spell = _read(said(**values) if callable(said) else said or "", tuple(values))
     name = (name or rec.name) + "_copy" * (naming.copies and rec.family in VIEWS)
     if spell is not None:
         return name, overload or "default", *spell(**values)
     if not overload:
-        operand = next((p for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
-        overload = "default" if operand is None else "Tensor" if isinstance(values[operand.name], Tensor) else "Scalar"
-    positional = [p for p in rec.params if not p.keyword_only]
-    while positional and positional[-1].default is not None and _same(values[positional[-1].name], rec.defaults[positional[-1].name]):
-        positional.pop()
-    args = [_dims(values[p.name]) if p.type.startswith("int[]") else values[p.name] for p in positional]
-    kwargs = {p.name: values[p.name] for p in rec.params if p.keyword_only and not _same(values[p.name], rec.defaults.get(p.name))}
+        overload = "default" if operand is None else "Tensor" if isinstance(values[operand], Tensor) else "Scalar"
+    kept = len(positional)
+    while kept and positional[kept - 1].default is not None and _same(values[n := positional[kept - 1].name], rec.defaults[n]):
+        kept -= 1
+    args = [_dims(values[p.name]) if p.type.startswith("int[]") else values[p.name] for p in positional[:kept]]
+    kwargs = {n: values[n] for n in keyword_only if not _same(values[n], rec.defaults.get(n))}
     if isinstance(layout := kwargs.get("memory_format"), str):
         kwargs["memory_format"] = getattr(torch, layout.removeprefix("torch."))
     return name, overload, args, kwargs
 
 
+@functools.lru_cache(None)
+def _plan(rec: Any) -> tuple[Any, str | None, list[Any], list[str]]:
+    """What `form` asks of a record: (`aten`, the last operand after the first, parameters by position, names of the others)."""
+    return (rec.field("aten"), next((p.name for p in reversed(rec.params[1:]) if p.type == "Operand"), None),
+            [p for p in rec.params if not p.keyword_only], [p.name for p in rec.params if p.keyword_only])
+
+
+@functools.lru_cache(None)
 def first_of_several(rec: Any) -> bool:
     """Whether ATen returns more than the record's one output, for its own backward."""
     return str(rec.field("aten")).endswith("[0]")

@@ -15,7 +15,7 @@ from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.ops._strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
-from autograd_tape.modes import GradMode, _mode, enter_quiet_path, grad_mode, leave_quiet_path
+from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
 from ..autograd.engine import run_on_tensors
@@ -38,8 +38,8 @@ class TorchDispatchMode:
     """A mode whose `__torch_dispatch__` carries out every operation inside `with mode:`."""
 
     def __enter__(self) -> "TorchDispatchMode":
-        leave_quiet_path()
         run_on_tensors(1)
+        listen(_CARRYING)
         listen(_MAKING, everything=False)
         _state.modes = (*_state.modes, self)
         return self
@@ -47,8 +47,8 @@ class TorchDispatchMode:
     def __exit__(self, *exc: object) -> None:
         _state.modes = _state.modes[:-1]
         unlisten(_MAKING, everything=False)
+        unlisten(_CARRYING)
         run_on_tensors(-1)
-        enter_quiet_path()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
@@ -75,7 +75,7 @@ def dispatches(tensor: Any) -> bool:
 def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...],
           kwargs: dict[str, Any]) -> Any:
     """What the innermost mode, or else a subclass, makes of an operation; NotImplemented where none takes it."""
-    types = tuple(dict.fromkeys(type(t) for t in tensors if dispatches(t)))
+    types = tuple(dict.fromkeys([type(t) for t in tensors if t._k.special is not None and dispatches(t)]))
     before, modes = grad_mode(), _state.modes
     if not types and not modes:
         return NotImplemented
@@ -98,6 +98,22 @@ def _call(function: Callable[..., Any], name: str, overload: str, tensors: Seque
 
 
 _NUMBERS: dict[str, Callable[..., Any]] = {"item": lambda x: x, "__bool__": bool, "__int__": int, "__float__": float}
+
+
+class _Carrying(Interceptor):
+    """Operations that the thread's innermost mode carries out: on the general path, which asks it once arguments are checked."""
+
+    place, frontend = "dispatch", frontend
+    all_functions = False
+
+    def concerns(self, door: Door) -> bool:
+        return not door.irregular
+
+    def __call__(self, call: Call) -> Any:
+        return call.door.rest(call.args, call.out, call.inplace) if _state.modes else NotImplemented
+
+
+_CARRYING = _Carrying()
 
 
 class _Making(Interceptor):
@@ -165,7 +181,7 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     if rec.family in ("view", "view?") and not _aten.naming.copies:
         for o in outputs:
             F.link_view(o, values[rec.params[0].name], multi=len(outputs) > 1 or rec.returns_list)
-    if rec.differentiable and grad_mode() is GradMode.ENABLED:
+    if rec.differentiable and grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors]):
         general._node(values, [o._data for o in outputs], outputs, [o._k for o in outputs])
     if single:
         return outputs[0]
