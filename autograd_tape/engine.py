@@ -34,8 +34,147 @@ _NOTHING: dict[str, Any] = {}
 _tasks = itertools.count()
 
 
-class Engine:
-    """One backward pass.
+class _Pass:
+    """The plain pass: nobody looks on, and every leaf wants its gradient."""
+
+    # Set on an instance only where they are used: making an engine is a tenth of a small pass.
+    create_graph: bool = False
+    retain_graph: bool = False
+    accumulate: Callable[[Any, Any, bool], None] | None = None
+    callbacks: list[Callable[[], Any]] | None = None  # called when the pass is finished
+    F: Any
+
+    @cached_property
+    def task(self) -> int:
+        """A number for this pass."""
+        return next(_tasks)
+
+    def when_finished(self, callback: Callable[[], Any]) -> None:
+        """Has `callback` called at the end of the pass."""
+        if self.callbacks is None:
+            self.callbacks = []
+        self.callbacks.append(callback)
+
+    def _run(self, roots: Sequence[tuple[Any, Any]]) -> None:
+        create_graph, retain, F, leaf_classes = self.create_graph, self.retain_graph, self.F, LEAF_CLASSES
+        pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
+        heap: list[int] = []                # the ids in `pending`, negated
+        leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
+        for edge, grad in roots:
+            if edge is not None:
+                self._arrive(edge, grad, pending, heap, leaves)
+        grad = None
+        while heap:
+            entry, grad, _ = pending.pop(-heappop(heap))
+            if grad is None or grad.__class__ is list:
+                grads = self._differentiate(entry, grad)
+            else:
+                grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
+            grad = None
+            if not retain and entry.saved and entry.frees:
+                entry.saved = None
+            edges = entry.edges
+            if grads.__class__ is not list or len(grads) != len(edges):
+                grads = _gradients(entry, grads)
+            i = 0
+            for edge in edges:
+                g = grads[i]
+                grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
+                i += 1
+                if edge is None:
+                    continue
+                if g is None or edge.__class__ is OutputEdge:
+                    self._arrive(edge, g, pending, heap, leaves)
+                elif edge.__class__ in leaf_classes:
+                    slot = leaves.get(edge)
+                    if slot is None:
+                        leaves[edge] = [g, False]
+                    else:
+                        self._add(slot, g, 0, 1)
+                else:
+                    nr = edge.id
+                    slot = pending.get(nr)
+                    if slot is None:
+                        pending[nr] = [edge, g, False]
+                        heappush(heap, -nr)
+                    else:
+                        self._add(slot, g, 1, 2)
+        g = grads = slot = None
+        self.hand_over(leaves)
+
+    def _differentiate(self, entry: TapeEntry, grad: Any) -> Any:
+        """The gradients of an entry's inputs; none of them where nothing arrived and its rule does not ask to see that."""
+        if not entry.takes_undefined and (grad is None or isinstance(grad, list) and all([g is None for g in grad])):
+            return [None] * len(entry.edges)
+        return entry.recorded(grad, self.F) if self.create_graph else entry.raw(grad, self.F)
+
+    def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]]) -> None:
+        """A gradient, or None, has come along `edge`."""
+        tag = edge._tag
+        if tag == 1:
+            slot = leaves.get(edge)
+            if slot is None:
+                leaves[edge] = [g, False]
+            elif g is not None:
+                self._add(slot, g, 0, 1)
+            return
+        entry = edge.entry if tag == 2 else edge
+        slot = pending.get(entry.id)
+        if slot is None:
+            pending[entry.id] = slot = [entry, None, False]
+            heappush(heap, -entry.id)
+            if tag == 2:
+                slot[1] = [None] * entry.n_outputs
+        if g is None:
+            return
+        if tag == 2:
+            held = slot[1][edge.nr]
+            slot[1][edge.nr] = g if held is None else held + g
+        else:
+            self._add(slot, g, 1, 2)
+
+    def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
+        """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
+        have = slot[at]
+        if have is None:
+            slot[at] = g
+        elif self.create_graph:
+            slot[at] = have + g
+        elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape:
+            np.add(have, g, out=have)
+        else:
+            total = have + g
+            slot[at], slot[owned] = total, total.__class__ is _ndarray
+
+    def hand_over(self, leaves: dict[Any, list[Any]]) -> None:
+        """Gives each leaf its gradient, saying whether anybody else holds it."""
+        raise NotImplementedError
+
+
+def _gradients(entry: TapeEntry, grads: Any) -> list[Any]:
+    """What a rule returned, as a list that nobody else has; AutogradError where it is not one gradient for each input."""
+    if len(grads) != len(entry.edges):
+        raise AutogradError(f"{type(entry).__name__} returned an incorrect number of gradients (expected {len(entry.edges)}, got "
+                            f"{len(grads)})",
+                            remedy="return one gradient per input, None where there is none")
+    return list(grads) if grads.__class__ is tuple else grads
+
+
+def _entries_behind(edges: Iterable[Any]) -> dict[TapeEntry, None]:
+    """The entries that gradients can reach along `edges`."""
+    found: dict[TapeEntry, None] = {}
+    stack = [edge for edge in edges if edge is not None and edge._tag != 1]
+    while stack:
+        edge = stack.pop()
+        entry = edge.entry if edge._tag == 2 else edge
+        if entry not in found:
+            found[entry] = None
+            stack += [e for e in entry.edges if e is not None and e._tag != 1]
+    return found
+
+
+class Engine(_Pass):
+    """One backward pass, where hooks may want to see gradients, where only some are asked for, or where somebody observes it.
 
     Args:
         F: the executor's operations on buffers, or the front end where `create_graph`.
@@ -47,10 +186,6 @@ class Engine:
         observe: called with (entry, its cotangent, a function that computes those of its inputs) in the place of the computation.
     """
 
-    # Set on an instance only where they are used: making an engine is a tenth of a small pass.
-    create_graph: bool = False
-    retain_graph: bool = False
-    accumulate: Callable[[Any, Any, bool], None] | None = None
     wrap: Callable[[Any], Any] | None = None
     observe: Callable[..., Any] | None = None
     capture: dict[Any, None] | None = None
@@ -58,10 +193,8 @@ class Engine:
     wanted: dict[Any, list[Any]] = _NOTHING   # captured entry -> its keys in `capture`
     needed: set[Any] | None = None
     entry: TapeEntry | None = None            # the entry being worked on, where entries are watched
-    callbacks: list[Callable[[], Any]] | None = None  # called when the pass is finished
     runs_captured: bool = False               # whether captured entries are carried out although nothing behind them is asked for
     _reached: set[Any] | None = None
-    _seen: Any = frozenset()
 
     def __init__(self, F: Any, *, create_graph: bool = False, retain_graph: bool = False,
                  accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
@@ -75,109 +208,62 @@ class Engine:
                 if isinstance(key, tuple):
                     self.wanted.setdefault(key[0], []).append(key)
 
-    @cached_property
-    def task(self) -> int:
-        """A number for this pass."""
-        return next(_tasks)
-
-    def when_finished(self, callback: Callable[[], Any]) -> None:
-        """Has `callback` called at the end of the pass."""
-        if self.callbacks is None:
-            self.callbacks = []
-        self.callbacks.append(callback)
-
     def run(self, roots: Sequence[tuple[Any, Any]]) -> None:
         """Carries gradients from `roots`, pairs of (edge, gradient), to the leaves."""
         before = _running.engines
         _running.engines = (*before, self) if before else (self,)
         self._roots = roots
         try:
-            self._run(roots)
+            if WATCHED or self.capture is not None or self.observe is not None:  # entries may have hooks
+                self._run_watched(roots)
+            else:
+                self._run(roots)
             while self.callbacks:
                 self.callbacks.pop(0)()
         finally:
             _running.engines = before
 
-    def _run(self, roots: Sequence[tuple[Any, Any]]) -> None:
-        create_graph, retain, F = self.create_graph, self.retain_graph, self.F
-        capturing, leaf_classes = self.capture is not None, LEAF_CLASSES
-        careful = WATCHED or self.observe is not None  # entries may have hooks
-        watch = careful or capturing
-        pending: dict[int, list[Any]] = {}  # entry id -> [entry, gradient(s), whether the buffer is ours]
-        heap: list[int] = []                # the ids in `pending`, negated
-        leaves: dict[Any, list[Any]] = {}   # leaf -> [gradient, whether the buffer is ours]
-        needed = waiting = None
-        if watch:
-            if capturing:
-                needed = self.needed = self._needed([edge for edge, _ in roots])
-                if WATCHED and len(roots) == 1:
-                    self._look_at_root(*roots[0])
-            else:  # a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks
-                waiting = self._leaf_uses(roots, None)
+    def _run_watched(self, roots: Sequence[tuple[Any, Any]]) -> None:
+        pending: dict[int, list[Any]] = {}
+        heap: list[int] = []
+        leaves: dict[Any, list[Any]] = {}
+        waiting: dict[Any, int] = {}  # a leaf is finished as soon as its last contribution is there, which is when torch calls its hooks
+        if self.capture is not None:
+            self.needed = self._needed([edge for edge, _ in roots])
+            if WATCHED and len(roots) == 1:
+                self._look_at_root(*roots[0])
+        else:
+            waiting = self._leaf_uses(roots)
         for edge, grad in roots:
             if edge is not None:
-                self._arrive(edge, grad, pending, heap, leaves, needed)
-                if waiting and edge.__class__ in leaf_classes:
+                if self.needs(edge):
+                    self._arrive(edge, grad, pending, heap, leaves)
+                if edge in waiting:
                     self._leaf_done(edge, waiting, leaves)
         grad = None
         while heap:
             entry, grad, _ = pending.pop(-heappop(heap))
-            if watch or grad is None or grad.__class__ is list:
-                grads = self._step(entry, grad)
-                if grads is None:
-                    continue
-            else:
-                grads = entry.recorded(grad, F) if create_graph else entry.raw(grad, F)
+            grads = self._step(entry, grad)
             grad = None
-            if not retain and entry.saved and entry.frees:
+            if grads is None:
+                continue
+            if not self.retain_graph and entry.saved and entry.frees:
                 entry.saved = None
-            edges = entry.edges
-            if len(grads) != len(edges):
-                raise AutogradError(f"{type(entry).__name__} returned an incorrect number of gradients (expected {len(edges)}, got "
-                                    f"{len(grads)})",
-                                    remedy="return one gradient per input, None where there is none")
-            if grads.__class__ is tuple:
-                grads = list(grads)
-            i = 0
-            for edge in edges:
+            grads = _gradients(entry, grads)
+            for i, edge in enumerate(entry.edges):
                 g = grads[i]
                 grads[i] = None  # so that the reference count tells whether anybody else holds the buffer
-                i += 1
-                if g is None or edge is None:
-                    if edge is not None:
-                        self._arrive(edge, None, pending, heap, leaves, needed)
-                        if waiting and edge.__class__ in leaf_classes:
-                            self._leaf_done(edge, waiting, leaves)
-                    continue
-                if not capturing:
-                    if edge.__class__ in leaf_classes:
-                        slot = leaves.get(edge)
-                        if slot is None:
-                            leaves[edge] = [g, False]
-                        else:
-                            self._add(slot, g, 0, 1)
-                        if waiting is not None:
-                            g = slot = None
-                            self._leaf_done(edge, waiting, leaves)
-                        continue
-                    if edge.__class__ is not OutputEdge:
-                        nr = edge.id
-                        slot = pending.get(nr)
-                        if slot is None:
-                            pending[nr] = [edge, g, False]
-                            heappush(heap, -nr)
-                        else:
-                            self._add(slot, g, 1, 2)
-                        continue
-                self._arrive(edge, g, pending, heap, leaves, needed)
-        g = grads = slot = None
-        if leaves:
-            if capturing:
-                for leaf, slot in leaves.items():
-                    if leaf in self.capture:  # type: ignore[operator]  # capturing
-                        self.captured[leaf] = self._leaf_hooks(leaf, slot[0])
-            else:
-                self.hand_over(leaves)
+                if edge is not None:
+                    if self.needs(edge):
+                        self._arrive(edge, g, pending, heap, leaves)
+                    g = None
+                    if edge in waiting:
+                        self._leaf_done(edge, waiting, leaves)
+        g = grads = None
+        if self.capture is None:
+            self.hand_over(leaves)
+        else:
+            self.captured |= {leaf: self._leaf_hooks(leaf, slot[0]) for leaf, slot in leaves.items() if leaf in self.capture}
 
     def _step(self, entry: TapeEntry, grad: Any) -> Any:
         """One entry, where somebody may be looking: hooks, captures, undefined gradients. None where nothing goes further."""
@@ -196,13 +282,10 @@ class Engine:
                 return None
         if hooks is not None and hooks.pre:
             grad = self._before_entry(entry, grad)
-
-        def compute() -> Any:
-            if not entry.takes_undefined and (grad is None or isinstance(grad, list) and all([g is None for g in grad])):
-                return [None] * len(entry.edges)
-            return entry.recorded(grad, self.F) if self.create_graph else entry.raw(grad, self.F)
-
-        grads = compute() if self.observe is None else self.observe(entry, grad, compute)
+        if self.observe is None:
+            grads = self._differentiate(entry, grad)
+        else:
+            grads = self.observe(entry, grad, lambda: self._differentiate(entry, grad))
         if hooks is not None and hooks.post:
             if self.needed is not None:  # hooks see the gradients that were asked for
                 grads = [g if self._leads_to(edge, self.needed) else None for g, edge in zip(grads, entry.edges)]
@@ -218,30 +301,16 @@ class Engine:
     def reaches(self, target: Any) -> bool:
         """Whether an entry or leaf lies behind the roots."""
         if self._reached is None:
-            uses = self._leaf_uses(self._roots, None)
-            self._reached = {*uses, *self._seen}
+            self._reached = {*self._leaf_uses(self._roots), *_entries_behind([edge for edge, _ in self._roots])}
         return target in self._reached
 
-    def _leaf_uses(self, roots: Sequence[tuple[Any, Any]], needed: Any) -> dict[Any, int]:
+    def _leaf_uses(self, roots: Sequence[tuple[Any, Any]]) -> dict[Any, int]:
         """How many contributions each leaf behind `roots` will get."""
         uses: dict[Any, int] = {}
-        seen = self._seen = set()
-        stack = [edge for edge, _ in roots if edge is not None]
-        for edge in stack:
-            if edge._tag == 1:
+        edges = [edge for edge, _ in roots]
+        for edge in itertools.chain(edges, *[entry.edges for entry in _entries_behind(edges)]):
+            if edge is not None and edge._tag == 1:
                 uses[edge] = uses.get(edge, 0) + 1
-        stack = [e.entry if e._tag == 2 else e for e in stack if e._tag != 1]
-        while stack:
-            entry = stack.pop()
-            if entry in seen:
-                continue
-            seen.add(entry)
-            for edge in entry.edges:
-                if edge is not None:
-                    if edge._tag == 1:
-                        uses[edge] = uses.get(edge, 0) + 1
-                    else:
-                        stack.append(edge.entry if edge._tag == 2 else edge)
         return uses
 
     def _leaf_done(self, leaf: Any, waiting: dict[Any, int], leaves: dict[Any, list[Any]]) -> None:
@@ -249,48 +318,6 @@ class Engine:
         waiting[leaf] -= 1
         if not waiting[leaf] and leaf in leaves:
             self.hand_over({leaf: leaves.pop(leaf)})
-
-    def _add(self, slot: list[Any], g: Any, at: int, owned: int) -> None:
-        """Adds a gradient to one that is there; in place once the sum is a buffer of our own."""
-        have = slot[at]
-        if have is None:
-            slot[at] = g
-        elif self.create_graph:
-            slot[at] = have + g
-        elif slot[owned] and have.dtype is g.dtype and have.shape == g.shape:
-            np.add(have, g, out=have)
-        else:
-            total = have + g
-            slot[at], slot[owned] = total, total.__class__ is _ndarray
-
-    def _arrive(self, edge: Any, g: Any, pending: dict[int, list[Any]], heap: list[int], leaves: dict[Any, list[Any]],
-                needed: set[Any] | None) -> None:
-        tag = edge._tag
-        if tag == 1:
-            if needed is not None and edge not in needed:
-                return
-            slot = leaves.get(edge)
-            if slot is None:
-                leaves[edge] = [g, False]
-            elif g is not None:
-                self._add(slot, g, 0, 1)
-            return
-        entry = edge.entry if tag == 2 else edge
-        if needed is not None and entry not in needed and entry not in self.wanted:
-            return
-        slot = pending.get(entry.id)
-        if slot is None:
-            pending[entry.id] = slot = [entry, None, False]
-            heappush(heap, -entry.id)
-            if tag == 2:
-                slot[1] = [None] * entry.n_outputs
-        if g is None:
-            return
-        if tag == 2:
-            held = slot[1][edge.nr]
-            slot[1][edge.nr] = g if held is None else held + g
-        else:
-            self._add(slot, g, 1, 2)
 
     # -- hooks ----------------------------------------------------------------------------------------------------
 
@@ -353,21 +380,8 @@ class Engine:
         """The entries that lead to a captured one, and captured leaves."""
         assert self.capture is not None
         wanted_leaves = {c for c in self.capture if not isinstance(c, tuple) and c._tag == 1}
-        order: list[TapeEntry] = []
-        seen: set[TapeEntry] = set()
-        stack = [e.entry if e._tag == 2 else e for e in roots if e is not None and e._tag != 1]
-        while stack:
-            entry = stack.pop()
-            if entry in seen:
-                continue
-            seen.add(entry)
-            order.append(entry)
-            for edge in entry.edges:
-                if edge is not None and edge._tag != 1:
-                    stack.append(edge.entry if edge._tag == 2 else edge)
-        order.sort(key=lambda e: e.id)
         needed: set[Any] = set(wanted_leaves)
-        for entry in order:
+        for entry in sorted(_entries_behind(roots), key=lambda e: e.id):
             if self.runs_captured and entry in self.wanted or any([self._leads_to(edge, needed) for edge in entry.edges]):
                 needed.add(entry)
         return needed
