@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import types
 from typing import Any
 
@@ -12,6 +11,7 @@ from autograd_tape.node import AccumulateGrad, TapeEntry
 
 from ._autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
 from ._autocast import is_autocast_available as _is_autocast_available  # noqa: F401
+from .dispatch import get_trace as _get_trace, set_trace as _set_trace
 from ._frontend import LinAlgError
 from ._tensor import Tensor
 from .autograd._functions import UndefinedGrad
@@ -45,15 +45,12 @@ _autograd = types.SimpleNamespace(SavedTensor=SavedTensor, _saved_tensors_hooks_
 
 def _set_tracing_state(trace: Any) -> None:
     """Makes a `dispatch.Trace` the one that operations are noted in, or none."""
-    from .dispatch import set_trace
-
-    set_trace(trace)
+    _set_trace(trace)
 
 
 def _get_tracing_state() -> Any:
     """The trace that operations are noted in; None where there is none."""
-    dispatch = sys.modules.get(f"{__package__}.dispatch")
-    return None if dispatch is None else dispatch.get_trace()
+    return _get_trace()
 
 
 def _current_graph_task_id() -> int:

@@ -67,11 +67,6 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             return above.legacy_tensor(cls, *args, **kwargs)
         return _blank(cls, np.empty(0, default_np()))
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if hasattr(cls, "__torch_dispatch__"):
-            above.look_for_dispatch()
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass  # everything happens in __new__; TensorRef's own constructor takes other arguments
 
@@ -425,20 +420,16 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return object.__format__(self, spec)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        import sys
-
         node, dtype, device, cls = self.creator, self._k.dtype, self._k.device, type(self)
         if node.__class__ is NoGradView:
             node = None
-        nn = sys.modules.get("torchcompat.nn.parameter")  # where it is not imported there are no parameters
-        is_parameter = nn is not None and isinstance(self, nn.Parameter)
-        is_plain = cls is Tensor or is_parameter and cls is nn.Parameter  # type: ignore[union-attr]  # nn is loaded there
         return tensor_str(
             None if device.type == "meta" else values(self), dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
             device=None if device.type == "cpu" else str(device), requires_grad=self._node is not None,
             grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__,
-            shape=self._data.shape, is_default_float=dtype is default_dtype(), is_parameter=is_parameter,
-            class_name="tensor" if is_plain else cls.__name__, contents=tensor_contents, tangent=self._tangent_text())
+            shape=self._data.shape, is_default_float=dtype is default_dtype(), is_parameter=self._is_param,
+            class_name="tensor" if cls is Tensor or "_plain" in cls.__dict__ else cls.__name__, contents=tensor_contents,
+            tangent=self._tangent_text())
 
     def _tangent_text(self) -> str | None:
         """The tangent of the innermost forward-mode level, as it is shown."""
@@ -672,6 +663,8 @@ def _kind_for(cls: type, k: Kind) -> Kind:
     if cls is Tensor or getattr(cls, "_plain", False):
         return kind(k.dtype, k.device, plain)
     look_for_classes()
+    if hasattr(cls, "__torch_dispatch__"):
+        above.look_for_dispatch()
     return kind(k.dtype, k.device, cls)
 
 

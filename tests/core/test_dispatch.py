@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -157,6 +159,22 @@ def test_subclasses_see_calls_and_get_themselves_back() -> None:
     assert type(y) is Logged and y.tolist() == [4, 4]
     assert Logged.log == ["add", "mul"]
     assert type(torch.ones(2) + 1) is torch.Tensor
+
+
+@pytest.mark.parametrize("make", ["torch.Tensor._make_wrapper_subclass(Late, ())", "torch.tensor(1.0).as_subclass(Late)",
+                                  "torch.Tensor._make_wrapper_subclass(Late, (), device='meta')",
+                                  "torch.Tensor._make_subclass(Late, torch.tensor(1.0))"])
+def test_a_class_that_dispatches_is_asked_from_its_first_instance_on(make: str) -> None:
+    """Also where it got its `__torch_dispatch__` after it was made; in a process in which there was no such class before."""
+    code = f"""if True:
+        import torchcompat as torch
+        class Late(torch.Tensor): pass
+        seen = []
+        Late.__torch_dispatch__ = classmethod(lambda cls, func, types, args=(), kwargs=None: seen.append(str(func)) or 3.0)
+        t = {make}
+        print(t.item(), float(t), bool(t), seen)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
+    assert done.stdout == f"3.0 3.0 True {['aten._local_scalar_dense.default'] * 3}\n", done.stderr
 
 
 def test_modes_see_every_call() -> None:

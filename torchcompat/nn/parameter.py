@@ -33,6 +33,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     tensor([1., 1.], requires_grad=True)
     """
 
+    _is_param = True
     _plain = True  # overrides no torch function, so operations on it are as quick as on a Tensor
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:

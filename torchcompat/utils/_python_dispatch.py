@@ -17,9 +17,8 @@ from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
-from .._tensor import Tensor, frontend
+from .._tensor import Tensor, _kind_for, frontend
 from ..autograd.engine import run_on_tensors
-from ..overrides import look_for_classes as look_for_overrides
 from . import _aten, _factories
 from ._aten import overload_of
 
@@ -218,7 +217,8 @@ _classes_look = False
 
 
 def look_for_dispatch() -> None:
-    """Called when a class that carries out operations is made: from now on it also makes the tensors that are to be like its own."""
+    """Called when an instance of a class that carries out operations is made: from now on such classes also read their tensors, and
+    make those that are to be like them."""
     global _classes_look
     if not _classes_look:
         _classes_look = True
@@ -244,8 +244,7 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
     extent = 1 + sum([(n - 1) * s for n, s in zip(shape, steps)]) if 0 not in shape else 0
     flat = meta_array((start + extent,), d.np)
     t._data = over(flat[start:], shape, tuple(s * item for s in steps))
-    look_for_overrides()
-    t._k = kind(d, place, cls)
+    t._k = _kind_for(cls, kind(d, place))
     t._node = frontend.leaf_node(t, requires_grad)
     t._v = t._base = None
     return t
