@@ -38,7 +38,7 @@ from .executors.choose import apply_environment as _apply_environment
 _apply_environment()
 from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
 from .graph import Graph
-from .check import check_grad
+from .check import check_grad, check_operation
 from .backward import BackwardContext, BackwardOptions, accumulate_cotangent, reduce_to_shape, topological_order
 
 if TYPE_CHECKING:  # modules, and functions when they are called, see `autograd_tape.callable`
@@ -49,12 +49,12 @@ else:
 
 __all__ = [
     "AutogradError", "BackwardContext", "BackwardOptions", "DType", "Device", "Executor", "F", "GradCheckFailedError", "GradManager",
-    "GradMode", "GradientInfo", "Graph", "NoGradError", "NoGradFnError", "OpSpec", "Operation", "RecordingContext",
-    "ShapeMismatchError", "Tape", "TapeEntry", "TapeId", "TapeNotRecordingError", "TensorRef", "Trace", "accumulate_cotangent",
-    "available_executors", "backward", "backward_on_trace", "check_grad", "clear_default_tape", "cpu_executor", "get_default_tape",
-    "get_executor", "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape",
-    "register_executor", "register_grad_fn", "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn",
-    "value_and_grad", "vjp", "vjp_rule",
+    "GradMode", "GradientInfo", "Graph", "NoGradError", "NoGradFnError", "OpSpec", "Operation", "RecordingContext", "ShapeMismatchError",
+    "Tape", "TapeEntry", "TapeId", "TapeNotRecordingError", "TensorRef", "Trace", "accumulate_cotangent", "available_executors", "backward",
+    "backward_on_trace", "check_grad", "check_operation", "clear_default_tape", "cpu_executor", "get_default_tape", "get_executor",
+    "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape", "register_executor",
+    "register_grad_fn", "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn", "value_and_grad", "vjp",
+    "vjp_rule",
 ]
 
 

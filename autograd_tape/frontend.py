@@ -25,7 +25,7 @@ from .ops._compile import compile_function
 from .ops._irregular import irregular_function
 from .ops._out import check_out_dtypes, check_outs
 from .ops._quiet import QUIET_SETS, RESULT_KINDS, base_namespace
-from .ops._record import Param, Record
+from .ops._record import Param, Record, registered
 from .tensor import TensorRef, leaf_node
 from .views import prune_views, unwatched_view, watch_view
 
@@ -447,13 +447,17 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
             setattr(tensor_class, attribute, reflected(attribute, name))
     if "__rtruediv__" not in own:
         tensor_class.__rtruediv__ = tensor_class.__rdiv__ = rtruediv  # type: ignore[attr-defined]  # a class made at run time
+
+    def add(rec: Record) -> None:
+        for name in (rec.name, *[a for a in rec.alias if "." not in a]):
+            if rec.method and name not in own:
+                setattr(tensor_class, name, stub(name, name))
+            if rec.inplace and name + "_" not in own:
+                setattr(tensor_class, name + "_", stub(name + "_", name + "_"))
+
     for rec in RECORDS.values():
-        if rec.method or rec.inplace:
-            for name in (rec.name, *[a for a in rec.alias if "." not in a]):
-                if rec.method and name not in own:
-                    setattr(tensor_class, name, stub(name, name))
-                if rec.inplace and name + "_" not in own:
-                    setattr(tensor_class, name + "_", stub(name + "_", name + "_"))
+        add(rec)
+    registered.append(add)
     # Comparison makes tensors, so equality must not decide hashing.
     tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
 

@@ -511,6 +511,8 @@ class Record:
 
 RECORDS: dict[str, Record] = {}
 ALIASES: dict[str, str] = {}
+registered: list[Callable[[Record], None]] = []
+"""Told of each record when it is registered: by front ends, whose tensors get its methods."""
 
 
 def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (), promotion: str = "none", result: str = "numpy",
@@ -550,6 +552,8 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
         RECORDS[record.name] = record
         for other in record.alias:
             ALIASES[other] = record.name
+        for tell in registered:
+            tell(record)
         return record
 
     return register
