@@ -29,6 +29,10 @@ THRESHOLDS = (32, 8192, 32768, 262144)
 BROADCAST = 4 << 20
 """Elements of the largest result by broadcasting: that of a column and a row, both around a threshold, has a thousand times more."""
 PLACES = ("", "nn.functional.", "linalg.", "special.", "Tensor.")
+ORDERING = ("sort", "msort", "argsort", "topk", "kthvalue", "mode", "median", "nanmedian")
+"""Operations whose indices, and so gradients, are torch's own choice where numbers are equal."""
+BOUNDARIES = {"searchsorted": 0, "bucketize": 1}
+"""Which argument is taken to be in order."""
 EXTREMES = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, 3e38, -1.0, 1e4)
 
 
@@ -218,9 +222,31 @@ def resized(rng: random.Random, value: Any) -> Any:
         shape = [new.get(n, n) for n in a.values.shape]
         if math.prod(shape) > 600000:
             return a
-        return attrs.evolve(a, values=np.resize(a.values, shape) if a.values.size else np.zeros(shape, a.values.dtype))
+        if not a.values.size:
+            return attrs.evolve(a, values=np.zeros(shape, a.values.dtype))
+        values = np.resize(a.values, shape)
+        if values.size > a.values.size and values.dtype.kind in "fc":  # no matrices without full rank, and few equal numbers
+            with np.errstate(all="ignore"):
+                values = (values * np.random.default_rng(values.size).uniform(0.9, 1, shape)).astype(values.dtype)
+        return attrs.evolve(a, values=values)
 
     return tree(other, value, Array)
+
+
+def unequal(path: str, value: Any) -> Any:
+    """Arguments whose result torch specifies: numbers to be ordered are all different, boundaries are in order."""
+    name = path.split(".")[-1]
+    args, kwargs = value
+    arrays = [i for i, a in enumerate(args) if isinstance(a, Array)]
+    if path.startswith(ORDERING) and arrays and args[0].values.dtype.kind in "fc":
+        own = args[0].values
+        ranks = np.random.default_rng(own.size).permutation(own.size).reshape(own.shape)
+        args = (attrs.evolve(args[0], values=((ranks - own.size // 2) / 8).astype(own.dtype)), *args[1:])
+    elif name in BOUNDARIES and len(arrays) > 1 and "sorter" not in kwargs:
+        i = BOUNDARIES[name]
+        ordered = args[i].values if args[i].values.dtype.kind == "c" or not args[i].values.ndim else np.sort(args[i].values, -1)
+        args = (*args[:i], attrs.evolve(args[i], values=ordered), *args[i + 1:])
+    return args, kwargs
 
 
 def in_dtype(dtype: str, value: Any) -> Any:
@@ -281,7 +307,7 @@ def cases(source: str, name: str, numbers: range) -> Iterator[Case]:
         value = resized(rng, value)
         if source == "records":
             value = in_dtype(dtype, value)
-        value = laid_out(rng, value)
+        value = laid_out(rng, unequal(path, value))
         mode = rng.choice(MODES)
         if mode in ("backward", "double backward", "forward mode"):
             value = tree(lambda a: attrs.evolve(a, grad=(a.values.dtype.kind in "fc" or a.values.dtype.name == "bfloat16")
