@@ -137,7 +137,17 @@ def _refusals(rec: Record, signature: dict[str, Any], cells: dict[str, Any], pla
                   "        except _Shape as _e: raise _F.error(_e) from None",
                   "        except (_Error, TypeError, ValueError, RuntimeError, OverflowError): pass",
                   "        raise _F.error(_lacking) from None"]
+    for name, function in (rec.field("refuses_grad") or {}).items():
+        cells["_refuse_grad"] = _refuse_grad
+        found.append(f"if getattr({name}, '_node', None) is not None: _refuse_grad('{function}', '{name}')")
     return found
+
+
+def _refuse_grad(function: str, argument: str) -> None:
+    """torch's error for a tensor that requires grad as an argument for which it has no derivative."""
+    if modes.grad_mode() is modes.GradMode.ENABLED:
+        raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input cannot have "
+                           "requires_grad True.")
 
 
 def _own(rec: Record, signature: dict[str, Any]) -> list[str]:

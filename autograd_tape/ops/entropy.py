@@ -451,6 +451,7 @@ class binary_cross_entropy:
     tensor(0.6931)
     """
 
+    refuses_grad = {"weight": "binary_cross_entropy"}
     amp = "float32"
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -500,6 +501,7 @@ class binary_cross_entropy_with_logits:
     tensor(0.6931)
     """
 
+    refuses_grad = dict.fromkeys(("weight", "pos_weight"), "binary_cross_entropy_with_logits")
     lacks = {"int bool": "log_sigmoid_cpu"}
     amp = "float32"
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):

@@ -236,6 +236,7 @@ class soft_margin_loss:
     tensor(0.6931)
     """
 
+    refuses_grad = {"target": "soft_margin_loss"}
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         refuse_complex_gradient("soft_margin_loss", input)
@@ -391,6 +392,7 @@ class multi_margin_loss:
     tensor(0.)
     """
 
+    refuses_grad = {"weight": "multi_margin_loss"}
     lacks = {"half int bool": "multi_margin_loss_cpu_kernel if any"}
     no_forward = "multi_margin_loss"
 

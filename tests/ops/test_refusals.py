@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import refusal_cases
@@ -10,6 +12,7 @@ import refusal_cases
 import torchcompat as torch
 from autograd_tape.dtypes import DType
 from autograd_tape.errors import AutogradError
+from autograd_tape.ops import RECORDS
 from autograd_tape.ops._samples import check_number
 
 RECORDED = json.loads(refusal_cases.PATH.read_text())
@@ -41,3 +44,37 @@ def test_numbers_that_do_not_fit(dtype: str, value: float, type_name: str | None
             check_number(value, t.dtype)
         with pytest.raises(RuntimeError, match="without overflow"):
             t.fill_(value)
+
+
+RUNNING = {"running_mean": torch.zeros(3), "running_var": torch.ones(3)}
+HAVE_NO_DERIVATIVE: dict[str, Callable[[Any], Any]] = {
+    "binary_cross_entropy weight": lambda w: torch.nn.functional.binary_cross_entropy(torch.rand(3), torch.rand(3), w),
+    "binary_cross_entropy_with_logits weight": lambda w: torch.nn.functional.binary_cross_entropy_with_logits(
+        torch.rand(3), torch.rand(3), w),
+    "binary_cross_entropy_with_logits pos_weight": lambda w: torch.nn.functional.binary_cross_entropy_with_logits(
+        torch.rand(3), torch.rand(3), pos_weight=w),
+    "soft_margin_loss target": lambda w: torch.nn.functional.soft_margin_loss(torch.rand(3), w),
+    "multi_margin_loss weight": lambda w: torch.nn.functional.multi_margin_loss(torch.rand(2, 3), torch.tensor([0, 1]), weight=w),
+    **{f"{name} {which}": lambda w, function=function, which=which: function(torch.rand(2, 3, 4), **{**RUNNING, which: w})
+       for which in ("running_mean", "running_var")
+       for name, function in (("nn_functional_batch_norm", torch.nn.functional.batch_norm),
+                              ("nn_functional_instance_norm", torch.nn.functional.instance_norm))},
+    **{f"{name} {which}": lambda w, name=name, which=which: getattr(torch, name)(
+        torch.rand(2, 3, 4), None, None, *{**RUNNING, which: w}.values(), False, 0.1, 1e-5, False)
+       for which in ("running_mean", "running_var") for name in ("batch_norm", "instance_norm")}}
+
+
+def test_all_arguments_without_a_derivative_are_there() -> None:
+    assert {*HAVE_NO_DERIVATIVE} == {f"{r.name} {p}" for r in RECORDS.values() for p in r.field("refuses_grad") or ()}
+
+
+@pytest.mark.parametrize("case", HAVE_NO_DERIVATIVE)
+def test_arguments_without_a_derivative_must_not_require_grad(case: str) -> None:
+    name, argument = case.split()
+    function = RECORDS[name].field("refuses_grad")[argument]
+    weight = torch.rand(3).requires_grad_()
+    with pytest.raises(RuntimeError, match=f"The function '{function}' is not differentiable with respect to argument '{argument}'"):
+        HAVE_NO_DERIVATIVE[case](weight)
+    with torch.no_grad():
+        assert HAVE_NO_DERIVATIVE[case](weight).isfinite().all()
+    assert HAVE_NO_DERIVATIVE[case](weight.detach()).isfinite().all()
