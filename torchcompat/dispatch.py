@@ -59,8 +59,8 @@ class DispatchKey(IntEnum):
 
 BACKENDS = {"cpu": DispatchKey.Backend_CPU, "cuda": DispatchKey.Backend_CUDA, "npu": DispatchKey.Backend_Ascend,
             "meta": DispatchKey.Backend_Meta}
-_OF_CLASSES = {"BatchedTensor": DispatchKey.Batched, "FunctionalTensor": DispatchKey.Functionalize}
-"""What tensors of transforms enable, by their classes in `torchcompat.func`, which imports more."""
+_OF_LEVELS = {"vmap": DispatchKey.Batched, "functionalize": DispatchKey.Functionalize}
+"""What tensors of transforms enable, by the kind of their level."""
 ENABLED_BY: list[Callable[[Sequence[Any]], Iterable[DispatchKey]]] = []
 """Contexts that enable keys: each says which are enabled now for an operation on some tensors."""
 _lock = fork_safe_lock()
@@ -199,7 +199,7 @@ def active_keys(tensors: Sequence[Any]) -> list[DispatchKey]:
     keys = set(_state.included)
     if _state.trace is not None:
         keys.add(DispatchKey.Tracing)
-    keys.update(_OF_CLASSES[c] for c in {t.__class__.__name__ for t in tensors} & _OF_CLASSES.keys())
+    keys.update([_OF_LEVELS[t._level.kind] for t in tensors if hasattr(t, "_level")])
     for enabled in ENABLED_BY:
         keys.update(enabled(tensors))
     if grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors):

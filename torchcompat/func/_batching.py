@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
 from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
 
@@ -110,7 +111,7 @@ def _opened(x: Any, level: Level) -> Any:
         return type(x)([_opened(v, level) for v in x])
     if isinstance(x, dict):
         return {k: _opened(v, level) for k, v in x.items()}
-    if x.__class__.__name__ == "Indices":
+    if isinstance(x, Indices):
         return _Batch(x)
     return x
 

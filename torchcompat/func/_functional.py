@@ -12,6 +12,7 @@ from typing import Any
 from collections.abc import Callable, Sequence
 
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
+from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
 from autograd_tape.ops.shape import can_view
 from autograd_tape.modes import GradMode, grad_mode
@@ -173,7 +174,7 @@ def _values(level: Level, args: Any) -> Any:
         return args.value if args._level is level else args
     if isinstance(args, (tuple, list)) and not hasattr(args, "_fields"):
         return type(args)([_values(level, a) for a in args])
-    if args.__class__.__name__ == "Indices":
+    if isinstance(args, Indices):
         sources = {id(t._data): _values(level, t) for t, _ in args.sources}
         return type(args)([sources[id(k)]._data if id(k) in sources else k for k in args.key], list(sources.values()))
     return args

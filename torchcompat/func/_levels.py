@@ -16,6 +16,7 @@ from typing import Any
 from collections.abc import Iterator
 
 from autograd_tape.calls import listen, unlisten
+from autograd_tape.indices import Indices
 from autograd_tape.tensor import TensorRef
 
 from .._above import above
@@ -123,6 +124,6 @@ def tensors_in(value: Any) -> Iterator[Any]:
     elif isinstance(value, (tuple, list)):
         for x in value:
             yield from tensors_in(x)
-    elif value.__class__.__name__ == "Indices":
+    elif isinstance(value, Indices):
         for x, _ in value.sources:
             yield x

@@ -9,7 +9,6 @@ from autograd_tape.calls import Call, Door, Interceptor
 from .._above import above
 from .._tensor import frontend
 from . import _batching, _forward
-from ._batched import BatchedTensor
 from ._levels import FUNCTIONAL, VMAP, Level, state, tensors_in
 from ._whole import tangents_of
 
@@ -22,18 +21,16 @@ def top_level(args: Any) -> Level | None:
     functional: Level | None = None
     ceiling = state.ceiling
     for t in tensors_in(args):
-        if t.__class__ is BatchedTensor:
-            level = t._level
+        level = getattr(t, "_level", None)  # of examples, and of tensors of functionalize
+        if level is not None and level.kind is VMAP:
             if not level.alive:
                 raise RuntimeError("vmap: a tensor of a function that was mapped is used after the function returned; return it instead, "
                                    "so that vmap gives it back with the mapped dimension")
             if found is None or level.number > found.number:
                 found = level
             continue
-        if t.__class__.__name__ == "FunctionalTensor":
-            level = t._level
-            if functional is None or level.number > functional.number:
-                functional = level
+        if level is not None and (functional is None or level.number > functional.number):
+            functional = level
         if found is None:
             for level in tangents_of(t):
                 if level.number < ceiling and (forward is None or level.number > forward.number):

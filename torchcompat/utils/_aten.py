@@ -174,10 +174,8 @@ def _convolution(input: Tensor, weight: Tensor, bias: Any, stride: Any, padding:
 
     if not transposed:
         return F.convolution_nd(input, weight, bias, several(stride), several(padding), several(dilation), groups)
-    from ..nn import functional
-
-    return getattr(functional, f"conv_transpose{n}d")(input, weight, bias, several(stride), several(padding), several(output_padding),
-                                                      groups, several(dilation))
+    return getattr(F, f"conv_transpose{n}d")(input, weight, bias, several(stride), several(padding), several(output_padding), groups,
+                                             several(dilation))
 
 
 def _convolution_backward(grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
@@ -226,11 +224,9 @@ def _pool(n: int) -> Callable[..., Any]:
 def _named_reduction(name: str, place: int) -> Callable[..., Any]:
     """A loss with its reduction as ATen's number, the argument number `place`."""
     def loss(*args: Any, **kwargs: Any) -> Any:
-        from ..nn import functional
-
         number = args[place] if len(args) > place else kwargs.pop("reduction", 1)
-        return getattr(functional, name)(*args[:2], reduction={v: k for k, v in _REDUCTIONS.items()}[number],
-                                         **({"weight": args[2]} if place > 2 and len(args) > 2 else {}))
+        return getattr(F, name)(*args[:2], reduction={v: k for k, v in _REDUCTIONS.items()}[number],
+                                **({"weight": args[2]} if place > 2 and len(args) > 2 else {}))
 
     return loss
 
