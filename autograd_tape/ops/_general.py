@@ -312,12 +312,31 @@ class General(Door):
         results, kinds = self._finish(results, compute, device, values)
         if inplace:
             return self._store(values, tensors, results[0], kinds)
-        outputs, node = self._record(values, tensors, results, kinds)
-        if out is not None:
-            return frontend.write_out(rec, out, outputs)
-        if rec.returns_list:
-            return frontend.list_type(rec)(outputs)
-        return outputs[0] if len(outputs) == 1 else frontend.return_type(rec)(*outputs)
+        outputs = [frontend.wrap(r, k) for r, k in zip(results, kinds)]
+        self._record(values, tensors, outputs, results)
+        return self._given(outputs) if out is None else frontend.write_out(rec, out, outputs)
+
+    def _given(self, outputs: Sequence[Any]) -> Any:
+        """What the operation returns."""
+        if self.rec.returns_list:
+            return self.frontend.list_type(self.rec)(outputs)
+        return outputs[0] if len(outputs) == 1 else self.frontend.return_type(self.rec)(*outputs)
+
+    def carried_out(self, values: dict[str, Any], tensors: list[Any], outputs: Sequence[Any], views: bool) -> Any:
+        """What the operation returns where somebody else computed `outputs`, tensors without history: it is recorded as ever.
+
+        Args:
+            views: whether the outputs of a view look at its first argument's memory.
+        """
+        results = [o._data for o in outputs]
+        if any([read.kind == "kernel" for read in self.rec.saved]) and any([t._node is not None for t in tensors]):
+            # What kernels give beside the outputs is known to ours only.
+            if any([t._k.special is not None for t in tensors]):
+                raise NotImplementedError(f"{self.rec.name}(): no gradient where the class of a tensor carries it out")
+            device, executor = self.frontend.place(self.rec, tensors, values)
+            results += executor.run(self.rec, self._arrays(dict(values), tensors, device)[1])[len(results):]
+        self._record(values, tensors, outputs, results, views)
+        return self._given(outputs)
 
     # -- arguments ------------------------------------------------------------------------------------------------
 
@@ -445,11 +464,11 @@ class General(Door):
             kinds.append(kind(dtype_of(array), device))
         return arrays, kinds
 
-    def _record(self, values: dict[str, Any], tensors: list[TensorRef], results: list[np.ndarray], kinds: list[Kind]
-                ) -> tuple[list[TensorRef], Any]:
+    def _record(self, values: dict[str, Any], tensors: list[TensorRef], outputs: Sequence[TensorRef], results: list[np.ndarray],
+                views: bool = True) -> None:
+        """Links views with their bases, and makes the entry where an input requires grad."""
         rec, frontend = self.rec, self.frontend
-        outputs = [frontend.wrap(r, k) for r, k in zip(results, kinds)]
-        if rec.family in ("view", "view?"):
+        if views and rec.family in ("view", "view?"):
             source = values[rec.params[0].name]
             for output in outputs:
                 base = output._data.base
@@ -458,18 +477,16 @@ class General(Door):
                     frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
         node: Any = None
         if outputs and rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
-            node = self._node(values, results, outputs, kinds)
+            node = self._node(values, results, outputs)
         if node is not None:
             keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
-        return outputs, node
 
     def _differentiable_outputs(self, outputs: Sequence[TensorRef]) -> list[TensorRef]:
         if self.rec.returns_list:
             return list(outputs)
         return [o for o, (t, _) in zip(outputs, self.rec.returns) if t == "Tensor" and o._k.dtype.category >= FLOATING]
 
-    def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind],
-              rec: Record | None = None) -> Any:
+    def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], rec: Record | None = None) -> Any:
         """Makes the entry where an input requires grad, and hangs it on the outputs."""
         rec = (rec or self.rec).overload(values)
         edges: list[Any] = []
@@ -499,7 +516,7 @@ class General(Door):
         node.edges, node.meta = tuple(edges), tuple(meta)
         if rec.returns_list:
             node.n_outputs = len(targets)
-        node.saved = self._saved(rec, values, results, outputs, kinds)
+        node.saved = self._saved(rec, values, results, outputs)
         self.frontend.pack_saved(node)
         if len(targets) == 1 and not rec.returns_list:
             targets[0]._node = node
@@ -508,8 +525,7 @@ class General(Door):
                 target._node = OutputEdge(node, nr)
         return node
 
-    def _saved(self, rec: Record, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], kinds: list[Kind]
-               ) -> tuple[Any, ...]:
+    def _saved(self, rec: Record, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef]) -> tuple[Any, ...]:
         saved: list[Any] = []
         for read in rec.saved:
             name, kind = read.name, read.kind
@@ -556,32 +572,70 @@ class General(Door):
     # -- in place -------------------------------------------------------------------------------------------------
 
     def _store(self, values: dict[str, Any], tensors: list[TensorRef], result: np.ndarray, kinds: list[Kind]) -> TensorRef:
-        """Writes the result over the first argument, and puts the entry into the history of it and of its base."""
+        """Writes the result over the first argument."""
         rec, frontend = self.rec, self.frontend
         first = rec.params[0].name
         target: TensorRef = values[first]
         frontend.check_store(rec, target, result, kinds[0])
-        if not rec.differentiable and rec.field("node_") and target._node is not None and grad_mode() is GradMode.ENABLED:
-            # Constant almost everywhere: nothing of what was there has a gradient.
+        if self._ends_history(target):
             numbers = frontend.wrap(np.asarray(result).astype(target._k.np), target._k)
             return frontend.function("drawn_")(target, numbers, rec.name + "_")
+
+        def write() -> None:
+            if target._k.device.type != "meta":  # which has no memory to write to
+                np.copyto(target._data, result if target._k.special is None else frontend.stored(target, result), casting="unsafe")
+
+        return self._changed(values, tensors, write, lambda t: frontend.wrap(frontend.values_of(t).copy(), t._k),
+                             lambda t: frontend.wrap(frontend.values_of(t), t._k))
+
+    def changed_elsewhere(self, values: dict[str, Any], tensors: list[Any], write: Callable[[], Any], copied: Callable[[Any], Any]
+                          ) -> TensorRef:
+        """The in-place variant where somebody else, `write`, changes the first argument, in one step: it is recorded as ever.
+
+        Args:
+            copied: makes the copy that the gradient may need.
+        """
+        target: TensorRef = values[self.rec.params[0].name]
+
+        def write_once() -> None:
+            if target._v is None:
+                target._v = [0]
+            before = target._v[0]
+            write()
+            target._v[0] = before  # what `write` is made of counts as one change
+
+        if self._ends_history(target):
+            write_once()
+            return self.frontend.function("drawn_")(target, self.frontend.wrap(target._data.copy(), target._k), self.rec.name + "_")
+        return self._changed(values, tensors, write_once, copied, self.frontend.bare)
+
+    def _ends_history(self, target: TensorRef) -> bool:
+        """Whether nothing of what was there has a gradient: the operation is constant almost everywhere."""
+        rec = self.rec
+        return not rec.differentiable and bool(rec.field("node_")) and target._node is not None and grad_mode() is GradMode.ENABLED
+
+    def _changed(self, values: dict[str, Any], tensors: list[TensorRef], write: Callable[[], Any], copied: Callable[[Any], Any],
+                 bare: Callable[[Any], Any]) -> TensorRef:
+        """Lets `write` change the first argument, and puts the entry into the history of it and of its base."""
+        rec, frontend = self.rec, self.frontend
+        first = rec.params[0].name
+        target: TensorRef = values[first]
         recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
         if recording and first in rec.saved_names:
             # The gradient needs the value from before the update.
-            copy = frontend.wrap(frontend.values_of(target).copy(), target._k)
+            copy = copied(target)
             copy._node = target._node
             values = {**values, first: copy}
-        if target._k.device.type != "meta":  # which has no memory to write to
-            np.copyto(target._data, result if target._k.special is None else frontend.stored(target, result), casting="unsafe")
+        write()
         if recording:
             if target._v is None:
                 target._v = [0]
-            shadow = frontend.wrap(frontend.values_of(target), target._k)
+            shadow = bare(target)
             shadow._v = target._v
             before = {**values}
             if first not in rec.saved_names:
                 before[first] = target
-            node = self._node(before, [target._data], [shadow], [target._k], rec.in_place)
+            node = self._node(before, [target._data], [shadow], rec.in_place)
             # `x.mul_(x)` changes what it saves of x, so that going back through it is an error; the result is saved as it is after that.
             frontend.bump(target)
             if node is not None:

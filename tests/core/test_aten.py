@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import pathlib
@@ -14,6 +15,7 @@ from autograd_tape import calls
 
 from torchcompat.utils._mode_utils import no_dispatch
 from torchcompat.utils._python_dispatch import TorchDispatchMode
+from torchcompat.utils._pytree import tree_leaves
 
 _spec = importlib.util.spec_from_file_location("aten_cases", pathlib.Path(__file__).with_name("aten_cases.py"))
 assert _spec is not None and _spec.loader is not None
@@ -159,3 +161,65 @@ def test_function_modes_see_what_makes_tensors() -> None:
 def test_operations_are_recorded_where_dispatch_is_reentrant() -> None:
     with torch.no_grad(), torch.overrides.enable_reentrant_dispatch():
         assert torch.ones(1, requires_grad=True).exp().grad_fn is not None
+
+
+class Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+IN_PIECES = {
+    **dict.fromkeys("basic_slice basic_unsqueeze basic_alias".split(), "parts of x[index], shown as the views they are made of"),
+    **dict.fromkeys("max_pool_nd max_pool1d nn_functional_max_pool1d max_pool1d_with_indices".split(), "squeezed, as in torch"),
+    **dict.fromkeys("reshape_as pixel_shuffle pixel_unshuffle channel_shuffle attention_backward".split(), "a view of a copy"),
+}
+"""What is recorded otherwise when a mode looks at it."""
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_a_mode_passes_on_is_recorded_as_without_it(part: int) -> None:
+    """Of every operation and its in-place variant: results, what made them, version counters, and gradients."""
+    from op_cases import bind, is_array, samples, tree_map
+
+    from autograd_tape.ops import RECORDS
+
+    def outcome(rec: Any, function: Any, mode: Any) -> Any:
+        torch.manual_seed(0)
+        leaves: list[Any] = []
+
+        def given(x: Any) -> Any:
+            if not is_array(x):
+                return x
+            t = torch.tensor(x)
+            if not t.is_floating_point():
+                return t
+            leaves.append(t.requires_grad_())
+            return t * 1
+
+        args, kwargs = tree_map(given, bind(rec, samples(rec)[0]))
+        try:
+            with mode:
+                result = function(*args, **kwargs)
+            outputs = [o for o in tree_leaves(result) if isinstance(o, torch.Tensor)]
+            wanted = [o for o in outputs if o.requires_grad]
+            if wanted:
+                torch.autograd.backward(wanted, [torch.ones_like(o) for o in wanted])
+        except (RuntimeError, NotImplementedError, TypeError) as error:
+            return str(error)
+        seen = [(None if o.grad_fn is None else o.grad_fn.name(), o._version, o._is_view()) for o in outputs]
+        return seen, [o.detach() for o in outputs], [t.grad for t in leaves]
+
+    compared = 0
+    for name, rec in list(RECORDS.items())[part::4]:
+        if rec.field("samples") is None or name in IN_PIECES or "empty" in name:
+            continue
+        for function in [getattr(torch._tensor.frontend, name), *([getattr(torch._tensor.frontend, name + "_")] if rec.inplace else [])]:
+            alone, under = outcome(rec, function, contextlib.nullcontext()), outcome(rec, function, Passing())
+            compared += 1
+            if isinstance(alone, str) or isinstance(under, str):
+                assert alone == under, name
+                continue
+            assert alone[0] == under[0], name
+            for a, b in zip(alone[1] + alone[2], under[1] + under[2]):
+                assert a is b is None or torch.allclose(a, b, rtol=1e-12, atol=1e-15, equal_nan=True), name
+    assert compared > 150

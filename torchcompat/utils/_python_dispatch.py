@@ -159,7 +159,7 @@ def _detached(t: Any) -> Any:
 
 
 def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
-    """Carries out an operation whose arguments are checked by asking a mode or subclass, and records it."""
+    """Carries out an operation whose arguments are checked by asking a mode or subclass."""
     rec, F = general.rec, general.frontend
     if not inplace:
         result = _aten.decomposed(rec, values)
@@ -173,44 +173,25 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
         return result
     if _aten.first_of_several(rec):
         result = result[0]
-    single = isinstance(result, Tensor)
-    outputs = [result] if single else list(result)
     given = {id(t) for t in tensors}
-    outputs = [F.bare(o) if id(o) in given or o._node is not None else o for o in outputs]
-    if rec.family in ("view", "view?") and not _aten.naming.copies:
-        for o in outputs:
-            F.link_view(o, values[rec.params[0].name], multi=len(outputs) > 1 or rec.returns_list)
-    if rec.differentiable and grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors]):
-        general._node(values, [o._data for o in outputs], outputs, [o._k for o in outputs])
-    if single:
-        return outputs[0]
-    return F.list_type(rec)(outputs) if rec.returns_list else F.return_type(rec)(*outputs)
+    outputs = [F.bare(o) if id(o) in given or o._node is not None else o for o in ([result] if isinstance(result, Tensor) else result)]
+    return general.carried_out(values, tensors, outputs, not _aten.naming.copies)
 
 
 def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, overload: str, args: tuple[Any, ...],
               kwargs: dict[str, Any]) -> Any:
-    rec, F = general.rec, general.frontend
-    first = rec.params[0].name
-    target = values[first]
-    recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
-    if recording and first in rec.saved_names:
-        node, before = target._node, grad_mode()
+    def copied(target: Any) -> Any:
+        before = grad_mode()
         _mode.set(GradMode.DISABLED)
         try:
-            copy = target.clone()  # the gradient needs the value from before the update
+            return target.clone()
         finally:
             _mode.set(before)
-        copy._node = node
-        values = {**values, first: copy}
-    if _call(F.function(rec.name + "_"), name, overload, tensors, args, kwargs) is NotImplemented:
-        return NotImplemented
-    F.bump(target)
-    if recording:
-        shadow = F.bare(target)
-        node = general._node(values, [target._data], [shadow], [target._k])
-        if node is not None:
-            F.rebase(target, node)
-    return target
+
+    def write() -> None:
+        _call(general.frontend.function(general.rec.name + "_"), name, overload, tensors, args, kwargs)
+
+    return general.changed_elsewhere(values, tensors, write, copied)
 
 
 _classes_look = False
