@@ -24,7 +24,7 @@ from .frontend import F as tensors
 from .modes import GradMode, _mode, grad_mode
 from .node import TapeEntry, edge_of
 from .tape import DefaultTape, Tape
-from .tensor import TapeId, TensorRef
+from .tensor import NOTHING, TapeId, TensorRef
 from .walk import Walk, chosen
 
 
@@ -219,8 +219,7 @@ def run_backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = No
 def deliver(context: BackwardContext, *also: Any) -> None:
     """Gives gradients to the managers that look after their tensors, and to those in `also`."""
     for id, ref in context.refs.items():
-        info = getattr(ref, "_info", None)
-        managers = list(info["managers"]) if info and "managers" in info else []
+        managers = list(getattr(ref, "_info", NOTHING).managers or ())
         for manager in (*managers, *(m for m in also if m not in managers)):
             manager.accumulate(ref, context.grad_tensors[id])
 

@@ -23,7 +23,7 @@ from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
 from .node import WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
 from .ops._host import values_of
-from .tensor import LEAF_CLASSES, TensorRef
+from .tensor import LEAF_CLASSES, NOTHING, TensorRef
 
 _getrefcount = ownership.count
 _alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
@@ -399,7 +399,7 @@ class Engine(_Pass):
         while leaves:
             leaf = next(iter(leaves))
             g, owned = leaves.pop(leaf)
-            if WATCHED and self.capture is None and getattr(leaf, "_info", None) is not None:
+            if WATCHED and self.capture is None and getattr(leaf, "_info", NOTHING) is not NOTHING:
                 g, owned = self._leaf_hooks(leaf, g), False  # hooks may keep what they see, and give what they keep
             if g is not None:
                 accumulate(leaf, g, owned or _getrefcount(g) <= _alone)
@@ -408,19 +408,19 @@ class Engine(_Pass):
 
     def leaf_accumulated(self, leaf: Any, g: Any) -> None:
         """Hooks of a leaf's node, after its gradient was accumulated."""
-        node = (getattr(leaf, "_info", None) or _NOTHING).get("node_hooks")
+        node = getattr(leaf, "_info", NOTHING).node_hooks
         if node is not None:
             for hook in list(node.post.values()):
                 hook((), (self._tensor(g),))
 
     def _leaf_hooks(self, leaf: Any, g: Any) -> Any:
-        info = getattr(leaf, "_info", None) or {}
-        for hook in list((info.get("hooks") or {}).values()):
+        info = getattr(leaf, "_info", NOTHING)
+        for hook in list((info.hooks or {}).values()):
             given = self._tensor(g)
             result = hook(given)
             if result is not None:
                 g = self._buffer(replaced(given, result, hook))
-        node = info.get("node_hooks")
+        node = info.node_hooks
         for hook in list(node.pre.values()) if node is not None and self.accumulate is not None else ():
             given = (self._tensor(g),)
             result = hook(given)

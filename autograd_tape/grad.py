@@ -162,10 +162,11 @@ class GradManager:
         if not ref.is_leaf:
             info = info_of(ref)
             # An in-place update gives the tensor another history and id, to which the hook moves with it.
-            info["retains_grad"] = True
-            retainers = info.setdefault("retainers", weakref.WeakSet())
-            if self not in retainers:
-                retainers.add(self)
+            info.retains_grad = True
+            if info.retainers is None:
+                info.retainers = weakref.WeakSet()
+            if self not in info.retainers:
+                info.retainers.add(self)
                 self._hook(ref)
 
     def _hook(self, ref: TensorRef) -> None:
@@ -199,7 +200,10 @@ class GradManager:
 
                 self._refs[id] = weakref.ref(ref, forget)
                 if ref.is_leaf:
-                    info_of(ref).setdefault("managers", weakref.WeakSet()).add(self)
+                    info = info_of(ref)
+                    if info.managers is None:
+                        info.managers = weakref.WeakSet()
+                    info.managers.add(self)
             if retain:
                 self._retained.add(id)
 

@@ -391,7 +391,7 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
 
 
 def _shape(ref: TensorRef) -> tuple[int, ...]:
-    return ref._info["shape"] if ref._data is None else ref._data.shape
+    return ref._info.shape if ref._data is None else ref._data.shape
 
 
 def _slots(arguments: Any) -> set[int]:

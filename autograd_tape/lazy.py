@@ -27,7 +27,7 @@ from .ops import ALIASES, RECORDS, get_record
 from .ops._general import General
 from .ops._quiet import QUIET_SETS, base_namespace
 from .ops._record import OPERATIONS, Record, assign_tensors, named_arguments
-from .tensor import TensorRef, above
+from .tensor import NOTHING, TensorRef, above
 from .views import unwatched_view, watch_view
 
 
@@ -132,7 +132,7 @@ class OpSpec:
                                 expected="an operation that gives some", found=op, remedy="call it on tensors that have data")
         self.outputs = tuple(TensorRef(tuple(r.shape), r.dtype) for r in results)
         for nr, output in enumerate(self.outputs):
-            output._info["spec"] = (self, nr)
+            output._info.spec = (self, nr)
 
     @property
     def output(self) -> TensorRef:
@@ -191,8 +191,7 @@ def spread(rec: Record, positional: list[Any]) -> list[Any]:
 
 def spec_of(ref: TensorRef) -> OpSpec | None:
     """The OpSpec that a tensor is an output of, or None."""
-    info = getattr(ref, "_info", None)
-    found = info.get("spec") if info else None
+    found = getattr(ref, "_info", NOTHING).spec
     return None if found is None else found[0]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .errors import AutogradError, NoGradError
-from .tensor import LEAF, TapeId, TensorRef, next_id
+from .tensor import LEAF, TapeId, TensorRef, info_of, next_id
 
 GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """`grad_fn(grad_output, saved_tensors) -> gradients with respect to each input` (None where there is none)."""
@@ -150,7 +150,7 @@ class AccumulateGrad(TapeEntry):
     def _hooks(self) -> Any:
         # The leaf keeps the hooks, since this node may come and go.
         hooks = super()._hooks()
-        self.variable._info["node_hooks"] = hooks
+        info_of(self.variable).node_hooks = hooks
         return hooks
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
@@ -162,15 +162,13 @@ class AccumulateGrad(TapeEntry):
 
 def accumulate_node(leaf: TensorRef) -> AccumulateGrad:
     """The `AccumulateGrad` of a leaf; the same object as long as somebody holds it, or has hooked it."""
-    info = getattr(leaf, "_info", None)
-    if info is None:
-        leaf._info = info = {}
-    ref = info.get("accumulate_node")
+    info = info_of(leaf)
+    ref = info.accumulate_node
     node = None if ref is None else ref()
     if node is None:
         node = AccumulateGrad(leaf)
-        node.hooks = info.get("node_hooks")
-        info["accumulate_node"] = weakref.ref(node)
+        node.hooks = info.node_hooks
+        info.accumulate_node = weakref.ref(node)
     return node
 
 

@@ -17,7 +17,11 @@ from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradErro
 from .ops._strided import deep_copy
 
 if TYPE_CHECKING:
-    from .node import TapeEntry
+    import weakref
+
+    from .grad import GradManager
+    from .lazy import OpSpec
+    from .node import AccumulateGrad, Hooks, TapeEntry
 
 TapeId = NewType("TapeId", int)
 next_id = cast("Callable[[], TapeId]", itertools.count(1).__next__)
@@ -86,11 +90,31 @@ def leaf_node(dtype: DType, requires_grad: bool, message: str = "Only Tensors of
     return LEAF
 
 
-def info_of(tensor: "TensorRef") -> dict[str, Any]:
-    """A tensor's rare attributes, made on first need."""
-    info = getattr(tensor, "_info", None)
+class Info:
+    """What few tensors have: None, or False, where they have it not."""
+
+    shape: tuple[int, ...] = ()                # of a tensor that has no data yet
+    spec: tuple["OpSpec", int] | None = None   # the declared operation whose output it is, and which of them
+    creation: str | None = None                # how a view was made that may not be changed in place
+    retains_grad: bool = False
+    hooks: dict[int, Any] | None = None        # on its gradient
+    post_accumulate: dict[int, Any] | None = None
+    node_hooks: "Hooks | None" = None          # on the node of a leaf
+    accumulate_node: "weakref.ref[AccumulateGrad] | None" = None
+    managers: "weakref.WeakSet[GradManager] | None" = None   # who look after its gradient
+    retainers: "weakref.WeakSet[GradManager] | None" = None  # who keep it, of a tensor that is no leaf
+    tangents: dict[Any, Any] | None = None     # by level of forward mode
+
+
+NOTHING = Info()
+"""What most tensors have."""
+
+
+def info_of(tensor: "TensorRef") -> Info:
+    """A tensor's rare attributes, to be set. To look at them is `getattr(tensor, "_info", NOTHING)`."""
+    info: Info | None = getattr(tensor, "_info", None)
     if info is None:
-        tensor._info = info = {}
+        tensor._info = info = Info()
     return info
 
 
@@ -130,7 +154,7 @@ class TensorRef:
     _base: "TensorRef | None"
     _grad: Any
     _id: int
-    _info: Any
+    _info: Info
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -143,7 +167,7 @@ class TensorRef:
         self._v = self._base = None
         if isinstance(shape, tuple) and all(isinstance(n, int) and n >= 0 for n in shape):
             self._data = None
-            self._info = {"shape": shape}
+            info_of(self).shape = shape
             self._k = kind(as_dtype("float32" if dtype is None else dtype), Device(device))
         else:
             array = np.array(shape, None if dtype is None else as_dtype(dtype).np, copy=True, order="K")
@@ -211,7 +235,7 @@ class TensorRef:
         """The sizes."""
         if watchers:
             tell(self, "shape")
-        return self._info["shape"] if self._data is None else self._data.shape
+        return self._info.shape if self._data is None else self._data.shape
 
     @property
     def ndim(self) -> int:
@@ -366,12 +390,12 @@ class TensorRef:
         if self.requires_grad:
             t._node = LEAF
         if data is None:
-            t._info = {"shape": self.shape}
+            info_of(t).shape = self.shape
         t.__dict__.update(self.__dict__) if hasattr(self, "__dict__") else None
         return t
 
     def _refuse_copy(self, what: str) -> None:
-        if not self.is_leaf or self._data is None and "spec" in self._info:
+        if not self.is_leaf or self._data is None and self._info.spec is not None:
             creator = self.creator
             raise NoGradError(f"Only leaves support {what}: of a computed tensor the history would be lost", expected="a leaf",
                               found="the output of " + (f"'{creator.op_name}'" if creator is not None else "an OpSpec"),

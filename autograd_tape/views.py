@@ -22,7 +22,7 @@ from .ops import Record, get_record
 from .ops._nodes import node_class
 from .ops._strided import storage_offset
 from .ops._strided import address as address_of
-from .tensor import LEAF, TensorRef, above, leaf_node, next_id
+from .tensor import LEAF, NOTHING, Info, TensorRef, above, info_of, leaf_node, next_id
 
 
 class CopySlices(TapeEntry):
@@ -165,6 +165,18 @@ IN_CUSTOM_FUNCTION = (" This view was created inside a custom Function (or becau
 NO_GRAD, INFERENCE = "no_grad", "inference_mode"
 
 
+class OneOfSeveral(Info):
+    """What views have that were made together."""
+
+    creation = MULTI_VIEW
+
+
+class MadeUnrecorded(Info):
+    """What views have that were made while nothing was recorded."""
+
+    creation = NO_GRAD
+
+
 def watch_view(version: list[Any], view: TensorRef) -> None:
     """Notes that `view` shares `version`, so that an in-place update of its base can refresh its history."""
     version.append(weakref.ref(view))
@@ -209,21 +221,17 @@ def unwatched_view(view: TensorRef) -> None:
         watch_history(base)
         if grad_mode() is GradMode.DISABLED:
             watch_view(base._v, view)
-            view._info = {"creation": NO_GRAD}
+            view._info = MadeUnrecorded()
 
 
 def mark(view: TensorRef, creation: str) -> None:
     """Notes how a view was made, which decides whether it may be changed in place."""
-    info = getattr(view, "_info", None)
-    if info is None:
-        view._info = info = {}
-    info["creation"] = creation
+    info_of(view).creation = creation
 
 
 def creation_of(view: TensorRef, origin: Any = None) -> str | None:
     """How a view was made, None where nothing is special about it; `origin` is the history of its base, where that has another by now."""
-    info = getattr(view, "_info", None)
-    found = info.get("creation") if info else None
+    found = getattr(view, "_info", NOTHING).creation
     if found is None and view._v is not None and not any([ref() is view for ref in view._v[1:]]):
         return NO_GRAD  # views made while recording are watched
     return _inherited(view._node, view._base._node if origin is None else origin) if found is None else found  # type: ignore[union-attr]
@@ -415,9 +423,8 @@ class Poisoned(TapeEntry):
 
 def move_retained_grad(target: Any, node: Any) -> None:
     """Makes `retain_grad` of a tensor follow it to the history it is about to get."""
-    info = getattr(target, "_info", None)
     old = target._node
-    if not info or not info.get("retains_grad") or old is None or old is LEAF:
+    if not getattr(target, "_info", NOTHING).retains_grad or old is None or old is LEAF:
         return
     entry, nr = (old.entry, old.nr) if old._tag == 2 else (old, 0)
     keep = entry.hooks.retain.pop(nr, None) if entry.hooks is not None else None

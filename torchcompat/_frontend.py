@@ -15,7 +15,7 @@ from autograd_tape.ops._strided import strided
 from autograd_tape.ops._record import Param
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
-from autograd_tape.tensor import TensorRef
+from autograd_tape.tensor import NOTHING, TensorRef, info_of
 
 from ._above import above
 from .bits import bits_of, flipped, restored, values
@@ -43,7 +43,7 @@ class TorchFrontend(Frontend):
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""
         quiet = self.namespace["Q_ALL"]
         plain = x._k in quiet or quiet and bits_of(x) is not None
-        return flipped(self, x, True, False) if plain and "tangents" not in (getattr(x, "_info", None) or ()) else self.conj_physical(x)
+        return flipped(self, x, True, False) if plain and getattr(x, "_info", NOTHING).tangents is None else self.conj_physical(x)
 
     def values_of(self, t: Any) -> Any:
         """The buffer, but of a conjugate or negative view what it stands for."""
@@ -71,9 +71,9 @@ class TorchFrontend(Frontend):
             t._become(view)
             return False
         super().become(t, view)
-        info = getattr(view, "_info", None)
-        if info and "tangents" in info:
-            t._info["tangents"] = info["tangents"]
+        tangents = getattr(view, "_info", NOTHING).tangents
+        if tangents is not None:
+            info_of(t).tangents = tangents
         return True
 
     def bare(self, t: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograd_tape.dtypes import DType
 from autograd_tape.node import watch_entries
-from autograd_tape.tensor import info_of
+from autograd_tape.tensor import NOTHING, info_of
 
 from ._above import above
 from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
@@ -96,8 +96,8 @@ Tensor._grad_fn = property(lambda self: self.grad_fn, None,  # type: ignore[attr
 
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
     watch_entries()
-    info_of(self)["hooks"] = hooks
+    info_of(self).hooks = hooks
 
 
-Tensor._backward_hooks = property(lambda self: (getattr(self, "_info", None) or {}).get("hooks"), _set_backward_hooks,  # type: ignore[attr-defined]
+Tensor._backward_hooks = property(lambda self: getattr(self, "_info", NOTHING).hooks, _set_backward_hooks,  # type: ignore[attr-defined]
                                   _refuse_deletion("Deletion of _backwards_hooks not allowed!"))

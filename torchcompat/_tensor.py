@@ -22,7 +22,7 @@ from autograd_tape.frontend import install_methods
 from autograd_tape.saved import sever
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import NoGradView
-from autograd_tape.tensor import LEAF, TensorRef
+from autograd_tape.tensor import LEAF, NOTHING, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
 from ._above import above
@@ -261,9 +261,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             sever(self)
         self._node = None
         tell_views(self)
-        info = getattr(self, "_info", None)
-        if info:
-            info.pop("tangents", None)
+        if hasattr(self, "_info"):
+            self._info.tangents = None
         return self
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
@@ -287,8 +286,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this non-leaf."""
-        info = getattr(self, "_info", None)
-        return bool(info and info.get("retains_grad"))
+        return getattr(self, "_info", NOTHING).retains_grad
 
     # -- numbers and arrays ---------------------------------------------------------------------------------------
 
@@ -433,7 +431,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def _tangent_text(self) -> str | None:
         """The tangent of the innermost forward-mode level, as it is shown."""
-        tangents = (getattr(self, "_info", None) or {}).get("tangents")
+        tangents = getattr(self, "_info", NOTHING).tangents
         known = [t for _, t in sorted(((level.number, t) for level, t in tangents.items() if t is not None),
                                       key=lambda x: x[0])] if tangents else []
         return repr(known[-1]) if known else None

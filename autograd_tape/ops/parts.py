@@ -16,7 +16,7 @@ from ..executors.meta import meta_array
 from ..modes import GradMode, grad_mode
 from ..node import OutputEdge
 from ..tensor import LEAF, TensorRef, next_id
-from ..views import MULTI_VIEW, prune_views, watch_history
+from ..views import OneOfSeveral, prune_views, watch_history
 from . import _shapes as shapes
 from ._dims import wrap_dim
 from ._host import on_host
@@ -418,7 +418,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Calla
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES, ref, prune_views, creation, watch_history):
+         STUMBLES, ref, prune_views, Info, watch_history):
     def {name}(input, {given}dim=0):
         try:
             k = input._k
@@ -442,7 +442,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Calla
                     t._data, t._k, t._node = a, k, OutputEdge(n, i) if recording else None
                     if enabled:
                         t._v, t._base = v, base
-                        if not recording: t._info = {{"creation": creation}}  # else its edge tells
+                        if not recording: t._info = new(Info)  # else its edge tells
                         v.append(ref(t))
                         if not len(v) & 31: prune_views(v)
                     else: link_view(t, input, True)
@@ -456,7 +456,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Calla
 """
         return execute(text, "make", f"<{name}: {F.name}>", {})(
             general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, MULTI_VIEW, watch_history)
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, OneOfSeveral, watch_history)
 
     return make
 

@@ -16,7 +16,7 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.node import WATCHED, NoGradView, edge_of
-from autograd_tape.tensor import LEAF, TensorRef
+from autograd_tape.tensor import LEAF, NOTHING, TensorRef
 from autograd_tape.views import Poisoned, empty_strided, is_dense
 
 from .._above import above
@@ -104,7 +104,7 @@ def _not_a_leaf(leaf: Any) -> None:
 
 
 def _after_accumulation(leaf: Any) -> None:
-    for hook in list((getattr(leaf, "_info", None) or {}).get("post_accumulate", {}).values()):
+    for hook in list((getattr(leaf, "_info", NOTHING).post_accumulate or {}).values()):
         if hook(leaf) is not None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 

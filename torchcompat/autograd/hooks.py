@@ -24,7 +24,10 @@ def register_tensor_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHa
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if node is LEAF or node.__class__ is NoGradView:
         Hooks()  # from now on backward passes look for hooks
-        return add(info_of(tensor).setdefault("hooks", {}), hook)
+        info = info_of(tensor)
+        if info.hooks is None:
+            info.hooks = {}
+        return add(info.hooks, hook)
     nr = node.nr if node._tag == 2 else 0
     return add(tensor.grad_fn._hooks().tensor_pre.setdefault(nr, {}), hook)
 
@@ -36,7 +39,10 @@ def register_post_accumulate_hook(tensor: Any, hook: Callable[[Any], None]) -> R
     if not tensor.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     Hooks()
-    return add(info_of(tensor).setdefault("post_accumulate", {}), hook)
+    info = info_of(tensor)
+    if info.post_accumulate is None:
+        info.post_accumulate = {}
+    return add(info.post_accumulate, hook)
 
 
 def retain_grad(tensor: Any) -> None:
@@ -46,7 +52,7 @@ def retain_grad(tensor: Any) -> None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if node.__class__ is Poisoned and node.bare or tensor.is_leaf or tensor.retains_grad:
         return
-    info_of(tensor)["retains_grad"] = True
+    info_of(tensor).retains_grad = True
     ref = weakref.ref(tensor)
 
     def keep(gradient: Any) -> None:

@@ -66,7 +66,7 @@ class Level:
         for ref in self.duals:
             t = ref()
             if t is not None:
-                t._info.get("tangents", {}).pop(self, None)
+                (t._info.tangents or {}).pop(self, None)
         self.duals.clear()
 
     __enter__ = enter

@@ -6,6 +6,8 @@ import weakref
 from typing import Any
 from collections.abc import Sequence
 
+from autograd_tape.tensor import NOTHING, info_of
+
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
@@ -14,8 +16,7 @@ from ._levels import Level, below, state, tensors_in
 
 
 def _table(t: Any) -> dict[Level, Any]:
-    info = getattr(t, "_info", None)
-    return info.get("tangents") or {} if info else {}
+    return getattr(t, "_info", NOTHING).tangents or {}
 
 
 def tangents_of(t: Any) -> dict[Level, Any]:
@@ -57,10 +58,10 @@ def set_tangent(t: Any, level: Level, tangent: Any) -> None:
                 tangent = frontend.permute(tangent, tuple(dims))
         set_tangent(t._value, level, tangent)
         return
-    info = getattr(t, "_info", None)
-    if info is None:
-        t._info = info = {}
-    table = info.setdefault("tangents", {})
+    info = info_of(t)
+    table = info.tangents
+    if table is None:
+        table = info.tangents = {}
     if level not in table:
         level.duals.append(weakref.ref(t))
     table[level] = tangent

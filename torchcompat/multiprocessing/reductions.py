@@ -10,7 +10,7 @@ import numpy as np
 
 from autograd_tape.dtypes import CPU, DType, kind
 from autograd_tape.ops._strided import address
-from autograd_tape.tensor import LEAF
+from autograd_tape.tensor import LEAF, NOTHING
 
 from .._shared_memory import Block, block_of, is_shared
 from .._tensor import Tensor, _kind_for
@@ -66,7 +66,7 @@ def reduce_tensor(t: Tensor) -> Any:
         raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
                            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
                            "(e.g., putting it on the queue).")
-    if (getattr(t, "_info", None) or {}).get("hooks"):
+    if getattr(t, "_info", NOTHING).hooks:
         warnings.warn("Tensor has hooks, which are not sent to another process", stacklevel=2)
     bits = bits_of(t)
     if bits is not None:
