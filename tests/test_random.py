@@ -299,3 +299,14 @@ def test_numbers_are_drawn_in_the_order_of_the_memory_of_out(name: str, layout: 
     assert out.stride() == expected.stride()
     np.testing.assert_allclose(out.numpy(), expected.numpy(), rtol=1e-6, atol=1e-6)
     assert len(np.unique(out.numpy())) > 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("layout", [name for name in OUTS if name != "reversed order"])  # which has three dimensions
+def test_multinomial_draws_in_the_order_of_the_memory_of_its_weights(layout: str, count: int) -> None:
+    """The weights are divided by exponential numbers of their own layout, and the largest are taken."""
+    weights = OUTS[layout](torch.float64).copy_(torch.arange(1.0, 25.0).reshape(6, 4))
+    torch.manual_seed(3)
+    expected = (weights / torch.empty_like(weights).exponential_()).topk(count, 1)[1]
+    torch.manual_seed(3)
+    assert torch.multinomial(weights, count).tolist() == expected.tolist()

@@ -230,7 +230,7 @@ class _prelu_kernel:
     def numpy(input, weight): return np.where(input > 0, input, input * weight)
     def compose(F, input, weight): return F.where(input > 0, input, input * weight)
     def vjp_input(F, grad, input, weight): return F.where(input > 0, grad, grad * weight)
-    def vjp_weight(F, grad, input): return F.where(input > 0, 0, grad * input)
+    def vjp_weight(F, grad, input): return F.where(input >= 0, 0, grad * input)  # so that nothing of it is left at 0, as in torch
     def samples(rng): yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3, 0.2, 0.1])
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..locks import fork_safe_lock
+from ..ops._strided import by_memory
 from . import kernels, rejection
 from .arguments import (
     C_NAMES,
@@ -482,7 +483,8 @@ class Generator:
         check_weights(weights, count, replacement)
         if not replacement or count == 1:
             odds = weights.astype(F32) if weights.dtype.itemsize == 2 else weights
-            noise = self.exponential(weights.shape, weights.dtype)
+            order = by_memory(weights)
+            noise = self.exponential(tuple([weights.shape[d] for d in order]), weights.dtype).transpose(np.argsort(order))
             with np.errstate(divide="ignore"):
                 keys = (odds / noise.astype(odds.dtype)).astype(weights.dtype).astype(odds.dtype)
             if count == 1:
