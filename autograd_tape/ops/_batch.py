@@ -123,7 +123,7 @@ def aligned(F: Any, call: BatchedCall, rank: int | None = None) -> dict[str, Any
     for name, r in call.ranks.items():
         if call.is_batched[name] and r < rank:
             t = call.values[name]
-            shape = (t._data.shape[0], *(1,) * (rank - r), *t._data.shape[1:])
+            shape = (t.shape[0], *(1,) * (rank - r), *t.shape[1:])
             changed[name] = F.view(t, shape) if t._data.flags.c_contiguous else F.reshape(t, shape)
     if call.rec.promotion != "none" and len(call.ranks) > 1 and 0 in call.ranks.values():
         # A batch of 0-dim tensors has a dimension, and would count for more in promotion than its examples do.
@@ -131,10 +131,10 @@ def aligned(F: Any, call: BatchedCall, rank: int | None = None) -> dict[str, Any
         numbers = [v for p in call.rec.params if p.type == "Operand" and (v := call.values[p.name]) is not None and
                    not isinstance(v, TensorRef)]
         if names:
-            dtype = result_dtype([(call.values[n]._k.dtype, call.ranks[n]) for n in names], numbers)
+            dtype = result_dtype([(call.values[n].dtype, call.ranks[n]) for n in names], numbers)
             for n in names:
                 t = changed.get(n, call.values[n])
-                if t._k.dtype is not dtype and call.is_batched[n] and not call.ranks[n]:
+                if t.dtype is not dtype and call.is_batched[n] and not call.ranks[n]:
                     changed[n] = F.cast(t, dtype)
     return changed
 
@@ -171,7 +171,7 @@ def along_dims(F: Any, call: BatchedCall) -> Any:
         return call(**{key: tuple(range(1, rank + 1))}) if key == "dim" else F.clone(x)
     if not whole:
         call.shifted(0)
-    result = call(**{first: F.reshape(x, (call.size, prod(x._data.shape[1:]))) if rank else F.unsqueeze(x, 1), key: 1 if one else (1,)})
+    result = call(**{first: F.reshape(x, (call.size, prod(x.shape[1:]))) if rank else F.unsqueeze(x, 1), key: 1 if one else (1,)})
     shape = (call.size, *(1,) * rank) if call.values.get("keepdim") else (call.size,)
     return [F.reshape(r, shape) for r in result] if isinstance(result, (tuple, list)) else F.reshape(result, shape)
 
@@ -202,13 +202,13 @@ def together(F: Any, call: BatchedCall) -> Any:
 
 def merged(F: Any, t: Any) -> Any:
     """The batch dimension and the next as one."""
-    shape = t._data.shape
+    shape = t.shape
     return F.reshape(t, (shape[0] * shape[1], *shape[2:]))
 
 
 def parted(F: Any, call: BatchedCall, t: Any) -> Any:
     """The inverse of `merged`."""
-    shape = t._data.shape
+    shape = t.shape
     return F.reshape(t, (call.size, shape[0] // call.size, *shape[1:]))
 
 
@@ -220,29 +220,29 @@ def images(F: Any, call: BatchedCall) -> Any:
 def as_channels(F: Any, t: Any) -> Any:
     """(B, N, C, ...) as (N, B C, ...)."""
     t = F.transpose(t, 0, 1)
-    shape = t._data.shape
+    shape = t.shape
     return F.reshape(t, (shape[0], shape[1] * shape[2], *shape[3:]))
 
 
 def from_channels(F: Any, call: BatchedCall, t: Any) -> Any:
     """The inverse of `as_channels`."""
-    shape = t._data.shape
+    shape = t.shape
     return F.transpose(F.reshape(t, (shape[0], call.size, shape[1] // call.size, *shape[2:])), 0, 1)
 
 
 def flattened(F: Any, t: Any) -> Any:
     """The elements of each example in a row."""
-    return F.reshape(t, (t._data.shape[0], prod(t._data.shape[1:])))
+    return F.reshape(t, (t.shape[0], prod(t.shape[1:])))
 
 
 def matmul(F: Any, a: Any, b: Any, a_batched: bool, b_batched: bool) -> Any:
     """The product of two tensors by the rules of matmul on examples."""
-    vector_a, vector_b = a._data.ndim - a_batched == 1, b._data.ndim - b_batched == 1
+    vector_a, vector_b = a.ndim - a_batched == 1, b.ndim - b_batched == 1
     if vector_a:
         a = F.unsqueeze(a, -2)
     if vector_b:
         b = F.unsqueeze(b, -1)
-    rank_a, rank_b = a._data.ndim - a_batched, b._data.ndim - b_batched
+    rank_a, rank_b = a.ndim - a_batched, b.ndim - b_batched
     for _ in range(rank_b - rank_a if a_batched else 0):
         a = F.unsqueeze(a, 1)
     for _ in range(rank_a - rank_b if b_batched else 0):
@@ -260,9 +260,9 @@ def product(*ranks: int, change: Callable[[Any, Any, Any], tuple[Any, Any]] | No
     def batch(F: Any, call: BatchedCall) -> Any:
         names = list(call.values)
         (a, b), found = call.values.values(), tuple([call.ranks[n] for n in names])
-        if a._k.dtype is not b._k.dtype or 0 in found or ranks and found != ranks:
+        if a.dtype is not b.dtype or 0 in found or ranks and found != ranks:
             return NotImplemented
-        if ranks == (3, 3) and a._data.shape[-3] != b._data.shape[-3]:
+        if ranks == (3, 3) and a.shape[-3] != b.shape[-3]:
             return NotImplemented
         if change is not None:
             a, b = change(F, a, b)
@@ -276,7 +276,7 @@ def added_product(rank: int, *ranks: int) -> Rule:
     def batch(F: Any, call: BatchedCall) -> Any:
         x, name = call.input, call.rec.name
         _, a, b = list(call.values)[:3]
-        if (call.ranks[a], call.ranks[b]) != ranks or name != "addr" and len({call.values[n]._k.dtype for n in ("input", a, b)}) > 1:
+        if (call.ranks[a], call.ranks[b]) != ranks or name != "addr" and len({call.values[n].dtype for n in ("input", a, b)}) > 1:
             return NotImplemented
         is_batched = call.is_batched[a] or call.is_batched[b]
         if ranks == (1, 1):

@@ -122,9 +122,9 @@ class attention:
             for _ in range(max(rank, 2) - own if call.is_batched[name] or name in ("query", "key", "value") else 0):
                 t = F.unsqueeze(t, 1)
             changed[name] = t
-        lead = tuple(np.broadcast_shapes(*[changed[n]._data.shape[:-2] for n in ("query", "key", "value")]))
+        lead = tuple(np.broadcast_shapes(*[changed[n].shape[:-2] for n in ("query", "key", "value")]))
         for name in ("query", "key", "value"):
-            changed[name] = F.expand(changed[name], (*lead, *changed[name]._data.shape[-2:]))
+            changed[name] = F.expand(changed[name], (*lead, *changed[name].shape[-2:]))
         return call(**changed)
     aten = ("_scaled_dot_product_flash_attention_for_cpu(query, key, value, *[0.0, True] * causal, "
             "attn_mask=mask if bias is None else bias, scale=scale)[0]")

@@ -692,7 +692,7 @@ class masked_fill:
         """With a value of its own for each example, a choice between the two."""
         if not call.is_batched["value"]:
             return call(**batches.aligned(F, call))
-        return F.cast(F.where(*[{**call.values, **batches.aligned(F, call)}[n] for n in ("mask", "value", "input")]), call.input._k.dtype)
+        return F.cast(F.where(*[{**call.values, **batches.aligned(F, call)}[n] for n in ("mask", "value", "input")]), call.input.dtype)
     def no_vmap_(value, **_): return None if value else "arithmetic"
 
     def samples(rng):

@@ -56,7 +56,7 @@ class embedding_backward:
         grad, rows, real = call.whole("grad"), call.num_weights, _real_rows(F, call)
         result = call(grad=grad if real is None else F.where(real, grad, 0), indices=_rows_of_own(F, call, rows),
                       num_weights=call.size * rows, padding_idx=-1)
-        return F.reshape(result, (call.size, rows, result._data.shape[-1]))
+        return F.reshape(result, (call.size, rows, result.shape[-1]))
 
     def samples(rng): yield rng.standard_normal((2, 3, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 5, 1, True
 
@@ -77,8 +77,8 @@ class embedding_scaled:
 
 def _rows_of_own(F: Any, call: Any, rows: int) -> Any:
     """Indices into a table of each example, as indices into all tables one below the other."""
-    indices = F.cast(call.whole("indices"), call.indices._k.dtype)
-    first = F.reshape(F.arange(call.size, dtype=indices._k.dtype) * rows, (call.size, *(1,) * (indices._data.ndim - 1)))
+    indices = F.cast(call.whole("indices"), call.indices.dtype)
+    first = F.reshape(F.arange(call.size, dtype=indices.dtype) * rows, (call.size, *(1,) * (indices.ndim - 1)))
     return indices + first
 
 
@@ -95,7 +95,7 @@ def _batched_rows(F: Any, call: Any, unreal: Any) -> Any:
     if call.ranks["weight"] != 2:
         return NotImplemented
     weight = call.whole("weight")
-    _, rows, width = weight._data.shape
+    _, rows, width = weight.shape
     result = call(weight=F.reshape(weight, (call.size * rows, width)), indices=_rows_of_own(F, call, rows), padding_idx=-1)
     real = _real_rows(F, call)
     return result if real is None else F.where(real, result, unreal(result))
@@ -265,24 +265,24 @@ class embedding_bag:
         if call.is_batched["offsets"] or call.max_norm is not None or call.include_last_offset or rank not in (1, 2) or not call.size or \
                 (rank == 1) is (offsets is None):
             return NotImplemented
-        rows, weight = call.ranks["weight"] and call.weight._data.shape[-2], call.weight
+        rows, weight = call.ranks["weight"] and call.weight.shape[-2], call.weight
         if call.is_batched["weight"] or call.scale_grad_by_freq:
             if padding is not None:
                 return NotImplemented
             whole = call.whole("weight")
-            weight = F.reshape(whole, (call.size * rows, whole._data.shape[2]))
-            first = F.reshape(F.arange(call.size, dtype=call.input._k.dtype) * rows, (call.size, *(1,) * rank))
+            weight = F.reshape(whole, (call.size * rows, whole.shape[2]))
+            first = F.reshape(F.arange(call.size, dtype=call.input.dtype) * rows, (call.size, *(1,) * rank))
             indices = call.whole("input") + first
         else:
             indices = call.whole("input")
-        count = indices._data.shape[1]
-        shape = (call.size * count,) if rank == 1 else (call.size * count, indices._data.shape[2])
+        count = indices.shape[1]
+        shape = (call.size * count,) if rank == 1 else (call.size * count, indices.shape[2])
         if rank == 1:
-            starts = F.reshape(F.arange(call.size, dtype=offsets._k.dtype) * count, (call.size, 1))
+            starts = F.reshape(F.arange(call.size, dtype=offsets.dtype) * count, (call.size, 1))
             offsets = F.reshape(F.unsqueeze(offsets, 0) + starts, (-1,))
         factors = None if call.per_sample_weights is None else F.reshape(call.whole("per_sample_weights"), shape)
         result = call(input=F.reshape(indices, shape), weight=weight, offsets=offsets, per_sample_weights=factors)
-        return F.reshape(result, (call.size, result._data.shape[0] // call.size, result._data.shape[1]))
+        return F.reshape(result, (call.size, result.shape[0] // call.size, result.shape[1]))
 
     def samples(rng):
         yield np.array([[0, 4], [4, 2]]), rng.standard_normal((5, 3))

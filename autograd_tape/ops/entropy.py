@@ -186,21 +186,21 @@ def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignor
 def _batched_classes(F: Any, call: Any, log: bool) -> Any:
     """Losses of class numbers: one per example of each example, reduced afterwards. With `log`, the input is to be normalized."""
     x, target, rank, weight = call.input, call.target, call.ranks["input"], call.weight
-    if target._k.dtype.is_floating_point or call.size_average is not None or call.values["reduce"] is not None or \
-            call.ranks["target"] != max(rank - 1, 0) or rank < 1 or x._k.dtype.name in ("float16", "bfloat16"):
+    if target.dtype.is_floating_point or call.size_average is not None or call.values["reduce"] is not None or \
+            call.ranks["target"] != max(rank - 1, 0) or rank < 1 or x.dtype.name in ("float16", "bfloat16"):
         return NotImplemented
     x, target = call.whole("input"), call.whole("target")
     log_p = F.log_softmax(x, 1 if rank == 1 else 2) if log else x
     if rank == 1:
         log_p, target = F.unsqueeze(log_p, 1), F.unsqueeze(target, 1)
-    classes = log_p._data.shape[2]
+    classes = log_p.shape[2]
     counted = F.ne(target, call.ignore_index)
     index = F.unsqueeze(F.where(counted, target, 0), 2)
     each = F.neg(F.squeeze(F.gather(log_p, 2, index), 2))
-    factor = F.cast(counted, x._k.dtype)
+    factor = F.cast(counted, x.dtype)
     if weight is not None:
-        rows = F.reshape(call.whole("weight"), (call.size, 1, classes, *(1,) * (log_p._data.ndim - 3)))
-        rows = F.expand(rows, tuple(log_p._data.shape))
+        rows = F.reshape(call.whole("weight"), (call.size, 1, classes, *(1,) * (log_p.ndim - 3)))
+        rows = F.expand(rows, tuple(log_p.shape))
         factor = F.mul(F.squeeze(F.gather(rows, 2, index), 2), factor)
     each = F.where(counted, F.mul(each, factor) if weight is not None else each, 0)
     smoothing = call.values.get("label_smoothing", 0.0)
@@ -209,7 +209,7 @@ def _batched_classes(F: Any, call: Any, log: bool) -> Any:
         each = F.add(F.mul(each, 1 - smoothing), F.mul(F.where(counted, spread, 0), smoothing / classes))
     if call.reduction == "none":
         return F.squeeze(each, 1) if rank == 1 else each
-    dims = tuple(range(1, each._data.ndim))
+    dims = tuple(range(1, each.ndim))
     total = F.sum(each, dims)
     return total if call.reduction == "sum" else F.div(total, F.sum(factor, dims))
 

@@ -280,7 +280,7 @@ def _of_own(call: Any) -> Any:
     own = [(t, whole) for t, whole, is_batched in opened.values() if is_batched]
     if not own:
         return None
-    if any([whole._k.dtype.name == "bool" for _, whole in own]):
+    if any([whole.dtype.name == "bool" for _, whole in own]):
         raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
                            "indexing with a boolean mask.")
     arrays = [k for k in call.indices.key if not isinstance(k, slice)]
@@ -310,12 +310,12 @@ def _behind(F: Any, t: Any, rank: int, lead: int) -> Any:
         return t
     first = list(range(1, 1 + (rank if lead > 0 else -lead)))
     rest = list(range(1 + len(first), 1 + rank + abs(lead)))
-    return F.permute(t, (0, *rest, *first, *range(1 + rank + abs(lead), t._data.ndim)))
+    return F.permute(t, (0, *rest, *first, *range(1 + rank + abs(lead), t.ndim)))
 
 
 def _picked_shape(F: Any, x: Any, indices: Indices, at: int) -> tuple[int, ...]:
     """What index arrays pick of one example."""
-    shape = tuple(F.index(x.detach(), indices)._data.shape)
+    shape = tuple(F.index(x.detach(), indices).shape)
     return shape[:at] + shape[at + 1:]
 
 
@@ -452,7 +452,7 @@ class put_at:
             return own
         if own is not None:
             indices, rank, lead = own
-            shape = tuple(F.index(x.detach(), indices)._data.shape)
+            shape = tuple(F.index(x.detach(), indices).shape)
             shape = shape[:1] + shape[1 + rank:1 + rank + lead] + shape[1:1 + rank] + shape[1 + rank + lead:]
         else:
             indices, at = _deeper(call.indices)

@@ -89,8 +89,8 @@ class cat:
 
     def batch(F, call):
         wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
-        kept = [w for w in wholes if w._data.shape[1:] != (0,)] or wholes[:1]  # torch ignores empty vectors
-        return call(tensors=kept, dim=batches.shifted(call.dim, max([w._data.ndim for w in wholes]) - 1))
+        kept = [w for w in wholes if w.shape[1:] != (0,)] or wholes[:1]  # torch ignores empty vectors
+        return call(tensors=kept, dim=batches.shifted(call.dim, max([w.ndim for w in wholes]) - 1))
 
     def samples(rng):
         yield ([rng.standard_normal((2, 3)), rng.standard_normal((1, 3))],)
@@ -148,7 +148,7 @@ class stack:
 
     def batch(F, call):
         wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
-        return call(tensors=wholes, dim=batches.shifted(call.dim, wholes[0]._data.ndim))
+        return call(tensors=wholes, dim=batches.shifted(call.dim, wholes[0].ndim))
 
     def samples(rng):
         yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3))],)
@@ -327,10 +327,10 @@ class block_diag_list:
     def batch(F, call):
         """Blocks of rows, with zeros on both sides, one below the other."""
         wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
-        blocks = [F.reshape(w, (call.size, *(1,) * (3 - w._data.ndim), *w._data.shape[1:])) for w in wholes]
-        columns, rows, at = sum([b._data.shape[2] for b in blocks]), [], 0
+        blocks = [F.reshape(w, (call.size, *(1,) * (3 - w.ndim), *w.shape[1:])) for w in wholes]
+        columns, rows, at = sum([b.shape[2] for b in blocks]), [], 0
         for b in blocks:
-            n = b._data.shape[2]
+            n = b.shape[2]
             rows.append(F.constant_pad_nd(b, (at, columns - at - n)))
             at += n
         return F.cat(rows, 1)

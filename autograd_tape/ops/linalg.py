@@ -815,7 +815,7 @@ class linear:
     def batch(F, call):
         """A product with the transposed weight, and the bias."""
         weight, bias, rank = call.weight, call.bias, call.ranks["input"]
-        if call.ranks["weight"] == 1 and rank and weight._k.dtype is call.input._k.dtype:
+        if call.ranks["weight"] == 1 and rank and weight.dtype is call.input.dtype:
             result = batches.matmul(F, call.input, weight, call.is_batched["input"], call.is_batched["weight"])
             is_batched = call.is_batched["input"] or call.is_batched["weight"]
             if bias is None:
@@ -825,7 +825,7 @@ class linear:
             if not call.is_batched["bias"]:
                 return F.add(result, bias)
             return F.add(call.expanded(result, is_batched), F.reshape(bias, (call.size, *(1,) * (rank - 1))))
-        if call.ranks["weight"] != 2 or not rank or len({t._k.dtype for t in (call.input, weight, bias) if t is not None}) > 1:
+        if call.ranks["weight"] != 2 or not rank or len({t.dtype for t in (call.input, weight, bias) if t is not None}) > 1:
             return NotImplemented
         if not call.is_batched["weight"] and not call.is_batched["bias"]:
             return call()
@@ -833,7 +833,7 @@ class linear:
         if bias is None:
             return result
         if call.is_batched["bias"]:
-            rows = result._data.ndim - (call.is_batched["input"] or call.is_batched["weight"])
+            rows = result.ndim - (call.is_batched["input"] or call.is_batched["weight"])
             for _ in range(rows - 1):
                 bias = F.unsqueeze(bias, 1)
         return F.add(result, bias)

@@ -78,7 +78,7 @@ class mse:
     def batch(F, call):
         """Element by element, reduced afterwards."""
         each = call(**batches.aligned(F, call), reduction="none")
-        dims = tuple(range(1, each._data.ndim))
+        dims = tuple(range(1, each.ndim))
         if call.reduction == "none" or not dims:
             return each
         return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)

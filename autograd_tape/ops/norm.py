@@ -159,8 +159,8 @@ def _scaled_after(F: Any, call: Any, result: Any, places: int) -> Any:
         t = call.values[name]
         if t is not None:
             t, own = call.whole(name), call.ranks[name]
-            trailing = result._data.ndim - 1 - places - own
-            result = function(result, F.reshape(t, (call.size, *(1,) * places, *t._data.shape[1:], *(1,) * trailing)))
+            trailing = result.ndim - 1 - places - own
+            result = function(result, F.reshape(t, (call.size, *(1,) * places, *t.shape[1:], *(1,) * trailing)))
     return result
 
 

@@ -175,8 +175,8 @@ class roll:
         if dims:
             return call(dims=tuple([batches.shifted(d, rank) for d in dims])) if rank else NotImplemented
         x = call.input
-        flat = F.reshape(x, (call.size, prod(x._data.shape[1:])))
-        return F.reshape(call(input=flat, dims=(1,)), tuple(x._data.shape))
+        flat = F.reshape(x, (call.size, prod(x.shape[1:])))
+        return F.reshape(call(input=flat, dims=(1,)), tuple(x.shape))
 
     def samples(rng):
         yield rng.standard_normal((2, 3)), 1

@@ -83,8 +83,8 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
 def _index_of_all(F: Any, call: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """An index vector for each example, along `dim` of a batch of `shape`, as an index for every element."""
     index = call.lifted("index")
-    return F.expand(F.reshape(index, (call.size, *[index._data.shape[1] if d == dim else 1 for d in range(1, len(shape))])),
-                    (*shape[:dim], index._data.shape[1], *shape[dim + 1:]))
+    return F.expand(F.reshape(index, (call.size, *[index.shape[1] if d == dim else 1 for d in range(1, len(shape))])),
+                    (*shape[:dim], index.shape[1], *shape[dim + 1:]))
 
 
 def _batched_store(F: Any, call: Any, scatter: Any) -> Any:
@@ -94,8 +94,8 @@ def _batched_store(F: Any, call: Any, scatter: Any) -> Any:
     x, source, dim = call.lifted("input"), call.lifted("source"), batches.shifted(call.dim, call.ranks["input"])
     if not call.is_batched["index"]:
         return call.lowered(call(input=x, source=source, dim=dim), "input")
-    index = _index_of_all(F, call, dim, tuple(x._data.shape))
-    return call.lowered(scatter(x, dim, index, source), "input") if index._data.shape == source._data.shape else NotImplemented
+    index = _index_of_all(F, call, dim, tuple(x.shape))
+    return call.lowered(scatter(x, dim, index, source), "input") if index.shape == source.shape else NotImplemented
 
 
 def _batched_fill(F: Any, call: Any) -> Any:
@@ -105,18 +105,18 @@ def _batched_fill(F: Any, call: Any) -> Any:
     x, dim = call.lifted("input"), batches.shifted(call.dim, call.ranks["input"])
     if not call.is_batched["index"] and not call.is_batched["value"]:
         return call.lowered(call(input=x, dim=dim), "input")
-    index = _index_of_all(F, call, dim, tuple(x._data.shape))
+    index = _index_of_all(F, call, dim, tuple(x.shape))
     if "value" not in call.ranks:
         return call.lowered(F.scatter_value(x, dim, index, call.value), "input")
-    value = F.cast(call.whole("value"), x._k.dtype)
-    value = F.expand(F.reshape(value, (call.size, *(1,) * (x._data.ndim - 1))), tuple(index._data.shape))
+    value = F.cast(call.whole("value"), x.dtype)
+    value = F.expand(F.reshape(value, (call.size, *(1,) * (x.ndim - 1))), tuple(index.shape))
     return call.lowered(F.scatter_src(x, dim, index, value), "input")
 
 
 def _flat_positions(F: Any, call: Any, n: int) -> Any:
     """Positions in flattened examples, (batch, count), those from the end counted from the start."""
     index = call.whole("index")
-    index = F.reshape(index, (call.size, prod(index._data.shape[1:])))
+    index = F.reshape(index, (call.size, prod(index.shape[1:])))
     return F.where(F.lt(index, 0), index + n, index)
 
 
@@ -531,7 +531,7 @@ class cast_like:
 
     def batch(F, call):
         """Only the dtype of the second argument matters."""
-        return call() if call.is_batched["input"] else call.expanded(F.cast(call.input, call.like._k.dtype), False)
+        return call() if call.is_batched["input"] else call.expanded(F.cast(call.input, call.like.dtype), False)
 
     def samples(rng): yield np.array([True, False]), rng.standard_normal(3)
 
@@ -587,7 +587,7 @@ class index_select:
         if not call.is_batched["index"]:
             return call(dim=dim)
         x = call.whole("input")
-        return F.gather(x, dim, _index_of_all(F, call, dim, tuple(x._data.shape)))
+        return F.gather(x, dim, _index_of_all(F, call, dim, tuple(x.shape)))
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2])
@@ -895,9 +895,9 @@ class take:
     def batch(F, call):
         """Along the flattened examples."""
         x = call.whole("input")
-        n = prod(x._data.shape[1:])
+        n = prod(x.shape[1:])
         result = F.gather(F.reshape(x, (call.size, n)), 1, _flat_positions(F, call, n))
-        return F.reshape(result, (call.size, *call.whole("index")._data.shape[1:]))
+        return F.reshape(result, (call.size, *call.whole("index").shape[1:]))
 
     def samples(rng): yield rng.standard_normal((3, 4)), np.array([[0, -1], [5, 0]])
     def errors(rng): yield (np.ones((3, 4)), np.array([99])), IndexError, (
@@ -947,12 +947,12 @@ class put:
     def batch(F, call):
         """Along the flattened examples."""
         x, source = call.whole("input"), call.whole("source")
-        n, count = prod(x._data.shape[1:]), prod(source._data.shape[1:])
+        n, count = prod(x.shape[1:]), prod(source.shape[1:])
         index = _flat_positions(F, call, n)
-        if index._data.shape[1] != count or source._k.dtype is not x._k.dtype:
+        if index.shape[1] != count or source.dtype is not x.dtype:
             return NotImplemented
         store = F.scatter_add if call.accumulate else F.scatter_src
-        return F.reshape(store(F.reshape(x, (call.size, n)), 1, index, F.reshape(source, (call.size, count))), tuple(x._data.shape))
+        return F.reshape(store(F.reshape(x, (call.size, n)), 1, index, F.reshape(source, (call.size, count))), tuple(x.shape))
 
     def samples(rng):
         yield rng.standard_normal((3, 4)), np.array([0, 5]), rng.standard_normal(2)

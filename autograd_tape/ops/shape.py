@@ -239,7 +239,7 @@ def _sizes_of_batch(F: Any, call: Any, key: str) -> Any:
     size = call.values[key]
     size = (size,) if isinstance(size, int) else tuple(size)
     if -1 in size and not call.size:
-        known, total = prod([n for n in size if n != -1]), prod(call.input._data.shape[1:])
+        known, total = prod([n for n in size if n != -1]), prod(call.input.shape[1:])
         if size.count(-1) > 1 or not known or total % known:
             return NotImplemented
         size = tuple([total // known if n == -1 else n for n in size])
@@ -420,7 +420,7 @@ class transpose:
 
     numpy = _transpose
     def vjp(F, grad, dim0, dim1): return F.transpose(grad, dim0, dim1)
-    def batch(F, call): return batches.view(F, call) if call.ranks["input"] else F.view(call.input, tuple(call.input._data.shape))
+    def batch(F, call): return batches.view(F, call) if call.ranks["input"] else F.view(call.input, tuple(call.input.shape))
     aten = ".int"
     def put_back(F, base, new, nr, dim0, dim1): return F.transpose(new, dim0, dim1)
 
@@ -452,7 +452,7 @@ class t:
 
     def batch(F, call):
         """The two dimensions of an example."""
-        return F.transpose(call.input, 1, 2) if call.ranks["input"] == 2 else F.view(call.input, tuple(call.input._data.shape)) \
+        return F.transpose(call.input, 1, 2) if call.ranks["input"] == 2 else F.view(call.input, tuple(call.input.shape)) \
             if call.ranks["input"] < 2 else NotImplemented
     def put_back(F, base, new, nr): return F.t(new)
 
@@ -603,13 +603,13 @@ class squeeze:
         """The named dimensions, or all of size 1, but never that of the batch."""
         rank, dim = call.ranks["input"], call.dim
         if dim is None:
-            dims = tuple([i for i, n in enumerate(call.input._data.shape) if i and n == 1])
+            dims = tuple([i for i, n in enumerate(call.input.shape) if i and n == 1])
         else:
             if not rank and isinstance(dim, int):
                 raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got [{dim}]")  # as torch words it
             dims = tuple([batches.shifted(d, rank) for d in ((dim,) if isinstance(dim, int) else dim)])
             dims = dims if rank else ()
-        return call(dim=dims) if dims else F.view(call.input, tuple(call.input._data.shape))
+        return call(dim=dims) if dims else F.view(call.input, tuple(call.input.shape))
     def aten(dim, **_): return ".default" if dim is None else ".dim(input, dim)" if isinstance(dim, int) else ".dims"
 
     def put_back(F, base, new, nr, dim):

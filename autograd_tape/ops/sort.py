@@ -512,21 +512,21 @@ def _batched_quantiles(F: Any, call: Any) -> Any:
     if dim is None or not rank:
         if dim is not None:
             batches.shifted(dim, 0)
-        x, at, keep = F.reshape(x, (call.size, prod(x._data.shape[1:]))), 1, False
+        x, at, keep = F.reshape(x, (call.size, prod(x.shape[1:]))), 1, False
     else:
         at, keep = batches.shifted(dim, rank), keepdim
     if call.is_batched["q"]:
         q = F.reshape(q, (-1,))
     result = call(input=x, q=q, dim=at, keepdim=keep)
     if call.is_batched["q"]:
-        shape = tuple(result._data.shape)[2:]
+        shape = tuple(result.shape)[2:]
         result = F.reshape(result, (call.size, -1, *((call.size,) + shape)))
         result = F.movedim(F.diagonal(result, 0, 0, 2), -1, 0)
         result = result if several else F.squeeze(result, 1)
     elif several:
         result = F.movedim(result, 0, 1)
     if keepdim and rank and dim is None:
-        result = F.reshape(result, (*result._data.shape, *(1,) * rank))
+        result = F.reshape(result, (*result.shape, *(1,) * rank))
     return result
 
 
@@ -871,10 +871,10 @@ class searchsorted:
             return NotImplemented
         sequence = call.whole("sorted_sequence")
         if "input" not in call.ranks:
-            values = F.full((call.size,), values, dtype=sequence._k.dtype)
+            values = F.full((call.size,), values, dtype=sequence.dtype)
         else:
             values = call.whole("input")
-        shape = tuple(values._data.shape)
+        shape = tuple(values.shape)
         if rank == 1:
             values = F.reshape(values, (call.size, prod(shape[1:])))
         return F.reshape(call(sorted_sequence=sequence, input=values, sorter=None if call.sorter is None else call.whole("sorter")), shape)
@@ -915,10 +915,10 @@ class bucketize:
         if not call.is_batched["boundaries"]:
             return call()
         boundaries = call.boundaries
-        values = call.whole("input") if "input" in call.ranks else F.full((call.size,), call.input, dtype=boundaries._k.dtype)
-        if values._k.dtype is not boundaries._k.dtype:
+        values = call.whole("input") if "input" in call.ranks else F.full((call.size,), call.input, dtype=boundaries.dtype)
+        if values.dtype is not boundaries.dtype:
             return NotImplemented
-        shape = tuple(values._data.shape)
+        shape = tuple(values.shape)
         flat = F.reshape(values, (call.size, prod(shape[1:])))
         return F.reshape(F.searchsorted(boundaries, flat, out_int32=call.out_int32, right=call.right), shape)
 
