@@ -20,10 +20,10 @@ is the executor's operations on plain buffers, or, when gradients of gradients a
 from ._record import ALIASES, RECORDS, Record, Sample, get_record, op
 
 FAMILIES = (
-    "pointwise", "rounding", "elementary", "special", "gamma", "activation", "compare", "reduce", "extremes", "scan", "sort", "shape",
-    "parts", "review", "join", "rearrange", "index", "scatter", "masked", "linalg", "einsum", "factorization", "equations",
-    "softmax", "entropy", "ctc", "loss", "distance", "norm", "conv", "pool", "resize",
-    "embedding", "dropout", "attention", "random", "create", "memory",
+    "pointwise", "rounding", "elementary", "special", "gamma", "activation", "compare", "reduce", "extremes", "scan", "sort", "counting",
+    "shape", "parts", "review", "join", "rearrange", "index", "scatter", "index_along", "masked", "linalg", "einsum", "factorization",
+    "equations", "softmax", "entropy", "ctc", "loss", "distance", "norm", "conv", "pool", "resize", "embedding", "dropout", "attention",
+    "random", "create", "memory",
 )
 
 
