@@ -53,6 +53,13 @@ def _get_tracing_state() -> Any:
     return _get_trace()
 
 
+def _AutoDispatchBelowAutograd() -> Any:
+    """A block in which operations are carried out below autograd: nothing is recorded, and kernels of the key Autograd are passed by."""
+    from .dispatch import DispatchKey, exclude_keys
+
+    return exclude_keys(DispatchKey.Autograd)
+
+
 def _current_graph_task_id() -> int:
     """A number for the running backward pass, -1 where there is none."""
     engine = current_engine()

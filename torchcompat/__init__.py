@@ -65,7 +65,7 @@ _LAZY = {
          "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
          "set_autocast_xla_enabled"], "_autocast"), "vmap": "func",
-    "_unique": "_VF", "_unique2": "_VF", "lobpcg": "_lobpcg",
+    "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "lobpcg": "_lobpcg",
 }
 
 

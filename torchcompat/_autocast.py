@@ -198,7 +198,7 @@ globals().update(OLD_NAMES)
 # -- casting ----------------------------------------------------------------------------------------------------------
 
 
-def _target(policy: str, args: Any) -> DType | str | None:
+def _target(policy: str | dict[str, DType], args: Any) -> DType | str | None:
     """What the tensors among an operation's arguments are cast to by its `amp`, "whole" where they stay as they are but its parts must not
     be looked at; None where autocast does not concern it."""
     if state.loud is None or state.busy or is_excluded(DispatchKey.AutocastCPU):
@@ -207,6 +207,8 @@ def _target(policy: str, args: Any) -> DType | str | None:
     device = next((k.device.type for k in kinds if state.enabled.get(k.device.type)), None)
     if device is None:
         return None
+    if not isinstance(policy, str):  # dtypes by device
+        return policy.get(device)
     if policy == "lower":
         return state.dtype(device)
     if policy == "widest":

@@ -1,4 +1,4 @@
-"""torch.ops: operations by their names in ATen, and their overloads.
+"""torch.ops: operations by their names in ATen, and by those that programs gave them, and their overloads.
 
 >>> import torchcompat as torch
 >>> torch.ops.aten.add.Tensor(torch.ones(2), torch.ones(2))
@@ -8,9 +8,10 @@ tensor([2., 2.])
 from __future__ import annotations
 
 import types
+from typing import Any
 
 from .autograd.profiler import record_function
-from .utils._aten import aten as aten
+from .utils._aten import aten as aten, namespace
 
 
 def _enter(name: str, args: str | None = None) -> record_function:
@@ -22,3 +23,9 @@ def _exit(record: record_function) -> None:
 
 
 profiler = types.SimpleNamespace(_record_function_enter_new=_enter, _record_function_exit=_exit)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
+    return namespace(name)

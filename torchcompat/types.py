@@ -13,6 +13,8 @@ from ._conversion import checked_dtype
 from ._legacy import legacy_tensor
 from ._tensor import Tensor
 
+Number = int | float | bool
+
 
 class finfo:
     """The limits of a floating dtype.

@@ -492,6 +492,56 @@ def _refusing(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(results)
 
 
+class _Unknown(TapeEntry):
+    """The node behind results of an operation that nobody gave a gradient: none flows on, and a warning says so."""
+
+    __slots__ = ("operation",)
+    frees = False
+    operation: str
+
+    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+        """Warns."""
+        warn_of_unknown(self.operation)
+        return [None] * len(self.edges)
+
+    recorded = raw
+
+
+_Unknown.__name__ = "torch::autograd::WarnNotImplemented"
+
+
+def warn_of_unknown(operation: str) -> None:
+    """torch's warning of a backward pass through an operation that nobody gave a gradient."""
+    warnings.warn(f"{operation}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. "
+                  "This "
+                  "may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future version of "
+                  "PyTorch. "
+                  "If your operator is differentiable, please ensure you have registered an autograd kernel to the correct Autograd key "
+                  "(e.g. "
+                  "DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash "
+                  "this "
+                  "warning and use the previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
+                  UserWarning, stacklevel=2)
+
+
+def of_unknown_gradient(operation: str, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    """Has backward passes through the floating-point tensors among the results of an operation warn that its gradient is not known. Those
+    that have a history keep it."""
+    given = {id(t) for t in inputs}
+    made = [r for r in results if id(r) not in given and (r._k.dtype.is_floating_point or r._k.dtype.is_complex)]
+    for r in made:
+        if r._node is not None:
+            r.register_hook(lambda grad: warn_of_unknown(operation))
+    fresh = [r for r in made if r._node is None]
+    if not fresh:
+        return
+    node = _Unknown()
+    node.operation, node.edges, node.saved, node.meta = operation, tuple([edge_of(t) for t in inputs]), (), None
+    node.n_outputs, node.id = len(fresh), next_id()
+    for nr, r in enumerate(fresh):
+        r._node = node if len(fresh) == 1 else OutputEdge(node, nr)
+
+
 class InplaceFunction(Function):
     """A Function with an `inplace` attribute; kept for programs that derive from it."""
 

@@ -92,7 +92,8 @@ class _Timing(Interceptor):
     def __call__(self, call: Call) -> Any:
         if makes(call.door):
             return _made(call)
-        before, name = _state.passing, f"aten::{_shown(call.rec)}" + ("_" if call.inplace else "")
+        shown = _shown(call.rec)
+        before, name = _state.passing, f"{'' if '::' in str(shown) else 'aten::'}{shown}" + ("_" if call.inplace else "")
         if before == name:  # a part of it that is called the same
             return NotImplemented
         _state.passing = name

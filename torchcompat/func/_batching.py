@@ -7,17 +7,19 @@ is carried out for each example, and the results stacked: always right, and diff
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autograd_tape.calls import Call
 from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
 from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
 
 from .._tensor import Tensor, frontend
-from ._batched import BatchedTensor, ValuesHiddenError
+from ._batched import BatchedTensor, ValuesHiddenError, batched
 from ._levels import Level, below, state, tensors_in
 from ._whole import front, hide, levels_of, show
 
@@ -71,9 +73,43 @@ def is_example(x: Any, level: Level) -> bool:
     return x.__class__ is BatchedTensor and x._level is level
 
 
+VmapInfo = namedtuple("VmapInfo", ["batch_size", "randomness"])
+
+
+def by_rule(level: Level, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a program's own rule makes of a call with examples: `rule(info, in_dims, *args)`, which returns (outputs, out_dims).
+
+    Raises:
+        RuntimeError: it returns something else.
+    """
+    def opened(x: Any) -> tuple[Any, Any]:
+        if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
+            parts = [opened(y) for y in x]
+            return type(x)([v for v, _ in parts]), type(x)([d for _, d in parts])
+        return (x._value, x._bdim) if is_example(x, level) else (x, None)
+
+    values, in_dims = opened(args)
+    found = rule(VmapInfo(level.size, level.randomness), in_dims, *values, **kwargs)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise RuntimeError("Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
+                           "with "
+                           f"the output. Got {f'{len(found)} returns' if isinstance(found, tuple) else f'a {type(found)}'} instead")
+
+    def closed(output: Any, dims: Any) -> Any:
+        if isinstance(output, (tuple, list)):
+            each = dims if isinstance(dims, (tuple, list)) else (dims,) * len(output)
+            return type(output)([closed(o, d) for o, d in zip(output, each)])
+        return output if dims is None else batched(level, output, dims)
+
+    return closed(*found)
+
+
 def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
     """Carries out an operation on examples of `level`."""
     rec: Record = general.rec
+    own = rec.field("vmap")
+    if own is not None:
+        return by_rule(level, own, *Call(general, args, out, inplace).spelled())
     if inplace:
         return _update(level, general, args)
     if out is not None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from .._tensor import Tensor, frontend
 from ..autograd import function
-from ._batched import batched
-from ._batching import is_example, loop
+from ._batching import by_rule, loop
 from ._levels import VMAP, Level, below, state
 from ._transform import top_level
 from ._whole import set_tangent, tangent_of
-
-VmapInfo = namedtuple("VmapInfo", ["batch_size", "randomness"])
 
 
 def apply(cls: Any, args: tuple[Any, ...]) -> Any:
@@ -41,16 +37,7 @@ def _mapped(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
         raise RuntimeError(f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
                            "staticmethod or set generate_vmap_rule=True. For more details, please see "
                            "https://pytorch.org/docs/main/notes/extending.func.html")
-    in_dims = tuple([a._bdim if is_example(a, level) else None for a in args])
-    found = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *[a._value if is_example(a, level) else a for a in args])
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
-                           f"with the output. Got a {len(found) if isinstance(found, tuple) else 1} returns instead.")
-    outputs, dims = found
-    if isinstance(outputs, tuple):
-        places = dims if isinstance(dims, tuple) else (dims,) * len(outputs)
-        return tuple([o if d is None else batched(level, o, d) for o, d in zip(outputs, places)])
-    return outputs if dims is None else batched(level, outputs, dims)
+    return by_rule(level, cls.vmap, args, {})
 
 
 def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:

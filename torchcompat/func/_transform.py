@@ -81,4 +81,6 @@ def _transformed(general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -
         from . import _functional  # few need it, and it needs much
 
         return _functional.run(level, general, args, out, inplace)
+    if rec.family == "custom":  # its own kernels decide what becomes of tangents
+        return NotImplemented
     return _forward.run(level, general, args, out, inplace)

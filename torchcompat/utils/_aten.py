@@ -11,7 +11,7 @@ import re
 import threading
 from math import prod
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -285,14 +285,23 @@ def _clones(result: Any) -> Any:
 
 
 class OpOverload:
-    """The operation that a `__torch_dispatch__` is asked to carry out; calling it carries it out on other tensors."""
+    """An operation by its full name, as a `__torch_dispatch__` is asked to carry it out; calling it carries it out on other tensors.
+
+    Attributes:
+        rules: what modes and classes make of it, by their type, in the place of their `__torch_dispatch__`.
+        tags: what `torch.Tag` says of it.
+    """
 
     __module__ = "torch._ops"
+    _schema: Any = None
+    tags: Sequence[Any] = ()
 
-    def __init__(self, name: str, overload: str, function: Callable[..., Any]) -> None:
-        self.name_, self.overload, self.function = name, overload, function
+    def __init__(self, name: str, overload: str, function: Callable[..., Any], namespace: str = "aten") -> None:
+        self.name_, self.overload, self.function, self.namespace = name, overload, function, namespace
         self.__name__, self.__qualname__ = f"{name}.{overload}", f"{name}.{overload}"
-        self.__module__ = "torch._ops.aten"
+        self.__module__ = f"torch._ops.{namespace}"
+        self._namespace, self._opname, self._overloadname, self._name = namespace, name, overload, self.name()
+        self.rules: dict[type, Callable[..., Any]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -300,23 +309,23 @@ class OpOverload:
     @property
     def overloadpacket(self) -> Any:
         """All overloads of the operation, `torch.ops.aten.mul`."""
-        return getattr(aten, self.name_)
+        return getattr(namespace(self.namespace), self.name_)
 
     def name(self) -> str:
         """The full name, such as `aten::mul.Tensor`."""
-        return f"aten::{self.name_}" + ("" if self.overload == "default" else f".{self.overload}")
+        return f"{self.namespace}::{self.name_}" + ("" if self.overload == "default" else f".{self.overload}")
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='aten.{self.name_}', overload='{self.overload}')>"
+        return f"<OpOverload(op='{self.namespace}.{self.name_}', overload='{self.overload}')>"
 
     def __str__(self) -> str:
-        return f"aten.{self.name_}.{self.overload}"
+        return f"{self.namespace}.{self.name_}.{self.overload}"
 
     def __hash__(self) -> int:
         return hash((self.name_, self.overload))
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, OpOverload) and (self.name_, self.overload) == (other.name_, other.overload)
+        return isinstance(other, OpOverload) and str(self) == str(other)
 
 
 _overloads: dict[tuple[str, str], OpOverload] = {}
@@ -331,12 +340,18 @@ def overload_of(name: str, overload: str, fallback: Callable[..., Any] | None = 
 
 
 class OpOverloadPacket:
-    """All overloads of one operation; calling it picks the one that the arguments fit."""
+    """All overloads of one operation; calling it picks the one that the arguments fit.
+
+    Attributes:
+        own: its overloads, where programs defined them; None of ATen's, which are made when asked for.
+    """
 
     __module__ = "torch._ops"
+    own: dict[str, OpOverload] | None = None
 
-    def __init__(self, name: str, function: Any) -> None:
-        self.__name__, self._function = name, function
+    def __init__(self, name: str, function: Any, namespace: str = "aten") -> None:
+        self.__name__, self._function, self.namespace = name, function, namespace
+        self._qualified_op_name = f"{namespace}::{name}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -344,9 +359,17 @@ class OpOverloadPacket:
     def __getattr__(self, overload: str) -> OpOverload:
         if overload.startswith("_"):
             raise AttributeError(overload)
+        if self.own is not None:
+            if overload not in self.own:
+                raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
+            return self.own[overload]
         found = overload_of(self.__name__, overload, self._function)
         setattr(self, overload, found)
         return found
+
+    def overloads(self) -> list[str]:
+        """The names of those that are known."""
+        return list(self.own if self.own is not None else [o for n, o in _overloads if n == self.__name__])
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, (OpOverloadPacket, str)) and str(self) == str(other)
@@ -355,24 +378,34 @@ class OpOverloadPacket:
         return hash(str(self))
 
     def __str__(self) -> str:
-        return f"aten.{self.__name__}"
+        return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"
 
 
-class _Aten:
-    """`torch.ops.aten`."""
+class _OpNamespace:
+    """`torch.ops.aten`, and those that programs define."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        carried = function(name)
+        carried = function(name) if self.name == "aten" and not name.startswith("__") else None
         if not callable(carried):
-            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
         packet = OpOverloadPacket(name, carried)
         setattr(self, name, packet)
         return packet
 
+    def __repr__(self) -> str:
+        return f"<module 'torch.ops.{self.name}' from 'torch.ops'>"
 
-aten = _Aten()
+
+@functools.lru_cache(None)
+def namespace(name: str) -> _OpNamespace:
+    """`torch.ops.name`, the same object each time."""
+    return _OpNamespace(name)
+
+
+aten = namespace("aten")

@@ -73,26 +73,35 @@ def dispatches(tensor: Any) -> bool:
 
 def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...],
           kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode, or else a subclass, makes of an operation of ATen; NotImplemented where none takes it."""
+    if not _state.modes and not any([dispatches(t) for t in tensors]):
+        return NotImplemented
+    return shown(overload_of(name, overload, function), tensors, args, kwargs)
+
+
+def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the innermost mode, or else a subclass, makes of an operation; NotImplemented where none takes it."""
     types = tuple(dict.fromkeys([type(t) for t in tensors if t._k.special is not None and dispatches(t)]))
     before, modes = grad_mode(), _state.modes
     if not types and not modes:
         return NotImplemented
-    func = overload_of(name, overload, function)
     _mode.set(GradMode.DISABLED)
     try:
         if modes:
             _state.modes = modes[:-1]
+            rule = func.rules.get(type(modes[-1]))
+            if rule is not None:
+                return rule(modes[-1], func, types, args, kwargs)
             return modes[-1].__torch_dispatch__(func, types, args, kwargs)
         for cls in sorted(types, key=lambda c: -len(c.__mro__)):
-            result = cls.__torch_dispatch__(func, types, args, kwargs)
+            rule = func.rules.get(cls)
+            result = cls.__torch_dispatch__(func, types, args, kwargs) if rule is None else rule(cls, func, types, args, kwargs)
             if result is not NotImplemented:
                 return result
     finally:
         _mode.set(before)
         _state.modes = modes
-    raise TypeError(f"Multiple dispatch failed for 'torch.ops.aten.{name}.{overload}'; all __torch_dispatch__ handlers returned "
-                    "NotImplemented:\n\n"
+    raise TypeError(f"Multiple dispatch failed for 'torch.ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
                     + "\n".join(f"  - tensor subclass {c}" for c in types))
 
 

@@ -1,0 +1,284 @@
+"""Library: operations and kernels that belong together, and can be taken away together."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any
+from collections.abc import Callable
+
+from autograd_tape.dtypes import Device
+from autograd_tape.locks import fork_safe_lock
+from autograd_tape.ops import RECORDS
+
+from ..dispatch import DispatchKey, Handler, register_op
+from ..utils._aten import OpOverload
+from .operator import BACKENDS, EXPLICIT, IMPLICIT, OPERATORS, Kernel, Operator, fallthrough_kernel, register, unregister
+from .schema import FunctionSchema, parse_schema
+from .tag import Tag, as_tags
+
+OUTER = {"Tracer": DispatchKey.Tracing, "Functionalize": DispatchKey.Functionalize, "FuncTorchBatched": DispatchKey.Batched,
+         "AutocastCPU": DispatchKey.AutocastCPU, "AutocastCUDA": DispatchKey.AutocastGPU}
+"""Keys outside of Autograd, whose kernels are handlers of the door."""
+HANDLED = {**OUTER, "Autograd": DispatchKey.Autograd, "AutogradCPU": DispatchKey.Autograd, "CPU": DispatchKey.Backend_CPU,
+           "CUDA": DispatchKey.Backend_CUDA, "PrivateUse1": DispatchKey.Backend_Ascend, "Meta": DispatchKey.Backend_Meta,
+           EXPLICIT: DispatchKey.CompositeExplicit, IMPLICIT: DispatchKey.Autograd}
+"""Those of operations that are not registered here, which all are."""
+_BACKENDS = ("CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta").split()
+KEYS = frozenset([*_BACKENDS, *[f"Autograd{b}" for b in ("", "Other", *_BACKENDS)], *OUTER, EXPLICIT, IMPLICIT,
+                  "CompositeExplicitAutogradNonFunctional", "BackendSelect", "ADInplaceOrView", "Python", "Conjugate", "Negative",
+                  "ZeroTensor", "FuncTorchGradWrapper", "FuncTorchVmapMode", "PreDispatch"])
+"""All that are known; kernels of keys that nothing here asks for are kept."""
+_definitions: dict[str, str] = {}  # where the only library of kind DEF of a namespace was made
+_defined: dict[str, str] = {}  # where an operation was
+_lock = fork_safe_lock()
+
+
+def device_key(device_type: str) -> str:
+    """The key of a type of device; "default" for all devices.
+
+    Raises:
+        RuntimeError: there is no such device.
+    """
+    kind = "" if device_type == "default" else Device(device_type).type
+    return BACKENDS.get(kind, kind.upper()) if kind else EXPLICIT
+
+
+class Library:
+    """Operations of a namespace, and kernels of operations. What it registered is taken away when it is destroyed, or garbage.
+
+    >>> import torchcompat as torch
+    >>> lib = Library("doc_library", "DEF")
+    >>> lib.define("twice(Tensor x) -> Tensor")
+    'twice'
+    >>> lib.impl("twice", lambda x: x * 2, "CPU")
+    >>> torch.ops.doc_library.twice(torch.ones(2))
+    tensor([2., 2.])
+    >>> lib._destroy()
+
+    Args:
+        ns: the namespace; "aten" for the operations that are there.
+        kind: "DEF" for the one that defines a namespace, "FRAGMENT" for more operations of it, "IMPL" for kernels alone.
+        dispatch_key: the key of kernels for which none is given.
+
+    Raises:
+        ValueError: the kind is another, or the namespace must not be defined.
+        RuntimeError: the namespace is defined already.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if ns == "prim" and kind != "IMPL":
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        frame = sys._getframe(1)
+        self._source = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        if kind == "DEF":
+            with _lock:
+                if ns in _definitions:
+                    raise RuntimeError(
+                        f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your definitions in a "
+                        "single TORCH_LIBRARY block.  If you were trying to specify implementations, consider using TORCH_LIBRARY_IMPL "
+                        "(which "
+                        "can be duplicated).  If you really intended to define operators for a single namespace in a distributed way, you "
+                        "can "
+                        "use TORCH_LIBRARY_FRAGMENT to explicitly indicate this.  Previous registration of TORCH_LIBRARY was registered at "
+                        f"{_definitions[ns]}; latest registration was registered at {self._source}")
+                _definitions[ns] = self._source
+        self._undo: list[Callable[[], Any]] = [lambda: _definitions.pop(ns)] if kind == "DEF" else []
+        self._alive = True
+        weakref.finalize(self, _undone, self._undo).atexit = False
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def _check_alive(self) -> None:
+        if not self._alive:
+            raise AssertionError("Library object has been destroyed")
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Defines an operation: "sin(Tensor x) -> Tensor". Returns its name.
+
+        Raises:
+            RuntimeError: the schema cannot be read, the operation is there, or the library is for kernels alone.
+        """
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        self._check_alive()
+        given = as_tags(tags)
+        read = parse_schema(schema)
+        _check_tagged(read, given)
+        if self.kind == "IMPL":
+            raise RuntimeError(f'def("{read.name}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block.  All def()s should be '
+                               "placed in the (unique) TORCH_LIBRARY block for their namespace.  (Error occurred while processing "
+                               "TORCH_LIBRARY_IMPL "
+                               f"block at {self._source})")
+        name = read.name.removeprefix(f"{self.ns}::")
+        full = FunctionSchema(f"{self.ns}::{name}", read.overload_name, read.arguments, read.returns)
+        operator = Operator(full, given)
+        if operator.qualname in RECORDS:
+            raise RuntimeError(f"Tried to register an operator ({full}) with the same name and overload name multiple times. Each "
+                               "overload's schema "
+                               "should only be registered with a single call to def(). Duplicate registration: registered at "
+                               f"{self._source}. "
+                               f"Original registration: registered at {_defined.get(operator.qualname)}")
+        register(operator)
+        _defined[operator.qualname] = self._source
+        self._undo.append(lambda: unregister(operator))
+        return name + (f".{read.overload_name}" if read.overload_name else "")
+
+    def impl(self, op_name: str | OpOverload, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+             allow_override: bool = True) -> None:
+        """Has `fn` carry out an operation at a key; without a key it says what the operation is made of, its gradient too.
+
+        Args:
+            with_keyset: `fn` gets what is left of the walk as its first argument.
+            allow_override: whether a kernel that is there may be replaced.
+
+        Raises:
+            TypeError: `fn` cannot be called.
+            RuntimeError: there is no such key, or a kernel for it and `allow_override` is False.
+        """
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        key = dispatch_key or self.dispatch_key
+        if not isinstance(op_name, (str, OpOverload)):
+            raise RuntimeError(f"impl should be passed either a name or an OpOverload object as the first argument, got {type(op_name)}")
+        name = (op_name if isinstance(op_name, str) else op_name.name()).rpartition("::")[2]
+        operator = OPERATORS.get(f"{self.ns}::{name}")
+        if not allow_override and operator is not None and operator.kernels.get(key or IMPLICIT):
+            raise RuntimeError(f"This is not allowed since there's already a kernel registered from python overriding {name}'s behavior "
+                               f"for {key} "
+                               f"dispatch key and {self.ns} namespace.")
+        if key == "Meta" and operator is not None and operator.kernels.get(IMPLICIT):
+            raise RuntimeError(f"We should not register a meta kernel directly to the operator '{name}', because it has a "
+                               "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and ensure that "
+                               "we have "
+                               "meta kernels for the base ops that it decomposes into.")
+        self._check_alive()
+        key = key or IMPLICIT
+        if key not in KEYS:
+            raise RuntimeError(f"could not parse dispatch key: {key}")
+        self._impl(name, (lambda *args, **kwargs: fn(key, *args, **kwargs)) if with_keyset else fn, key)
+
+    def _impl(self, name: str, fn: Callable[..., Any], key: str, whole: bool = False) -> None:
+        """Registers a kernel; a `whole` one gets all arguments by position."""
+        operator = OPERATORS.get(f"{self.ns}::{name}")
+        if operator is None or key in OUTER:
+            handler = _handle(f"{self.ns}::{name}", fn, key)
+            self._undo.append(handler.unregister)
+            return
+        kernel = Kernel(key, fn, whole)
+        with _lock:
+            stack = operator.kernels.setdefault(key, [])
+            stack.append(kernel)
+        self._undo.append(lambda: stack.remove(kernel))
+
+    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        """Kernels for all operations at once, which there are none of here.
+
+        Raises:
+            RuntimeError: the namespace is not "_".
+            NotImplementedError: else.
+        """
+        key = dispatch_key or self.dispatch_key
+        if self.ns != "_":
+            raise RuntimeError(f'Fallback can only be registered using library fragment on the global namespace "_" but it is {self.ns}')
+        if not key:
+            raise AssertionError("dispatch_key must not be empty for fallback")
+        self._check_alive()
+        raise NotImplementedError("fallbacks for all operations at once are not supported; listen at the door instead "
+                                  "(autograd_tape.calls)")
+
+    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True) -> None:
+        """Registers what makes results for tensors without data."""
+        frame = sys._getframe(_stacklevel)
+        kernel = meta_kernel(f"{self.ns}::{op_name}", fn, f"{frame.f_code.co_filename}:{frame.f_lineno}")
+        self.impl(op_name, kernel, "Meta", allow_override=allow_override)
+
+    def _destroy(self) -> None:
+        """Takes away what the library registered."""
+        self._alive = False
+        _undone(self._undo)
+
+
+def _undone(undo: list[Callable[[], Any]]) -> None:
+    while undo:
+        undo.pop()()
+
+
+def _handle(qualname: str, fn: Callable[..., Any], key: str) -> Handler:
+    """A handler of the door for an operation; a name of ATen stands for the record that it is the name of."""
+    name = qualname if qualname in RECORDS else qualname.rpartition("::")[2].partition(".")[0]
+    if name not in RECORDS:
+        name = next((n for n, r in RECORDS.items() if r.torch_name == name), name)
+    handled = HANDLED.get(key)
+    if handled is None:
+        raise NotImplementedError(f"kernels for the key {key} are not supported for '{qualname}', which was not defined by a program")
+    return register_op(name, handled)(fn)
+
+
+# -- fakes --------------------------------------------------------------------------------------------------------------------------------
+
+
+def _none() -> None:
+    """Outside of a fake there is no context."""
+
+
+context: Callable[[], Any] = _none
+"""What `get_ctx` calls."""
+
+
+def meta_kernel(qualname: str, fn: Callable[..., Any], source: str) -> Callable[..., Any]:
+    """A fake as the kernel for meta tensors."""
+    def refuse() -> Any:
+        raise RuntimeError(f"{qualname} ({source}): You're trying to run this operator with meta Tensors (as opposed to FakeTensors), but "
+                           "this "
+                           "operator may return an output Tensor with data-dependent shape. Meta Tensors don't support operators with "
+                           "outputs "
+                           "that have data-dependent shapes but FakeTensors do. If your operator does not return an output with "
+                           "data-dependent "
+                           "shape, make sure the FakeTensor and/or meta kernel does not call torch.library.get_ctx(). Otherwise, please "
+                           "use "
+                           "FakeTensors.")
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        global context
+        before, context = context, refuse
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            context = before
+
+    return kernel
+
+
+def get_ctx() -> Any:
+    """The context of the fake that is being called; None outside of fakes.
+
+    Raises:
+        RuntimeError: inside a fake, since results whose shape depends on values cannot be made without these.
+    """
+    return context()
+
+
+# -- tags ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def _check_tagged(schema: FunctionSchema, tags: tuple[Any, ...]) -> None:
+    """Raises where an operation does not return what its tag says that it changes."""
+    for tag in set(tags) & {Tag.inplace, Tag.out}:
+        changed = [a for a in schema.arguments if a.is_write]
+        wrong = ([r.alias_info for r in schema.returns] != [a.alias_info for a in changed] or not changed
+                 or any([str(a.type) != "Tensor" for a in changed]))
+        if tag is Tag.inplace and (wrong or changed != [schema.arguments[0]]):
+            raise ValueError("Schema tagged with torch.Tag.inplace must return the first mutable argument (return must alias the first "
+                             "argument). "
+                             f"Got: {schema}")
+        if tag is Tag.out and (wrong or not all([a.kwarg_only for a in changed])):
+            raise ValueError(f"Schema tagged with torch.Tag.out must return all mutable arguments (got {len(changed)} mutable args but "
+                             f"{len(schema.returns)} returns). Got: {schema}")
+
+
+__all__ = ["KEYS", "Library", "device_key", "fallthrough_kernel", "get_ctx", "meta_kernel"]

@@ -1,0 +1,391 @@
+"""Schemas of operations: read from text, shown as torch shows them, and made to fit arguments to."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import Any
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from autograd_tape.dtypes import Device, DType
+
+import torchcompat as torch
+
+from .._tensor import Tensor
+
+PYTHON_NAMES = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
+"""What messages call types, where that is not the schema's name."""
+DTYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64", "complex128", "bool")
+"""Dtypes by the numbers that schemas show."""
+_MAKERS: dict[str, Callable[[Any], Any]] = {"int": int, "SymInt": int, "float": float, "bool": bool, "complex": complex}
+_PLAIN = ("Unable to cast Python instance of type {} to C++ type '?' (#define PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode "
+          "for details)")
+_NAMES = frozenset("Tensor SymInt int float bool str complex Scalar ScalarType Device Layout MemoryFormat Generator Storage Stream "
+                   "Any".split())
+
+
+class Misfit(Exception):
+    """A value is not of a schema's type; the text says why."""
+
+
+@attrs.frozen
+class Type:
+    """A type of a schema: `wrappers` are "?" and "[]" or "[n]", inner ones first."""
+
+    name: str
+    wrappers: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name + "".join(self.wrappers)
+
+    @property
+    def python(self) -> str:
+        """What messages call it: `Optional[List[int]]`."""
+        shown = PYTHON_NAMES.get(self.name, self.name)
+        for wrapper in self.wrappers:
+            shown = f"Optional[{shown}]" if wrapper == "?" else f"List[{shown}]"
+        return shown
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor, perhaps, or a list of them."""
+        return self.name == "Tensor"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list, perhaps."""
+        return any([w != "?" for w in self.wrappers])
+
+    def fit(self, value: Any) -> Any:
+        """The value as what torch makes of it: tuples as lists, integers as floats where those are wanted.
+
+        Raises:
+            Misfit: it cannot be one.
+        """
+        return self._fit(value, len(self.wrappers))
+
+    def _fit(self, value: Any, depth: int) -> Any:
+        if not depth:
+            return self._single(value)
+        wrapper = self.wrappers[depth - 1]
+        if wrapper == "?":
+            return None if value is None else self._fit(value, depth - 1)
+        if isinstance(value, Tensor) and self.is_tensor and self.wrappers[:depth - 1] and value.dim():
+            value = list(value)
+        if not isinstance(value, (list, tuple)):
+            if len(wrapper) > 2 and not isinstance(value, str):  # a number stands for as many
+                return [self._fit(value, depth - 1)] * int(wrapper[1:-1])
+            integers = self.name in ("int", "SymInt")
+            why = f"\n Python error details: TypeError: '{type(value).__name__}' object is not iterable"
+            raise Misfit(why if integers else _PLAIN.format(type(value)))
+        try:
+            return [self._fit(x, depth - 1) for x in value]
+        except Misfit:
+            if self.name in ("int", "SymInt") or self.wrappers[:depth - 1]:
+                raise
+            raise Misfit(_PLAIN.format(type(value))) from None
+
+    def _single(self, value: Any) -> Any:
+        kind = value.__class__
+        if self.name == "Tensor":
+            if value is None or isinstance(value, Tensor):
+                return value
+            raise Misfit(f"Unable to cast {value} to Tensor")
+        if self.name == "Scalar":
+            if isinstance(value, (bool, int, float, complex)):
+                return value
+            if isinstance(value, Tensor) and value._data.ndim == 0:
+                return value.item()
+            raise Misfit(f"Cannot cast {value} to number")
+        if self.name in _MAKERS:
+            integral = self.name in ("int", "SymInt")
+            if isinstance(value, Tensor) and value._data.size == 1 and not value._node:
+                value = value.item()
+            if isinstance(value, (bool, int)) or hasattr(kind, "__index__") and not isinstance(value, Tensor) or (
+                    isinstance(value, float) and not integral) or isinstance(value, complex) and self.name == "complex":
+                return _MAKERS[self.name](value)
+        elif self.name == "str" and isinstance(value, str) or self.name == "ScalarType" and isinstance(value, DType):
+            return value
+        elif self.name == "Device" and isinstance(value, (str, Device)):
+            return Device(value)
+        elif self.name not in ("str", "ScalarType", "Device"):
+            return value
+        raise Misfit(_PLAIN.format(kind))
+
+
+@attrs.frozen
+class AliasInfo:
+    """The annotation of a tensor's memory: "a!"."""
+
+    text: str
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it is written to."""
+        return "!" in self.text
+
+    @property
+    def before_set(self) -> set[str]:
+        """Which memory it is."""
+        return set(self.text.split("->")[0].replace("!", "").strip().split("|"))
+
+
+@attrs.frozen
+class Argument:
+    """An argument, or a return value."""
+
+    name: str
+    type: Type
+    alias_info: AliasInfo | None = None
+    default: Any = ...
+    kwarg_only: bool = False
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it is changed."""
+        return self.alias_info is not None and self.alias_info.is_write
+
+    @property
+    def default_value(self) -> Any:
+        """Its default, None where there is none."""
+        return None if self.default is ... else self.default
+
+    def has_default_value(self) -> bool:
+        """Whether it may be left out."""
+        return self.default is not ...
+
+    def __str__(self) -> str:
+        first, *rest = self.type.name, *self.type.wrappers
+        alias = "" if self.alias_info is None else f"({self.alias_info.text})"
+        named = f" {self.name}" if self.name else ""
+        return first + alias + "".join(rest) + named + ("" if self.default is ... else f"={self._shown(self.default)}")
+
+    def _shown(self, value: Any) -> str:
+        if isinstance(value, list):
+            if len(value) > 0 and len(self.type.wrappers) and len(self.type.wrappers[-1]) > 2 and len(set(value)) == 1:
+                return self._shown(value[0])
+            return f"[{', '.join(map(self._shown, value))}]"
+        if isinstance(value, str):
+            return f'"{value}"'
+        if isinstance(value, float):
+            return f"{int(value)}." if isfinite(value) and value == int(value) and abs(value) < 1e10 else f"{value:.17g}"
+        if isinstance(value, DType):
+            name = str(value).removeprefix("torch.")
+            return str(DTYPES.index(name)) if name in DTYPES else str(value)
+        return str(value)
+
+
+@attrs.frozen
+class FunctionSchema:
+    """What an operation takes and returns."""
+
+    name: str
+    overload_name: str
+    arguments: tuple[Argument, ...]
+    returns: tuple[Argument, ...]
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether an argument is changed."""
+        return any([a.is_write for a in self.arguments])
+
+    def _is_view_op(self) -> bool:
+        """Whether a result looks at the memory of an argument."""
+        return any([a.alias_info is not None and not a.is_write for a in self.arguments])
+
+    def is_functional(self, allow_view: bool = False) -> bool:
+        """Whether it changes nothing, returns something, and no views; but for one of its only tensor where those are allowed."""
+        if self.is_mutable or not self.returns:
+            return False
+        if any([r.alias_info is not None and not r.is_write for r in self.returns]):
+            tensors = [[a for a in x if str(a.type) == "Tensor"] for x in (self.arguments, self.returns)]
+            return allow_view and [len(x) for x in tensors] == [1, 1]
+        return True
+
+    def __str__(self) -> str:
+        shown, star = [], False
+        for a in self.arguments:
+            if a.kwarg_only and not star:
+                shown.append("*")
+                star = True
+            shown.append(str(a))
+        returns = ", ".join(map(str, self.returns))
+        bare = len(self.returns) == 1 and not self.returns[0].name
+        full = self.name + (f".{self.overload_name}" if self.overload_name else "")
+        return f"{full}({', '.join(shown)}) -> {returns if bare else f'({returns})'}"
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(r"""\s*(?:(?P<arrow>->)|(?P<number>-?\d+\.?\d*(?:[eE][-+]?\d+)?)|(?P<ident>[A-Za-z_]\w*)|(?P<string>"[^"]*"|'[^']*')|"""
+                    r"""(?P<other>[^\s]))""")
+
+
+class _Reader:
+    """Reads a schema, one token after the other."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(_TOKEN.finditer(text))
+        self.at = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind of the next token; of a sign, itself."""
+        if self.at == len(self.tokens):
+            return "eof"
+        kind = self.tokens[self.at].lastgroup or ""
+        return self.tokens[self.at]["other"] if kind == "other" else kind
+
+    def take(self, kind: str) -> str:
+        """The next token, which must be of this kind."""
+        if self.kind != kind:
+            self.fail(f"expected {kind} but found '{self.kind}' here")
+        token = self.tokens[self.at]
+        self.at += 1
+        return token[token.lastgroup or 0]
+
+    def skip(self, kind: str) -> bool:
+        """Whether the next token is of this kind, and is now taken."""
+        found = self.kind == kind
+        self.at += found
+        return found
+
+    def fail(self, what: str) -> None:
+        """Raises torch's error, which points at the token."""
+        here = f"{what}:\n{self.text}\n"
+        if self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            start, end = token.span(token.lastgroup or 0)
+            here += " " * start + "~" * (end - start) + " <--- HERE\n"
+        raise RuntimeError(here)
+
+    def name(self) -> tuple[str, str]:
+        """(name, name of the overload)."""
+        name = self.take("ident")
+        if self.skip(":"):
+            self.take(":")
+            name += "::" + self.take("ident")
+        return name, self.take("ident") if self.skip(".") else ""
+
+    def schema(self) -> FunctionSchema:
+        name, overload = self.name()
+        if self.kind == "eof":
+            raise RuntimeError("Tried to parse a function schema but only the operator name was given")
+        self.take("(")
+        arguments: list[Argument] = []
+        keyword_only = False
+        while not self.skip(")"):
+            if arguments or keyword_only:
+                if self.kind != ",":
+                    self.take(")")
+                self.take(",")
+            if self.skip("*"):
+                keyword_only = True
+                continue
+            arguments.append(self.argument(keyword_only))
+        self.take("arrow")
+        if not self.skip("("):
+            returns = [self.returned()]
+        else:
+            returns = []
+            while not self.skip(")"):
+                if returns:
+                    self.take(",")
+                returns.append(self.returned())
+        if self.kind != "eof":
+            self.take("eof")
+        return FunctionSchema(name, overload, tuple(arguments), tuple(returns))
+
+    def type(self) -> tuple[Type, AliasInfo | None]:
+        """A type, and the annotation of its memory."""
+        if self.kind == "ident" and self.tokens[self.at]["ident"] not in _NAMES:
+            self.fail("\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; for a full "
+                      "list, "
+                      "please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/README.md#func ")
+        name, alias = self.take("ident"), None
+        if self.kind == "(" and name == "Tensor":
+            self.take("(")
+            text = ""
+            while not self.skip(")"):
+                if self.kind == "eof":
+                    self.take(")")
+                token = self.tokens[self.at]
+                text += " -> " if self.kind == "arrow" else token[token.lastgroup or 0]
+                self.at += 1
+            alias = AliasInfo(text)
+        wrappers = []
+        while self.kind in ("?", "["):
+            if self.skip("?"):
+                wrappers.append("?")
+            else:
+                self.take("[")
+                wrappers.append(f"[{self.take('number') if self.kind == 'number' else ''}]")
+                self.take("]")
+        return Type(name, tuple(wrappers)), alias
+
+    def argument(self, keyword_only: bool) -> Argument:
+        type_, alias = self.type()
+        name = self.take("ident")
+        return Argument(name, type_, alias, self.default(type_) if self.skip("=") else ..., keyword_only)
+
+    def returned(self) -> Argument:
+        if self.skip("("):  # a tuple of one
+            found = self.returned()
+            self.take(")")
+            return found
+        type_, alias = self.type()
+        return Argument(self.take("ident") if self.kind == "ident" else "", type_, alias)
+
+    def default(self, type_: Type) -> Any:
+        if type_.is_tensor and self.kind != "[":
+            if self.kind != "ident":
+                self.fail(f"expected None but found '{self.kind}' here")
+            self.take("ident")
+            return None
+        value = self.value()
+        if value is None:
+            return None
+        if type_.name == "ScalarType" and isinstance(value, str):
+            return getattr(torch, value)
+        return type_.fit(value)
+
+    def value(self) -> Any:
+        if self.skip("["):
+            values: list[Any] = []
+            while not self.skip("]"):
+                if values:
+                    self.take(",")
+                values.append(self.value())
+            return values
+        if self.kind == "number":
+            text = self.take("number")
+            return float(text) if any([c in text for c in ".eE"]) else int(text)
+        if self.kind == "string":
+            return self.take("string")[1:-1]
+        word = self.take("ident")
+        return {"None": None, "True": True, "False": False, "inf": float("inf"), "Mean": 1}.get(word, word)
+
+
+def parse_schema(text: str) -> FunctionSchema:
+    """Reads a schema such as "f(Tensor(a!) x, int[] n=[1], *, float? w=None) -> (Tensor, Tensor)".
+
+    >>> schema = parse_schema("mylib::f(Tensor x, *, float w=1) -> Tensor")
+    >>> str(schema), schema.arguments[1].default_value
+    ('mylib::f(Tensor x, *, float w=1.) -> Tensor', 1.0)
+
+    Raises:
+        RuntimeError: it is none.
+    """
+    return _Reader(text).schema()
+
+
+def tensors_in(values: Any) -> Iterator[Any]:
+    """The tensors among values, and in lists of them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
