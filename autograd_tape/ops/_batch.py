@@ -8,6 +8,7 @@ none, since `rule_of` tells it by their family and schema.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -89,6 +90,7 @@ def shifted(dim: int, rank: int) -> int:
     return wrap_dim(dim, rank) + 1
 
 
+@functools.cache
 def rule_of(rec: Record) -> Rule | None:
     """The batching rule of a record. One that names none has one by its family, where it is element-wise, a view, or overwrites its
     target; else by its schema, where it takes dimensions of its only tensor, or a gradient and the shape of what it is the gradient of."""

@@ -504,6 +504,8 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
 
 def _batched_quantiles(F: Any, call: Any) -> Any:
     """Along one dimension further. Where each example has quantiles of its own, all are computed for all, and its own picked."""
+    if not call.size:
+        return NotImplemented
     x, rank, dim, q = call.whole("input"), call.ranks["input"], call.dim, call.q
     keepdim, several = call.keepdim, call.ranks.get("q", 0)
     if dim is None or not rank:

@@ -170,3 +170,23 @@ def test_vmap_matches_a_loop(name: str, monkeypatch: pytest.MonkeyPatch, excused
                 for r, e in zip(result, expected):
                     assert r.dtype is e.dtype and r.shape[1:] == e.shape, (r.dtype, e.dtype, r.shape, e.shape)
                     np.testing.assert_allclose(r[i].numpy(), e.numpy(), rtol=1e-10, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.no_numbers("there are none")
+def test_vmap_over_no_examples_gives_none(part: int) -> None:
+    """In the shape and dtype of what an example gives; what is made of examples one by one says that there are none."""
+    counted = 0
+    for name in [n for n in NAMES if n not in VALUES_DECIDE | LAYOUT_DECIDES | RANDOM_NAMES | NOT_BATCHED][part::4]:
+        for function, arrays, _ in calls(name)[:3]:
+            if not arrays:
+                continue
+            try:
+                results = vmap(function)(*[torch.from_numpy(np.zeros((0, *a.shape), a.dtype)) for a in arrays])
+            except RuntimeError as error:
+                assert "vmap" in str(error), f"{name}: {error}"
+                continue
+            expected = function(*[torch.from_numpy(a.copy()) for a in arrays])
+            assert [(r.shape, r.dtype) for r in results] == [((0, *e.shape), e.dtype) for e in expected], name
+            counted += 1
+    assert counted > 150
