@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import modes
 from ..calls import Door, Parameter
+from ..codegen import execute
 from ..dtypes import (
     COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
 )
@@ -194,9 +195,10 @@ def _reader(rec: Record) -> Callable[..., dict[str, Any] | None]:
         test = _AS_IT_IS.get(p.type.removesuffix("?"), "False").format(p.name)
         tests.append(f"({p.name} is None or {test})" if p.type.endswith("?") or p.default == "None" else test)
     names = [p.name for p in rec.params]
-    text = f"lambda {', '.join(names)}: {{{', '.join([f'{n!r}: {n}' for n in names])}}} if {' and '.join(tests)} else None"
-    reader: Callable[..., dict[str, Any] | None] = eval(text, {"TensorRef": TensorRef, "DType": DType,
-                                                               "NUMBERS": frozenset([bool, int, float, complex])})
+    given = f"{{{', '.join([f'{n!r}: {n}' for n in names])}}}"
+    text = f"def read({', '.join(names)}): return {given} if {' and '.join(tests)} else None\n"
+    reader: Callable[..., dict[str, Any] | None] = execute(text, "read", f"<{rec.name}: arguments>", {
+        "TensorRef": TensorRef, "DType": DType, "NUMBERS": frozenset([bool, int, float, complex])})
     return reader
 
 

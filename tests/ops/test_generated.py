@@ -26,7 +26,7 @@ from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.calls import Parameter, speller
 from autograd_tape.frontend import OPERATORS, Frontend
 from autograd_tape.node import TapeEntry
-from autograd_tape.ops import RECORDS, Record, _nodes
+from autograd_tape.ops import RECORDS, Record, _general, _nodes
 from autograd_tape.tensor import TensorRef
 from torchcompat._frontend import TorchFrontend
 from torchcompat.utils import _aten
@@ -116,6 +116,7 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched) -> 
     for frontend in (Frontend(TensorRef, "first"), TorchFrontend(torchcompat.Tensor, "second")):
         for name, rec in RECORDS.items():
             speller([Parameter.of(p) for p in inspect.signature(frontend.function(name)).parameters.values()])
+            _general._reader(rec)
             frontend.method(name)
             if rec.inplace:
                 frontend.function(name + "_")
