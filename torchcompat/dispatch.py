@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
-from autograd_tape.calls import Call, Door, Interceptor, changed, listen, unlisten
+from autograd_tape.calls import Call, Door, Interceptor, changed, listen, same, unlisten
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops import get_record
 from autograd_tape.modes import GradMode, _mode, grad_mode
@@ -267,12 +267,17 @@ def _handled(handler: Handler, args: Sequence[Any], kwargs: dict[str, Any]) -> A
         return handler(*args, **kwargs)
 
 
+def _room(handler: Handler) -> float:
+    """How many arguments a handler takes by position."""
+    parameters = inspect.signature(handler.function).parameters.values()
+    if any([p.kind is p.VAR_POSITIONAL for p in parameters]):
+        return float("inf")
+    return sum([p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters])
+
+
 def _fitting(handler: Handler, call: Call) -> tuple[Sequence[Any], dict[str, Any]]:
     """The arguments for a handler: all by position where it takes so many, else as the function is called."""
-    parameters = inspect.signature(handler.function).parameters.values()
-    several = any([p.kind is p.VAR_POSITIONAL for p in parameters])
-    room = sum([p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters])
-    if several or room >= len(call.args):
+    if _room(handler) >= len(call.args):
         return call.args, {}
     args, kwargs = call.spelled()
     kwargs.pop("out", None)
@@ -298,7 +303,12 @@ class _HandlerExecutor:
         def tensor(v: Any) -> Any:
             return frontend.wrap(v) if isinstance(v, np.ndarray) else [tensor(x) for x in v] if isinstance(v, list) else v
 
-        values = [tensor(arrays[p.name]) if p.is_tensor else arrays[p.name] for p in rec.params if p.passed]
+        params = [p for p in rec.params if p.passed]
+        values = [tensor(arrays[p.name]) if p.is_tensor else arrays[p.name] for p in params]
+        room = _room(self.handler)
+        while len(values) > room and params[len(values) - 1].default is not None and same(
+                values[-1], rec.defaults[params[len(values) - 1].name]):
+            values.pop()
         before = grad_mode()
         _mode.set(GradMode.DISABLED)
         try:

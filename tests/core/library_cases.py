@@ -292,6 +292,30 @@ def makes_tensors_anywhere(t, ns, note, error):
     note(g(2))
 
 
+@case
+def names_of_arguments(t, ns, note, error):
+    @t.library.custom_op(f"{ns}::f", mutates_args=())
+    def f(input: t.Tensor, out: int, inplace: bool, self: int, alpha: float = 1.0, dtype: t.dtype = t.float32) -> t.Tensor:
+        return input * out * self
+    note(f(t.ones(1), 2, True, 3), getattr(t.ops, ns).f(t.ones(1), self=1, inplace=True, out=2))
+
+
+@case
+def saved_tensors_hooks(t, ns, note, error):
+    op, x = with_gradient(t, ns), t.ones(2, requires_grad=True)
+    with t.autograd.graph.saved_tensors_hooks(lambda s: note("packed", s) or s, lambda s: note("unpacked") or s):
+        y = op(x)
+    y.sum().backward()
+    note(x.grad)
+
+
+@case
+def elements(t, ns, note, error):
+    op = t.library.custom_op(f"{ns}::f", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    note(op(t.ones(0, 3)), op(t.tensor(1.)), op(t.arange(6).reshape(2, 3).T), op(t.ones(1, dtype=t.float16)), op(t.tensor([True])))
+    note(list(op(t.ones(2, 3).T).stride()), op(t.nn.Parameter(t.ones(1))))
+
+
 # -- arguments ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -1076,6 +1100,14 @@ def of_aten(t, ns, note, error):
         lib.impl("neg", lambda x: x * -10, "CPU")
         note(t.neg(t.ones(1)), -t.ones(1))
     note(t.neg(t.ones(1)))
+
+
+@case
+def of_aten_with_overload(t, ns, note, error):
+    with t.library._scoped_library("aten", "IMPL") as lib:
+        lib.impl("div.Tensor", lambda x, y: x * y * 100, "CPU")
+        note(t.div(t.ones(1), t.full((1,), 2.)), t.ones(1) / t.full((1,), 2.))
+    note(t.ones(1) / t.full((1,), 2.))
 
 
 @case

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
@@ -27,18 +26,6 @@ class Formula:
     setup_context: Callable[..., Any] | None = None
 
 
-@contextlib.contextmanager
-def unrecorded() -> Iterator[None]:
-    """Inside, nothing is recorded; in inference mode that stays as it is."""
-    before = grad_mode()
-    if before is GradMode.ENABLED:
-        _mode.set(GradMode.DISABLED)
-    try:
-        yield
-    finally:
-        _mode.set(before)
-
-
 def autograd_kernel(operator: Operator, formula: Formula) -> Callable[..., Any]:
     """The kernel of the key Autograd that records an operation with its formula, or with the error that there is none."""
     function = _function(operator, formula)
@@ -50,11 +37,19 @@ def autograd_kernel(operator: Operator, formula: Formula) -> Callable[..., Any]:
             raise RuntimeError(f"{operator.overload.name_}(): functions with out=... arguments don't support automatic differentiation, "
                                "but "
                                "one of the arguments requires grad.")
-        given, named = operator.spelled(args)
+        given, _ = operator.spelled(args)
         if not recording(given):
             level = top_level(args) if state.stack else None
-            with unrecorded(), below(level) if level is not None and level.kind is FORWARD else contextlib.nullcontext():
-                return operator.below_autograd(args)
+            before = grad_mode()
+            if before is GradMode.ENABLED:  # inference mode stays
+                _mode.set(GradMode.DISABLED)
+            try:
+                if level is None or level.kind is not FORWARD:
+                    return operator.below_autograd(args)
+                with below(level):
+                    return operator.below_autograd(args)
+            finally:
+                _mode.set(before)
         if any([level.kind is REVERSE and level.number < state.ceiling for level in state.stack]):
             raise RuntimeError(TRANSFORMED)
         if not lists:

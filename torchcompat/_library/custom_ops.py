@@ -54,8 +54,8 @@ class CustomOpDef:
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opoverload(*args, **kwargs)
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._operator.call(*args, **kwargs)
 
     # -- kernels ----------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from typing import Any
 from collections.abc import Callable
@@ -226,8 +227,11 @@ def _none() -> None:
     """Outside of a fake there is no context."""
 
 
-context: Callable[[], Any] = _none
-"""What `get_ctx` calls."""
+class _Thread(threading.local):
+    context: Callable[[], Any] = staticmethod(_none)  # what `get_ctx` calls
+
+
+_thread = _Thread()
 
 
 def meta_kernel(qualname: str, fn: Callable[..., Any], source: str) -> Callable[..., Any]:
@@ -244,12 +248,11 @@ def meta_kernel(qualname: str, fn: Callable[..., Any], source: str) -> Callable[
                            "FakeTensors.")
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        global context
-        before, context = context, refuse
+        before, _thread.context = _thread.context, refuse
         try:
             return fn(*args, **kwargs)
         finally:
-            context = before
+            _thread.context = before
 
     return kernel
 
@@ -260,7 +263,7 @@ def get_ctx() -> Any:
     Raises:
         RuntimeError: inside a fake, since results whose shape depends on values cannot be made without these.
     """
-    return context()
+    return _thread.context()
 
 
 # -- tags ---------------------------------------------------------------------------------------------------------------------------------

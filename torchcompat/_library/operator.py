@@ -8,6 +8,7 @@ device, or one for all devices.
 from __future__ import annotations
 
 import inspect
+import threading
 from typing import Any
 from collections.abc import Callable, Iterator, Sequence
 
@@ -51,6 +52,13 @@ class Kernel:
         self.key, self.function, self.whole = key, function, whole
 
 
+class _Thread(threading.local):
+    instead: tuple[Any, Any] = (None, None)  # an operation, and what it is carried out by instead of its kernels
+
+
+_thread = _Thread()
+
+
 class Operator(Door):
     """An operation, one overload of it, and its door.
 
@@ -69,13 +77,15 @@ class Operator(Door):
         self.qualname: str = self.rec.name
         space, _, name = schema.name.partition("::")
         self.params = [Parameter(a.name, a.kwarg_only, a.default) for a in schema.arguments]
+        self._only_tensors = all([str(a.type) == "Tensor" and not a.kwarg_only for a in schema.arguments])
+        self._has_defaults = any([p.keyword_only or p.has_default for p in self.params])
         self.kernels: dict[str, list[Kernel]] = {}
         self.overload = OpOverload(name, schema.overload_name or "default", self.call, space)
         self.overload._schema, self.overload.tags, self.overload.operator = schema, list(tags), self  # type: ignore[attr-defined]
 
     # -- calls ------------------------------------------------------------------------------------------------------------
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """The operation as programs call it."""
         return self(self.bind(args, kwargs))
 
@@ -90,6 +100,8 @@ class Operator(Door):
             RuntimeError: they do not fit the schema.
         """
         schema, arguments = self.schema, self.schema.arguments
+        if not kwargs and len(args) == len(arguments) and self._only_tensors and all([isinstance(a, TensorRef) for a in args]):
+            return args
         if len(args) > len(arguments):
             raise RuntimeError(f"{schema.name}() expected at most {len(arguments)} argument(s) but received {len(args)} argument(s). "
                                f"Declaration: {schema}")
@@ -125,7 +137,7 @@ class Operator(Door):
 
     def spelled(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments as kernels get them: without defaults at the end."""
-        return Call(self, args, None, False).spelled()
+        return Call(self, args, None, False).spelled() if self._has_defaults else (args, {})
 
     # -- the walk ----------------------------------------------------------------------------------------------------------
 
@@ -145,11 +157,11 @@ class Operator(Door):
             result = executor.run(self.rec, arrays)
             return tuple([frontend.wrap(r) for r in result]) if isinstance(result, tuple) else frontend.wrap(result)
 
-        self.kernels.setdefault("executor", []).append(Kernel("executor", kernel, True))
+        before, _thread.instead = _thread.instead, (self, Kernel("", kernel, True))
         try:
             return self._autograd(args)
         finally:
-            self.kernels.pop("executor")
+            _thread.instead = before
 
     def kernel(self, *keys: str) -> Kernel | None:
         """The kernel of the first of these keys that has one, and does not fall through."""
@@ -162,9 +174,9 @@ class Operator(Door):
     def _autograd(self, args: tuple[Any, ...]) -> Any:
         if is_excluded(DispatchKey.Autograd):
             return self.below_autograd(args)
-        key = self._backend(args)
+        key = self._backend(list(tensors_in(args)))
         own = self.kernel(f"Autograd{key}", "Autograd")
-        if own is None and self.kernel(key, EXPLICIT, "executor") is None:
+        if own is None and _thread.instead[0] is not self and self.kernel(key, EXPLICIT) is None:
             own = self.kernel(IMPLICIT)
         if own is not None:
             return self._called(own, args)
@@ -174,25 +186,31 @@ class Operator(Door):
 
     def below_autograd(self, args: tuple[Any, ...]) -> Any:
         """What modes and classes, or else its kernels, make of the operation."""
-        if self.bumps:
-            for a, value in zip(self.schema.arguments, args):
-                for t in tensors_in((value,)) if a.is_write else ():
-                    frontend.bump(t)
-                    note_write(t)
-        given, named = self.spelled(args)
-        found = _python_dispatch.shown(self.overload, list(tensors_in(args)), given, named)
-        if found is not NotImplemented:
-            return found
-        key = self._backend(args)
-        kernel = self.kernel("executor", *(["BackendSelect"] if not key else []), key, EXPLICIT, IMPLICIT)
-        if kernel is None:
-            raise NotImplementedError(self._missing(key))
+        tensors = list(tensors_in(args))
+        if self.bumps and self.schema.is_mutable:
+            for t in tensors_in([value for a, value in zip(self.schema.arguments, args) if a.is_write]):
+                frontend.bump(t)
+                note_write(t)
+        if _python_dispatch.looked_at(tensors):
+            found = _python_dispatch.shown(self.overload, tensors, *self.spelled(args))
+            if found is not NotImplemented:
+                return found
+        of, kernel = _thread.instead
+        if of is self:
+            _thread.instead = None, None  # what it calls in turn has its own kernels
+        else:
+            key = self._backend(tensors)
+            kernel = self.kernel(key or "BackendSelect", EXPLICIT, IMPLICIT)
+            if kernel is None:
+                raise NotImplementedError(self._missing(key))
         return self._called(kernel, args)
 
-    def _backend(self, args: tuple[Any, ...]) -> str:
+    def _backend(self, tensors: Sequence[Any]) -> str:
         """The key of the tensors' device; empty where there are none."""
-        types = [t._k.device.type for t in tensors_in(args)]
-        return "Meta" if "meta" in types else BACKENDS.get(types[0], types[0].upper()) if types else ""
+        if not tensors:
+            return ""
+        types = [t._k.device.type for t in tensors]
+        return "Meta" if "meta" in types else BACKENDS.get(types[0], types[0].upper())
 
     def _missing(self, key: str) -> str:
         if key == "Meta":
@@ -333,7 +351,7 @@ class _Overloads:
         self.packet = packet
         self.doors: dict[str, ThroughPacket] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         misfits = []
         for door in list(self.doors.values()):
             try:

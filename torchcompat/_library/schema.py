@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from autograd_tape.dtypes import Device, DType
+from autograd_tape.locks import cached_property
 
 import torchcompat as torch
 
@@ -177,7 +178,7 @@ class Argument:
         return str(value)
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class FunctionSchema:
     """What an operation takes and returns."""
 
@@ -186,7 +187,7 @@ class FunctionSchema:
     arguments: tuple[Argument, ...]
     returns: tuple[Argument, ...]
 
-    @property
+    @cached_property
     def is_mutable(self) -> bool:
         """Whether an argument is changed."""
         return any([a.is_write for a in self.arguments])

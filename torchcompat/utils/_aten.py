@@ -303,8 +303,11 @@ class OpOverload:
         self._namespace, self._opname, self._overloadname, self._name = namespace, name, overload, self.name()
         self.rules: dict[type, Callable[..., Any]] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
+
+    def __deepcopy__(self, memo: Any) -> OpOverload:
+        return self
 
     @property
     def overloadpacket(self) -> Any:
@@ -353,8 +356,11 @@ class OpOverloadPacket:
         self.__name__, self._function, self.namespace = name, function, namespace
         self._qualified_op_name = f"{namespace}::{name}"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
+
+    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+        return self
 
     def __getattr__(self, overload: str) -> OpOverload:
         if overload.startswith("_"):

@@ -74,9 +74,14 @@ def dispatches(tensor: Any) -> bool:
 def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...],
           kwargs: dict[str, Any]) -> Any:
     """What the innermost mode, or else a subclass, makes of an operation of ATen; NotImplemented where none takes it."""
-    if not _state.modes and not any([dispatches(t) for t in tensors]):
+    if not looked_at(tensors):
         return NotImplemented
     return shown(overload_of(name, overload, function), tensors, args, kwargs)
+
+
+def looked_at(tensors: Sequence[Any]) -> bool:
+    """Whether a mode, or the class of one of the tensors, carries out operations."""
+    return bool(_state.modes) or any([t._k.special is not None and dispatches(t) for t in tensors])
 
 
 def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
