@@ -80,6 +80,13 @@ def tensors(value: Any) -> list[TensorRef]:
     return found
 
 
+def arrays_of(value: Any) -> list[Any]:
+    """All arrays within a value, in order."""
+    found: list[Any] = []
+    tree_map(lambda x: found.append(x), value)
+    return found
+
+
 def copied(value: Any) -> Any:
     """The same arguments over buffers of their own, with the layout kept."""
     return tree_map(lambda x: np.copy(x, order="K") if is_array(x) else x, value)
@@ -89,6 +96,14 @@ def as_tensors(value: Any, *, requires_grad: bool = False) -> Any:
     """Arrays as TensorRefs; floating-point and complex ones require grad if asked."""
     wanted = "fc" if requires_grad else ""
     return tree_map(lambda x: TensorRef.of(x, requires_grad=np.asarray(x).dtype.kind in wanted) if is_array(x) else x, value)
+
+
+def may_require_grad(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments but those that torch does not let require grad."""
+    refused = rec.field("refuses_grad") or {}
+    names = [p.name for p in rec.params]
+    kept = [x for i, x in enumerate(args) if i >= len(names) or names[i] not in refused]
+    return kept, {k: x for k, x in kwargs.items() if k not in refused}
 
 
 def run(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -141,7 +156,7 @@ class Problem:
             return x
 
         if self.rec.field("function") is not None or self.rec.field("make") is not None:
-            tree_map(note, value)
+            tree_map(note, may_require_grad(self.rec, *value))
             return
         positional = [p for p in self.rec.params if not p.keyword_only]
         for p, x in [*zip(positional, self.args), *[(p, self.kwargs[p.name]) for p in self.rec.params if p.name in self.kwargs]]:

@@ -26,6 +26,7 @@ class Watched:
         self.dtype, self.single = dtype, single
         self.seen: list[str] = []
         self.made = 0
+        self.wanted: list[int] = []
 
     def tensor(self, x: Any) -> Any:
         array = np.asarray(x)
@@ -33,7 +34,10 @@ class Watched:
             return frontend.wrap(array)
         if self.single:
             array = array.reshape(-1)[:1].reshape(())
-        leaf = frontend.wrap(array.astype(self.dtype)).requires_grad_()
+        leaf = frontend.wrap(array.astype(self.dtype))
+        if id(x) not in self.wanted:
+            return leaf
+        leaf.requires_grad_()
         t, number = leaf * torch.ones((), dtype=leaf.dtype), self.made
         self.made += 1
 
@@ -50,6 +54,7 @@ def watch(name: str, dtype: np.dtype, single: bool) -> tuple[int, list[str]]:
     for sample in samples(rec):
         args, kwargs = copied(bind(rec, sample))
         watched = Watched(dtype, single)
+        watched.wanted = [id(x) for x in op_cases.arrays_of(op_cases.may_require_grad(rec, args, kwargs))]
         try:
             with np.errstate(all="ignore"):
                 result = frontend.function(name)(*tree_map(watched.tensor, args), **tree_map(watched.tensor, kwargs))
