@@ -139,7 +139,9 @@ def _refusals(rec: Record, signature: dict[str, Any], cells: dict[str, Any], pla
                   "        raise _F.error(_lacking) from None"]
     for name, function in (rec.field("refuses_grad") or {}).items():
         cells["_refuse_grad"] = _refuse_grad
-        found.append(f"if getattr({name}, '_node', None) is not None: _refuse_grad('{function}', '{name}')")
+        step, any_, _ = function.partition(" if any")
+        some = f" and {first}._data.size" if any_ else ""
+        found.append(f"if getattr({name}, '_node', None) is not None{some}: _refuse_grad('{step}', '{name}')")
     return found
 
 

@@ -404,7 +404,7 @@ class nn_functional_batch_norm:
             [ 1.0000]])
     """
 
-    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm")
+    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
         if training:
             shape = input._data.shape
@@ -431,7 +431,7 @@ class batch_norm:
             [ 1.0000]])
     """
 
-    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm")
+    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
         return _batch_norm(F, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -474,7 +474,7 @@ class nn_functional_instance_norm:
     tensor([[[-1.0000,  1.0000]]])
     """
 
-    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm")
+    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
         if use_input_stats and prod(tuple(input.shape)[2:]) == 1:
             raise ValueError(f"Expected more than 1 spatial element when training, got input size {size_text(input)}")
@@ -495,7 +495,7 @@ class instance_norm:
     tensor([[[-1.0000,  1.0000]]])
     """
 
-    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm")
+    refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
         return _instance_norm(F, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
 
