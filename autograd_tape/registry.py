@@ -161,7 +161,11 @@ class RecordGradFn:
         raw = not any(isinstance(g, TensorRef) for g in grads)
         with aside(), _ModeContext(GradMode.ENABLED):
             fresh = [_traced(F, x) for x in inputs]
-            outputs = _run(F, self.record, self._complete(assign_tensors(self.record, fresh, arguments)[0]))
+            named = assign_tensors(self.record, fresh, arguments)[0]
+            for name in self.record.field("refuses_grad") or ():
+                if isinstance(named.get(name), TensorRef):
+                    named[name] = TensorRef.over(named[name]._data)
+            outputs = _run(F, self.record, self._complete(named))
             wanted = [x for x in fresh if x.requires_grad]
             pairs = [(o, g) for o, g in zip(outputs, grads) if o.requires_grad]
             if not pairs:
