@@ -20,9 +20,9 @@ from .modes import GradMode, no_grad
 from .tape import RecordingContext, Tape, clear_default_tape, get_default_tape, set_default_tape
 from .node import TapeEntry
 from .tensor import TapeId, TensorRef
-from .ops import load_families as _load_families
+from .ops import load_records as _load_records
 
-_load_families()
+_load_records()
 
 from .frontend import F, install_methods
 

@@ -24,7 +24,7 @@ from .frontend import F
 from .modes import GradMode, _ModeContext
 from .node import edge_of
 from .ops import Record, Sample, get_record
-from .ops._record import named_arguments
+from .record import named_arguments
 from .tape import WEAK_TAPE
 from .tensor import TensorRef
 from .tree import leaves, rebuild

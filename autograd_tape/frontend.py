@@ -21,11 +21,11 @@ from .executors import executor_for
 from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
 from .ops import ALIASES, RECORDS, get_record
-from .ops._compile import compile_function
-from .ops._irregular import irregular_function
-from .ops._out import check_out_dtypes, check_outs
-from .ops._quiet import QUIET_SETS, RESULT_KINDS, base_namespace
-from .ops._record import Param, Record, registered
+from .functions.compile import compile_function
+from .functions.irregular import irregular_function
+from .functions.out import check_out_dtypes, check_outs
+from .functions.namespace import QUIET_SETS, RESULT_KINDS, base_namespace
+from .record import Param, Record, registered
 from .tensor import TensorRef, leaf_node
 from .views import prune_views, unwatched_view, watch_view
 

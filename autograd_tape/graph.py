@@ -25,7 +25,7 @@ from .indices import _ALL as ALL
 from .lazy import call, frontend_of
 from .modes import GradMode, _ModeContext, aside
 from .node import TapeEntry, edge_of
-from .ops.resize import Table
+from .ops.networks.resampling import Table
 from .tape import DefaultTape, Tape
 from .tensor import TensorRef, above
 

@@ -27,7 +27,7 @@ from .node import TapeEntry
 from .tensor import TensorRef, listeners, next_id
 
 if TYPE_CHECKING:
-    from .ops._record import Record
+    from .record import Record
     from .tape import Tape
 
 recordings: list[None] = []

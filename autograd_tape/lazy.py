@@ -24,9 +24,9 @@ from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, aside
 from .node import OutputEdge
 from .ops import ALIASES, RECORDS, get_record
-from .ops._general import General
-from .ops._quiet import QUIET_SETS, base_namespace
-from .ops._record import OPERATIONS, Record, assign_tensors, named_arguments
+from .functions.general import General
+from .functions.namespace import QUIET_SETS, base_namespace
+from .record import OPERATIONS, Record, assign_tensors, named_arguments
 from .tensor import NOTHING, TensorRef, above
 from .views import unwatched_view, watch_view
 

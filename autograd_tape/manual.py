@@ -14,7 +14,7 @@ from .lazy import evaluate
 from .modes import GradMode, active_tapes, grad_mode, keep_on_tapes
 from .node import GradFn, TapeEntry, edge_of, freed, version_of
 from .ops import ALIASES, RECORDS
-from .ops._record import OPERATIONS
+from .record import OPERATIONS
 from .registry import RecordGradFn, required_grad_fn
 from .saved import stale
 from .tensor import TapeId, TensorRef, next_id

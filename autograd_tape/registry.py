@@ -21,9 +21,9 @@ from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, aside
 from .node import GradFn
 from .ops import ALIASES, RECORDS
-from .ops._general import shape_of
-from .ops._nodes import conjugate
-from .ops._record import Record, assign_tensors
+from .functions.general import shape_of
+from .functions.nodes import conjugate
+from .record import Record, assign_tensors
 from .tensor import TensorRef
 
 _registry: dict[str, GradFn] = {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
 from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError
-from .ops._strided import deep_copy
+from .strided import deep_copy
 
 if TYPE_CHECKING:
     import weakref

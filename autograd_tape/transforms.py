@@ -25,7 +25,7 @@ from .lazy import bind, call, evaluate
 from .manual import ManualEntry
 from .modes import GradMode, _ModeContext, aside, grad_mode
 from .node import TapeEntry, edge_of
-from .ops._record import OPERATIONS
+from .record import OPERATIONS
 from .tape import WEAK_TAPE, Tape
 from .tensor import TensorRef, listeners, watchers
 from .tree import check_structure, leaves, rebuild, tree_map

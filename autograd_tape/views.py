@@ -19,9 +19,9 @@ from .errors import AutogradError
 from .modes import GradMode, active_tapes, grad_mode, keep_on_tapes
 from .node import NoGradView, TapeEntry, edge_of, freed
 from .ops import Record, get_record
-from .ops._nodes import node_class
-from .ops._strided import storage_offset
-from .ops._strided import address as address_of
+from .functions.nodes import node_class
+from .strided import storage_offset
+from .strided import address as address_of
 from .tensor import LEAF, NOTHING, Info, TensorRef, above, info_of, leaf_node, next_id
 
 

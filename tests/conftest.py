@@ -8,6 +8,7 @@ those that have none: `excused`, by which a test says why a record has nothing t
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,16 @@ import numpy as np
 import pytest
 
 from autograd_tape.ops import RECORDS
+
+
+@pytest.fixture(autouse=True)
+def registered_operations_end() -> Iterator[None]:
+    """What a test, or a snippet, registers with `torch.library` is gone after it: others look at all records there are."""
+    yield
+    library = sys.modules.get("torchcompat._library.operator")
+    if library is not None:
+        for operator in list(library.OPERATORS.values()):
+            library.unregister(operator)
 
 
 class Count:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autograd_tape.ops import stubs
+from autograd_tape.functions import stubs
 
 
 def test_stubs_are_current() -> None:

@@ -210,18 +210,18 @@ def can_cast(from_: dtype, to: dtype) -> _Any:
 
 def set_num_threads(n: _Any) -> None:
     """How many threads big operations use."""
-    from autograd_tape.executors.kernels import pool
+    from autograd_tape.executors.kernels import sharing
 
     if not isinstance(n, _sys.modules["builtins"].int) or n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
-    pool.set_num_threads(n)
+    sharing.set_num_threads(n)
 
 
 def get_num_threads() -> _Any:
     """How many threads big operations use."""
-    from autograd_tape.executors.kernels import pool
+    from autograd_tape.executors.kernels import sharing
 
-    return pool.get_num_threads()
+    return sharing.get_num_threads()
 
 
 def set_default_device(d: _Any) -> None:

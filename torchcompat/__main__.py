@@ -18,11 +18,11 @@ def main(arguments: list[str]) -> int:
         print(USAGE, file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
     if arguments[0] == "ops":
-        from autograd_tape.ops.table import main as table
+        from autograd_tape.functions.status import main as table
 
         return table(arguments[1:])
     if arguments[0] == "stubs":
-        from autograd_tape.ops.stubs import main as stubs
+        from autograd_tape.functions.stubs import main as stubs
 
         return stubs(arguments[1:])
     from .dropin import install

@@ -11,8 +11,8 @@ from autograd_tape.dtypes import CPU_KINDS, Kind, inference_kind, kind
 from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
-from autograd_tape.ops._strided import strided
-from autograd_tape.ops._record import Param
+from autograd_tape.strided import strided
+from autograd_tape.record import Param
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import NOTHING, TensorRef, info_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograd_tape.ops._strided import address as address_of, contiguous_strides, storage_offset
+from autograd_tape.strided import address as address_of, contiguous_strides, storage_offset
 from autograd_tape.tensor import TensorRef
 
 from .bits import bits_of

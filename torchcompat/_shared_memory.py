@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from autograd_tape.ops._strided import address, owner_of
+from autograd_tape.strided import address, owner_of
 from autograd_tape.tensor import TensorRef
 
 _ALIGNMENT = 64  # bytes; what vector instructions like best

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from autograd_tape.ops._strided import contiguous_strides
+from autograd_tape.strided import contiguous_strides
 from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, default_dtype, int64, kind,

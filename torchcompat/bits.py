@@ -16,7 +16,7 @@ from autograd_tape.calls import Call, Door, Interceptor, listen
 from autograd_tape.dtypes import Kind, kind
 from autograd_tape.errors import AutogradError
 from autograd_tape.ops import get_record
-from autograd_tape.ops._nodes import node_class
+from autograd_tape.functions.nodes import node_class
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import edge_of
 from autograd_tape.tensor import LEAF, TensorRef, next_id

@@ -9,8 +9,8 @@ import numpy as np
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind
 from autograd_tape.errors import AutogradError
-from autograd_tape.ops._strided import by_memory
-from autograd_tape.ops.create import given_size
+from autograd_tape.strided import by_memory
+from autograd_tape.ops.data.create import given_size
 from autograd_tape.random import Generator as _Stream
 from autograd_tape.random import default_generator as _default_stream
 from autograd_tape.modes import GradMode, grad_mode

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 import torchcompat as torch
 
-from autograd_tape.ops._strided import address as address_of
+from autograd_tape.strided import address as address_of
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES, Device, DType, bool_
 
 from ._archive import Archive

@@ -12,7 +12,7 @@ import numpy as np
 from autograd_tape.dtypes import CPU, DType, Device
 from autograd_tape.executors import executor_for
 from autograd_tape.executors.meta import meta_array
-from autograd_tape.ops._strided import address, owner_of
+from autograd_tape.strided import address, owner_of
 
 from . import _shared_memory as shared
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..codegen import execute
 from ..errors import MissingKernelError
-from ..ops._record import Record, get_record
+from ..record import Record, get_record
 from ..tensor import above
 from .kernels import reduce
 

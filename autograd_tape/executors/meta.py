@@ -14,8 +14,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..errors import MissingKernelError
-from ..ops._record import Record
-from ..ops._strided import contiguous_strides, empty_in_order
+from ..record import Record
+from ..strided import contiguous_strides, empty_in_order
 from .base import Executor
 from .numpy import NumpyExecutor
 

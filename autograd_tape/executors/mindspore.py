@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import AutogradError, ExecutorUnavailableError, MissingKernelError
 from ..locks import fork_safe_lock
-from ..ops._record import Record
+from ..record import Record
 from .base import Executor
 from .numpy import in_single, is_half
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..ops._record import Record
+from ..record import Record
 from .base import Executor
 
 class NumpyExecutor(Executor):

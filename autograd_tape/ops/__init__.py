@@ -1,4 +1,4 @@
-"""The operations: one declarative record each, grouped by family.
+"""The operations: one declarative record each.
 
 Writing one::
 
@@ -11,30 +11,42 @@ Writing one::
         def vjp(F, grad, result): return grad * (result + 1)
         def samples(rng): yield (rng.standard_normal((2, 3)),)
 
-Everything else follows from it: the function, the Tensor method, the in-place and `out=` variants, aliases, the stub, the
-tests, and the status table. Fields are explained at `_record.Record`, options at `_record.op`. `F` in `compose` and `vjp`
-is the executor's operations on plain buffers, or, when gradients of gradients are wanted, the operations on tensors: use
-`F.name(...)`, arithmetic operators and `.shape` only, and both work.
+A record lies in the first of these folders whose description holds for it, and in the file there that is about it:
+
+- `views`: the result is the same memory under another shape and other strides;
+- `data`: elements are made, moved or picked, and none is computed;
+- `networks`: torch has it in `nn.functional` (and nowhere else: `softmax`, `relu`, losses, convolution, normalization ...);
+- `matrices`: linear algebra: products, contractions, factorizations, equations;
+- `elementwise`: each element of the result is computed from the elements at its own place;
+- `reductions`: elements along dimensions are taken together: summed, compared, counted, put in order.
+
+Files that begin with an underscore hold no records, but what records share. Everything else follows from it: the function,
+the Tensor method, the in-place and `out=` variants, aliases, the stub, the tests, and the status table. Fields are explained
+at `record.Record`, options at `record.op`. `F` in `compose` and `vjp` is the executor's operations on plain buffers, or,
+when gradients of gradients are wanted, the operations on tensors: use `F.name(...)`, arithmetic operators and `.shape` only,
+and both work.
 """
 
-from ._record import ALIASES, RECORDS, Record, Sample, get_record, op
+from importlib import import_module
 
-FAMILIES = (
-    "pointwise", "rounding", "elementary", "special", "gamma", "activation", "compare", "reduce", "extremes", "scan", "sort", "counting",
-    "shape", "parts", "review", "join", "rearrange", "index", "scatter", "index_along", "masked", "linalg", "einsum", "factorization",
-    "equations", "softmax", "entropy", "ctc", "loss", "distance", "norm", "conv", "pool", "resize", "embedding", "dropout", "attention",
-    "random", "create", "memory",
-)
+from ..record import ALIASES, RECORDS, Record, Sample, get_record, op
 
-
-def load_families() -> None:
-    """Imports the family modules, which register their records."""
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    for family in FAMILIES:
-        if find_spec(f"autograd_tape.ops.{family}") is not None:
-            import_module(f"autograd_tape.ops.{family}")
+ROOMS = {
+    "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "comparison"),
+    "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "convolution", "pooling", "resampling",
+        "embedding", "dropout", "attention"),
+    "reductions": ("sums", "extremes", "running", "order", "counting", "norms"),
+    "views": ("shape", "parts", "in_place"),
+    "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "write"),
+    "matrices": ("products", "contractions", "factorization", "general"),
+}
 
 
-__all__ = ["ALIASES", "RECORDS", "Record", "Sample", "get_record", "load_families", "op"]
+def load_records() -> None:
+    """Imports the modules of all rooms, which register their records."""
+    for room, modules in ROOMS.items():
+        for module in modules:
+            import_module(f"autograd_tape.ops.{room}.{module}")
+
+
+__all__ = ["ALIASES", "RECORDS", "Record", "Sample", "get_record", "load_records", "op"]

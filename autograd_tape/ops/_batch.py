@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from ..dims import wrap_dim
 from ..dtypes import result_dtype
+from ..record import Record
 from ..tensor import TensorRef
-from ._dims import wrap_dim
-from ._record import Record
 
 Rule = Callable[[Any, "BatchedCall"], Any]
 VIEWS = ("view", "view?")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._dims import normalize_dims, wrap_dim
+from ..dims import normalize_dims, wrap_dim
 
 
 def _has_nan(tensor: Any) -> bool:

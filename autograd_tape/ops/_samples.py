@@ -11,9 +11,9 @@ import numpy as np
 
 from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, result_dtype, scalar_dtype
 from ..errors import AutogradError
+from ..functions.refusals import MetaRefusal, no_kernel
 from ..modes import GradMode, grad_mode
 from ..tensor import TensorRef
-from ._refusals import MetaRefusal, no_kernel
 
 _CATEGORY_NAMES = {"bool": BOOL, "int": INTEGER, "float": FLOATING, "complex": COMPLEX}
 

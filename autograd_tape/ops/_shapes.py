@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Sequence
 
-from ._dims import normalize_dims, wrap_dim
-from ._general import broadcast_shape
+from ..dims import normalize_dims, wrap_dim
+from ..functions.general import broadcast_shape
 
 Shape = Sequence[int]
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..locks import fork_safe_lock
-from ..ops._strided import by_memory
+from ..strided import by_memory
 from . import kernels, rejection
 from .arguments import (
     C_NAMES,

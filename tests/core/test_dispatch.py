@@ -321,7 +321,7 @@ def test_a_handler_of_what_is_made_of_others_is_recorded_in_place_and_written_ou
 
 def test_who_does_not_care_costs_a_call_no_general_path() -> None:
     """Of an operation that no listener is concerned with, the entrance below the door is taken."""
-    from autograd_tape.ops._general import General
+    from autograd_tape.functions.general import General
 
     a, b = torch.rand(3, 3), torch.rand(3, 3)
     operations = (lambda: a + b, lambda: a[0], lambda: a.sum(0), lambda: torch.cat([a, b]), lambda: a.clone().mul_(2))

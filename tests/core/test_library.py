@@ -13,7 +13,6 @@ import pytest
 import torchcompat as torch
 from autograd_tape.ops import RECORDS
 from autograd_tape.tape import Tape
-from torchcompat._library.operator import OPERATORS, unregister
 from torchcompat.autograd.profiler import profile
 from torchcompat.dispatch import BACKENDS, DispatchKey, Trace, include_keys, op_status, register_op
 
@@ -22,15 +21,6 @@ assert _spec is not None and _spec.loader is not None
 cases = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(cases)
 RECORDED = json.loads(pathlib.Path(__file__).with_name("library_recorded.json").read_text())
-
-
-@pytest.fixture(autouse=True)
-def records_of_our_own() -> Any:
-    """What a test registers is gone after it."""
-    before = {*OPERATORS}
-    yield
-    for name in OPERATORS.keys() - before:
-        unregister(OPERATORS[name])
 
 
 def test_every_case_is_recorded() -> None:

@@ -27,7 +27,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has 
 MAKERS = {"Lock", "RLock", "allocate_lock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier"}
 OWN = {
     "autograd_tape/locks.py": "where they are made",
-    "autograd_tape/executors/kernels/pool.py": "the child makes the pool anew",
+    "autograd_tape/executors/kernels/sharing.py": "the child makes the pool anew",
 }
 
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _compile
+from autograd_tape.executors.kernels import _on_demand
 
 
 @pytest.fixture(params=["numpy", "numba"])
 def kernels(request: pytest.FixtureRequest) -> Iterator[str]:
     """Run the test once with the NumPy compositions and once with compiled kernels for arrays of every size."""
-    if request.param == "numba" and not _compile.available():
+    if request.param == "numba" and not _on_demand.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to test")
-    previous = _compile.use_numba(request.param)
+    previous = _on_demand.use_numba(request.param)
     yield request.param
-    _compile.use_numba(previous)
+    _on_demand.use_numba(previous)
 
 
 @pytest.fixture(params=["float32", "float64"])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import torchcompat as torch
-from autograd_tape.executors.kernels import _compile, elementwise, pool
+from autograd_tape.executors.kernels import _on_demand, elementwise, sharing
 
 #: Seconds within which a child has its answers; after them it shows where it hangs, and ends.
 LIMIT = 30
@@ -36,7 +36,7 @@ def answers() -> dict[str, str]:
         found["dropout"] = torch.nn.functional.dropout(x)
     elementwise._compiled.sigmoid.shared.pop("d", None)  # whether or not the parent has it, machine code can be loaded
     found["loaded"] = torch.sigmoid(noise.double())
-    pool.parallel_for(64, 1, lambda start, stop: hits[start:stop].__iadd__(1))
+    sharing.parallel_for(64, 1, lambda start, stop: hits[start:stop].__iadd__(1))
     arrays = {name: value.detach().numpy() for name, value in found.items()} | {"parallel_for": hits}
     return {name: hashlib.sha256(array.tobytes()).hexdigest() for name, array in arrays.items()}
 
@@ -44,11 +44,11 @@ def answers() -> dict[str, str]:
 def child(_: object = None) -> dict[str, str]:
     """``answers`` in a child, which does not outlive its time."""
     faulthandler.dump_traceback_later(LIMIT, exit=True, file=sys.__stderr__)
-    _compile.use_numba("auto")
+    _on_demand.use_numba("auto")
     torch.set_num_threads(2)
     try:
         found = answers()
-        assert pool._pool.workers and pool._pool.serve is not None, "nothing was shared"
+        assert sharing._pool.workers and sharing._pool.serve is not None, "nothing was shared"
         return found
     finally:
         faulthandler.cancel_dump_traceback_later()

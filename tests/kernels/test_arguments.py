@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _compile, _kernel
+from autograd_tape.executors.kernels import _on_demand, _kernel
 
-pytestmark = pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there are no compiled kernels")
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no compiled kernels")
 #: Admitted calls that each kernel is run with; fewer where the loops are long.
 CALLS = 30
 FEWER = {"random.normal_f32": 3, "random.blocks": 4, "conv.depthwise_dw": 12, "conv.depthwise_rows_dw": 15}
@@ -224,7 +224,7 @@ class Caller:
 
 
 def kernels() -> list[str]:
-    if not _compile.available():
+    if not _on_demand.available():
         return []
     for path in sorted((Path(_kernel.__file__).parent / "compiled").glob("*.py")):
         importlib.import_module(f"{_kernel.__package__}.compiled.{path.stem}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _compile, blas, conv, direct, pool
+from autograd_tape.executors.kernels import _on_demand, blas, conv, direct, sharing
 
 # input, weight, stride, padding, dilation, groups
 CASES = {
@@ -151,7 +151,7 @@ TILED = {
 }
 
 
-@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there are no tiles")
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no tiles")
 @pytest.mark.parametrize("case", TILED.values(), ids=TILED)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_tiles_match_the_composition(case, threads, dtype, rng):
@@ -159,23 +159,23 @@ def test_tiles_match_the_composition(case, threads, dtype, rng):
     x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
     b = rng.standard_normal(w_shape[0]).astype(dtype)
     geometry = stride, padding, dilation, groups
-    previous, before = _compile.use_numba("numba"), pool.get_num_threads()
+    previous, before = _on_demand.use_numba("numba"), sharing.get_num_threads()
     try:
-        pool.set_num_threads(threads)
+        sharing.set_num_threads(threads)
         y = conv.conv2d(x, w, b, *geometry)
         assert direct.fits(len(x), x.shape[3], w.shape, y.shape[2:], stride, padding)
         g = rng.standard_normal(y.shape).astype(dtype)
         grads = conv.conv2d_backward(g, x, w, *geometry)
     finally:
-        pool.set_num_threads(before)
-        _compile.use_numba(previous)
+        sharing.set_num_threads(before)
+        _on_demand.use_numba(previous)
     tolerance = {"rtol": 1e-4, "atol": 2e-3} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-11}
     np.testing.assert_allclose(y, conv.convnd(x, w, b, *geometry), **tolerance)
     for mine, other in zip(grads, conv.convnd_backward(g, x, w, *geometry), strict=True):
         np.testing.assert_allclose(mine, other, **tolerance)
 
 
-@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there are no tiles")
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there are no tiles")
 def test_tiles_keep_what_is_not_finite_in_place(rng):
     x, w = rng.standard_normal((4, 2, 12, 12)), rng.standard_normal((3, 2, 3, 3))
     x[1, 0, 5, 11] = np.inf
@@ -185,11 +185,11 @@ def test_tiles_keep_what_is_not_finite_in_place(rng):
     w_bad[0, 0, 0, 0] = np.inf
     for weight in (w, w_bad):
         expected = conv.convnd(x, weight, None, *geometry), *conv.convnd_backward(g, x, weight, *geometry)
-        previous = _compile.use_numba("numba")
+        previous = _on_demand.use_numba("numba")
         try:
             found = conv.conv2d(x, weight, None, *geometry), *conv.conv2d_backward(g, x, weight, *geometry)
         finally:
-            _compile.use_numba(previous)
+            _on_demand.use_numba(previous)
         for mine, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(np.isfinite(mine), np.isfinite(other))
 
@@ -206,7 +206,7 @@ def test_tiles_keep_what_is_not_finite_in_place(rng):
     ],
 )
 def test_wide_columns_match_the_composition(x_shape, w_shape, stride, padding, groups, rng):
-    if not _compile.available():
+    if not _on_demand.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to compare")
     x, w, b = (rng.standard_normal(s).astype(np.float32) for s in (x_shape, w_shape, w_shape[:1]))
     geometry = stride, padding, (1, 1), groups

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _compile, dropout, embedding, reduce
+from autograd_tape.executors.kernels import _on_demand, dropout, embedding, reduce
 
 
 @pytest.mark.parametrize("shape", [(0,), (5,), (40, 3)])
@@ -143,16 +143,16 @@ def test_running_sums(shape, kernels, dtype, rng):
     ("shape", "axis", "k"), [((40, 300), -1, 7), ((300, 40), 0, 32), ((9000,), 0, 1), ((2, 5, 900), 1, 5)]
 )
 def test_topk(shape, axis, k, largest, dtype, rng):
-    if not _compile.available():
+    if not _on_demand.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to test")
     x = np.round(3 * rng.standard_normal(shape)).astype(dtype)  # many equal ones, of which the first count
     x.reshape(-1)[::97] = np.nan
-    previous = _compile.use_numba("auto")
+    previous = _on_demand.use_numba("auto")
     try:
         assert reduce.fits_topk(x, k)
         values, index = reduce.topk(x, k, axis, largest)
     finally:
-        _compile.use_numba(previous)
+        _on_demand.use_numba(previous)
     key = np.where(np.isnan(x), np.inf, x)
     order = np.argsort(-key if largest else key, axis, kind="stable").take(range(k), axis)
     np.testing.assert_array_equal(index, order)

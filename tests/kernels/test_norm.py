@@ -83,21 +83,21 @@ def test_layer_norm_needs_strides_empty_nan(kernels, dtype, rng, close):
 
 
 def test_parameter_gradients_do_not_depend_on_threads(dtype, rng):
-    from autograd_tape.executors.kernels import pool
+    from autograd_tape.executors.kernels import sharing
 
     x, g = rng.standard_normal((2, 900, 300)).astype(dtype)
     y, mean, rstd = norm.layer_norm(x, 1)
-    before = pool.get_num_threads()
+    before = sharing.get_num_threads()
     try:
         results = []
         for n in (1, 2, 3):
-            pool.set_num_threads(n)
+            sharing.set_num_threads(n)
             results.append(norm.layer_norm_backward(g, x, mean, rstd, None, 1))
         for result in results[1:]:
             for a, b in zip(results[0], result, strict=True):
                 np.testing.assert_array_equal(a, b)
     finally:
-        pool.set_num_threads(before)
+        sharing.set_num_threads(before)
 
 
 SHAPES = [(6, 4), (4, 3, 5), (2, 6, 5, 7), (3, 2, 2, 3, 4), (5, 3, 1)]

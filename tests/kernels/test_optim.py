@@ -88,17 +88,17 @@ def test_several_parameters_and_strides(kernels, dtype, rng):
 
 
 def test_compiled_equals_composed_bit_for_bit_for_sgd(dtype, rng):
-    from autograd_tape.executors.kernels import _compile
+    from autograd_tape.executors.kernels import _on_demand
 
-    if not _compile.available():
+    if not _on_demand.available():
         pytest.skip("Numba is not installed: there are no compiled kernels to compare")
     start, grad = rng.standard_normal((2, 999)).astype(dtype)
     results = []
     for mode in ("numpy", "numba"):
-        previous = _compile.use_numba(mode)
+        previous = _on_demand.use_numba(mode)
         p, b = start.copy(), grad.copy()
         optim.sgd_step(p, grad, b, 0.1, 0.9, 0.1, 0.01)
-        _compile.use_numba(previous)
+        _on_demand.use_numba(previous)
         results.append(p)
     np.testing.assert_array_equal(*results)
 

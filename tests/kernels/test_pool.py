@@ -11,22 +11,22 @@ import time
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _compile, _kernel, elementwise, pool
+from autograd_tape.executors.kernels import _on_demand, _kernel, elementwise, sharing
 
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    before = pool.get_num_threads()
-    pool.set_num_threads(2)
+    before = sharing.get_num_threads()
+    sharing.set_num_threads(2)
     yield
-    pool.set_num_threads(before)
+    sharing.set_num_threads(before)
 
 
 @pytest.mark.parametrize(
     ("n", "grain", "threads"), [(0, 1, 2), (1, 1, 2), (2, 1, 2), (103, 10, 2), (103, 1, 5), (7, 100, 2), (50, 3, 1)]
 )
 def test_every_item_once(n, grain, threads):
-    pool.set_num_threads(threads)
+    sharing.set_num_threads(threads)
     hits = np.zeros(n, int)
     sizes = []
 
@@ -34,7 +34,7 @@ def test_every_item_once(n, grain, threads):
         hits[start:stop] += 1
         sizes.append(stop - start)
 
-    pool.parallel_for(n, grain, work)
+    sharing.parallel_for(n, grain, work)
     assert (hits == 1).all()
     assert len(sizes) == 1 or min(sizes) >= grain
 
@@ -48,7 +48,7 @@ def test_work_runs_on_several_threads():
             seen.add(threading.get_ident())
             meet.wait()  # opens only if two threads are at work at once
 
-    pool.parallel_for(8, 1, work)
+    sharing.parallel_for(8, 1, work)
     assert len(seen) == 2
 
 
@@ -60,7 +60,7 @@ def test_error_reaches_the_caller_and_the_pool_survives():
                 raise ValueError(f"item {bad}")
 
         with pytest.raises(ValueError, match=f"item {bad}"):
-            pool.parallel_for(64, 1, work)
+            sharing.parallel_for(64, 1, work)
     test_every_item_once(64, 1, 2)
 
 
@@ -68,9 +68,9 @@ def test_nested_call_runs_inline():
     hits = np.zeros((8, 100), int)
 
     def inner(row):
-        pool.parallel_for(100, 1, lambda start, stop: hits[row, start:stop].__iadd__(1))
+        sharing.parallel_for(100, 1, lambda start, stop: hits[row, start:stop].__iadd__(1))
 
-    pool.parallel_for(8, 1, lambda start, stop: [inner(row) for row in range(start, stop)])
+    sharing.parallel_for(8, 1, lambda start, stop: [inner(row) for row in range(start, stop)])
     assert (hits == 1).all()
 
 
@@ -80,7 +80,7 @@ def test_concurrent_callers():
     def caller(seed):
         x = np.random.default_rng(seed).random(200_000)
         for _ in range(30):
-            if not np.array_equal(pool.ufunc1(np.sqrt, x), np.sqrt(x)):
+            if not np.array_equal(sharing.ufunc1(np.sqrt, x), np.sqrt(x)):
                 wrong.append(seed)
 
     threads = [threading.Thread(target=caller, args=(i,)) for i in range(5)]
@@ -103,7 +103,7 @@ def test_finished_work_is_not_kept_alive():
             Token.alive -= 1
 
     token = Token()
-    pool.parallel_for(8, 1, lambda start, stop, token=token: None)
+    sharing.parallel_for(8, 1, lambda start, stop, token=token: None)
     del token
     deadline = time.monotonic() + 5
     while Token.alive and time.monotonic() < deadline:
@@ -113,13 +113,13 @@ def test_finished_work_is_not_kept_alive():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_child_of_a_fork_has_its_own_workers():
-    pool.parallel_for(64, 1, lambda start, stop: None)
+    sharing.parallel_for(64, 1, lambda start, stop: None)
     child = os.fork()
     if child == 0:
         code = 1
         try:
             x = np.ones(500_000)
-            code = 0 if pool.ufunc1(np.sqrt, x).sum() == 500_000 and pool._pool.workers else 2
+            code = 0 if sharing.ufunc1(np.sqrt, x).sum() == 500_000 and sharing._pool.workers else 2
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -134,22 +134,22 @@ def test_ufuncs_match_numpy(rng):
     for x, y in pairs:
         for first, second in ((x, y), (y, x)):
             for ufunc in (np.subtract, np.add, np.multiply, np.divide, np.maximum):
-                result, expected = pool.ufunc2(ufunc, first, second), ufunc(first, second)
+                result, expected = sharing.ufunc2(ufunc, first, second), ufunc(first, second)
                 np.testing.assert_array_equal(result, expected)
                 assert (result.dtype, result.shape, result.strides) == (expected.dtype, expected.shape, expected.strides)
     with pytest.raises(ValueError, match="broadcast"):
-        pool.ufunc2(np.add, a, a[0, :3])
-    compare = pool.ufunc2(np.less, a, b)
+        sharing.ufunc2(np.add, a, a[0, :3])
+    compare = sharing.ufunc2(np.less, a, b)
     assert compare.dtype == bool
     for ufunc in (np.exp, np.sqrt, np.square, np.negative, np.absolute):
-        np.testing.assert_array_equal(pool.ufunc1(ufunc, a), ufunc(a))
-    assert pool.ufunc1(np.sqrt, np.arange(600_000)).dtype == np.float64
-    assert not pool.zeros((700, 900), np.dtype(np.float32)).any()
+        np.testing.assert_array_equal(sharing.ufunc1(ufunc, a), ufunc(a))
+    assert sharing.ufunc1(np.sqrt, np.arange(600_000)).dtype == np.float64
+    assert not sharing.zeros((700, 900), np.dtype(np.float32)).any()
 
 
 def test_thread_count_is_checked():
     with pytest.raises(ValueError, match="positive number of threads, got 0"):
-        pool.set_num_threads(0)
+        sharing.set_num_threads(0)
 
 
 def _python(code: str, **env: str) -> str:
@@ -176,7 +176,7 @@ def test_small_work_never_imports_numba():
     assert _python(code, AUTOGRAD_TAPE_KERNELS="auto").strip() == "False threads 1"
 
 
-@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to compile")
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is nothing to compile")
 def test_compilation_is_announced_once_and_cached(tmp_path):
     code = (
         "import numpy as np\n"
@@ -193,7 +193,7 @@ def test_compilation_is_announced_once_and_cached(tmp_path):
     assert "compiling" not in _python(code, **env)
 
 
-@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to compile")
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is nothing to compile")
 def test_unwritable_cache_still_compiles(tmp_path):
     file = tmp_path / "file"
     file.write_text("not a folder")
@@ -208,35 +208,35 @@ def test_unwritable_cache_still_compiles(tmp_path):
 
 
 def test_modes(monkeypatch):
-    before = _compile.use_numba("numpy")
+    before = _on_demand.use_numba("numpy")
     try:
-        assert not _compile.uses_numba(10**9)
-        assert _compile.use_numba("auto") == "numpy"
-        assert _compile.uses_numba(10**9) == _compile.available()
-        assert not _compile.uses_numba(10)
+        assert not _on_demand.uses_numba(10**9)
+        assert _on_demand.use_numba("auto") == "numpy"
+        assert _on_demand.uses_numba(10**9) == _on_demand.available()
+        assert not _on_demand.uses_numba(10)
         with pytest.raises(ValueError, match="expected True, False or one of"):
-            _compile.use_numba("fast")
-        monkeypatch.setattr(_compile, "available", lambda: False)
+            _on_demand.use_numba("fast")
+        monkeypatch.setattr(_on_demand, "available", lambda: False)
         with pytest.raises(ModuleNotFoundError, match=r"pip install autograd-tape\[fast\]"):
-            _compile.use_numba(True)
-        _compile.use_numba("auto")
-        assert not _compile.uses_numba(10**9)
+            _on_demand.use_numba(True)
+        _on_demand.use_numba("auto")
+        assert not _on_demand.uses_numba(10**9)
         x = np.linspace(-3, 3, 100_000)
         composed = elementwise.gelu(x)
     finally:
         monkeypatch.undo()
-        _compile.use_numba(before)
+        _on_demand.use_numba(before)
     np.testing.assert_allclose(elementwise.gelu(x), composed, rtol=1e-11, atol=1e-15)
 
 
-@pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to compile")
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is nothing to compile")
 def test_every_kernel_compiles():
     assert _kernel.compile_all("f") == len(_kernel.Kernel.registry) > 30
 
 
 def test_environment_is_checked():
     result = subprocess.run(
-        [sys.executable, "-c", "import autograd_tape.executors.kernels._compile"],
+        [sys.executable, "-c", "import autograd_tape.executors.kernels._on_demand"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -249,21 +249,21 @@ def test_environment_is_checked():
 
 INTERRUPTED = """
 import signal, numpy as np
-from autograd_tape.executors.kernels import elementwise, pool
-pool.set_num_threads(3)
+from autograd_tape.executors.kernels import elementwise, sharing
+sharing.set_num_threads(3)
 x, interrupts = np.ones(300_000, np.float32), 0
 elementwise.exp(x)
 for i in range(400):
     try:
         signal.setitimer(signal.ITIMER_REAL, 1e-5 * (1 + i % 60))
         while True:
-            pool.parallel_for(64, 1, lambda start, stop: x[:start].sum())
+            sharing.parallel_for(64, 1, lambda start, stop: x[:start].sum())
             elementwise.exp(x[:70_000])
     except KeyboardInterrupt:
         interrupts += 1
-    assert not pool._pool.busy and not pool._pool.hiring.locked() and not pool._pool.cells[80]
+    assert not sharing._pool.busy and not sharing._pool.hiring.locked() and not sharing._pool.cells[80]
 hits = np.zeros(64, int)
-pool.parallel_for(64, 1, lambda start, stop: hits[start:stop].__iadd__(1))
+sharing.parallel_for(64, 1, lambda start, stop: hits[start:stop].__iadd__(1))
 assert (hits == 1).all() and np.allclose(elementwise.exp(x), np.e)
 print("interrupts", interrupts)
 """

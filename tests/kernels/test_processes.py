@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import torchcompat as torch
-from autograd_tape.executors.kernels import _compile, pool
+from autograd_tape.executors.kernels import _on_demand, sharing
 
 from . import process_work
 from .process_work import LIMIT, answers, child, tell
 
-pytestmark = pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to share")
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is nothing to share")
 METHODS = multiprocessing.get_all_start_methods()
 needs_fork = pytest.mark.skipif("fork" not in METHODS, reason="the system has no fork")
 
@@ -26,19 +26,19 @@ needs_fork = pytest.mark.skipif("fork" not in METHODS, reason="the system has no
 @pytest.fixture(autouse=True)
 def expected() -> Iterator[dict[str, str]]:
     """What all processes answer; a pool that has run before the test, runs after it, with the same threads."""
-    mode, threads = _compile.use_numba("auto"), pool.get_num_threads()
-    pool.set_num_threads(2)
+    mode, threads = _on_demand.use_numba("auto"), sharing.get_num_threads()
+    sharing.set_num_threads(2)
     try:
         found = answers()
-        workers = list(pool._pool.workers)
-        assert workers and pool._pool.serve is not None
+        workers = list(sharing._pool.workers)
+        assert workers and sharing._pool.serve is not None
         yield found
         assert answers() == found
-        assert pool._pool.workers == workers
-        assert not pool._pool.busy and not pool._pool.hiring.locked()
+        assert sharing._pool.workers == workers
+        assert not sharing._pool.busy and not sharing._pool.hiring.locked()
     finally:
-        pool.set_num_threads(threads)
-        _compile.use_numba(mode)
+        sharing.set_num_threads(threads)
+        _on_demand.use_numba(mode)
 
 
 def gone(*pids: int) -> None:
@@ -105,7 +105,7 @@ def test_fork_while_threads_compute(work: str, expected: dict[str, str]) -> None
     x, stop, wrong = torch.randn(1 << 20), threading.Event(), []
     runs: dict[str, Callable[[], Any]] = {
         "share": lambda: x.sigmoid(),
-        "parallel_for": lambda: pool.parallel_for(64, 1, lambda start, stop: time.sleep(1e-5)),
+        "parallel_for": lambda: sharing.parallel_for(64, 1, lambda start, stop: time.sleep(1e-5)),
         "randn": lambda: torch.randn(1 << 18),
     }
 
@@ -142,7 +142,7 @@ def test_fork_inside_work_that_is_shared(expected: dict[str, str]) -> None:
             meet.wait()  # caller and worker
             found[thread] = ask("fork")
 
-    pool.parallel_for(2, 1, work)
+    sharing.parallel_for(2, 1, work)
     assert list(found.values()) == [expected] * 2
 
 

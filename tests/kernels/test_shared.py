@@ -11,41 +11,41 @@ import time
 import numpy as np
 import pytest
 
-from autograd_tape.executors.kernels import _compile, elementwise, embedding, pool, reduce, select
+from autograd_tape.executors.kernels import _on_demand, elementwise, embedding, sharing, reduce, select
 
-pytestmark = pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is nothing to share")
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is nothing to share")
 
 
 @pytest.fixture(autouse=True)
 def compiled():
-    mode, before = _compile.use_numba("numba"), pool.get_num_threads()
-    pool.set_num_threads(2)
+    mode, before = _on_demand.use_numba("numba"), sharing.get_num_threads()
+    sharing.set_num_threads(2)
     yield
-    pool.set_num_threads(before)
-    _compile.use_numba(mode)
+    sharing.set_num_threads(before)
+    _on_demand.use_numba(mode)
 
 
 @pytest.mark.parametrize(("n", "grain", "threads"), [(0, 1, 2), (1, 1, 2), (103, 1, 5), (7, 100, 2), (5000, 3, 3)])
 def test_every_item_once(n, grain, threads):
-    pool.set_num_threads(threads)
-    kernel = pool._arithmetic.each
+    sharing.set_num_threads(threads)
+    kernel = sharing._arithmetic.each
     for _ in range(20):
         x, y = np.arange(n, dtype=np.float64), np.full(n, np.nan)
-        pool.share(kernel, "d", n, grain, 0, x, y)
+        sharing.share(kernel, "d", n, grain, 0, x, y)
         np.testing.assert_array_equal(y, -x)
 
 
 def test_workers_take_part_and_go_to_sleep():
     x = np.ones(1 << 20, np.float32)
     deadline = time.monotonic() + 30
-    while pool._pool.cells[16] == 0 and time.monotonic() < deadline:  # chunks that workers took of the last job
+    while sharing._pool.cells[16] == 0 and time.monotonic() < deadline:  # chunks that workers took of the last job
         elementwise.sigmoid(x)
-    assert pool._pool.cells[16] > 0
-    while not pool._pool.workers[0].asleep and time.monotonic() < deadline:
+    assert sharing._pool.cells[16] > 0
+    while not sharing._pool.workers[0].asleep and time.monotonic() < deadline:
         time.sleep(0.001)
-    assert pool._pool.workers[0].asleep
+    assert sharing._pool.workers[0].asleep
     seen = []
-    pool.parallel_for(8, 1, lambda start, stop: seen.append(stop - start))  # a sleeper serves both ways
+    sharing.parallel_for(8, 1, lambda start, stop: seen.append(stop - start))  # a sleeper serves both ways
     assert sum(seen) == 8
 
 
@@ -55,7 +55,7 @@ def test_python_work_calls_workers_back():
         elementwise.relu(x)
         meet = threading.Barrier(2, timeout=10)
         met: list[int] = []
-        pool.parallel_for(2, 1, lambda start, stop, meet=meet, met=met: met.append(meet.wait()))  # opens only if a worker has come
+        sharing.parallel_for(2, 1, lambda start, stop, meet=meet, met=met: met.append(meet.wait()))  # opens only if a worker has come
         assert sorted(met) == [0, 1]
 
 
@@ -80,8 +80,8 @@ def test_concurrent_callers():
 def test_a_process_ends_while_workers_look_out():
     code = (
         "import numpy as np\n"
-        "from autograd_tape.executors.kernels import elementwise, pool\n"
-        "pool.set_num_threads(3)\n"
+        "from autograd_tape.executors.kernels import elementwise, sharing\n"
+        "sharing.set_num_threads(3)\n"
         "for _ in range(30): elementwise.relu(np.ones(1 << 20, np.float32))"
     )
     for _ in range(3):
@@ -107,7 +107,7 @@ def test_results_do_not_depend_on_threads(rng):
     x = rng.standard_normal((64, 9000)).astype(np.float32)
     found = []
     for threads in (1, 2, 5):
-        pool.set_num_threads(threads)
+        sharing.set_num_threads(threads)
         found.append((reduce.sum(x), reduce.sum(x, 0), reduce.sum(x, 1), reduce.square_distance(x, -x)))
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
@@ -143,7 +143,7 @@ def test_copies_in_order(rng):
     for view in views:
         for dtype in (np.float64, np.float32, np.int64, np.int16, np.complex64, bool):
             a = view.astype(dtype, order="K") if dtype != np.float64 else view
-            copy = pool.copy(a)
+            copy = sharing.copy(a)
             assert copy.flags.c_contiguous
             assert copy.dtype == a.dtype
             np.testing.assert_array_equal(copy, a)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from autograd_tape.executors.kernels import _compile, _store
+from autograd_tape.executors.kernels import _on_demand, _store
 
-pytestmark = pytest.mark.skipif(not _compile.available(), reason="Numba is not installed: there is no machine code")
+pytestmark = pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed: there is no machine code")
 
 ROOT = Path(_store.__file__).parents[3]
 PROGRAM = """

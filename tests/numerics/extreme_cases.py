@@ -14,8 +14,9 @@ from autograd_tape.ops import RECORDS
 
 PATH = pathlib.Path(__file__).with_name("extremes.npz")
 # Matrix products are the BLAS's, and random numbers have no extremes.
-FAMILIES = {"pointwise", "rounding", "elementary", "special", "activation", "compare", "reduce", "extremes", "scan", "sort", "softmax",
-            "entropy", "loss", "norm", "distance", "pool", "masked", "scatter", "index", "index_along", "counting"}
+FAMILIES = {"arithmetic", "rounding", "elementary", "complex", "special", "gamma", "activation", "comparison", "sums", "extremes",
+            "running", "order", "softmax", "likelihood", "loss", "normalization", "norms", "pooling", "mask", "scatter", "index",
+            "index_along", "counting"}
 # With other layouts of arguments than torch's public function, or drawn from a generator.
 LEFT_OUT = {"nll_loss_nd", "rrelu", "sgn"}
 MAX = float(np.finfo(np.float32).max)

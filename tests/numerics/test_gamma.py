@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
-from autograd_tape.ops import gamma
+from autograd_tape.ops.elementwise import gamma
 
 
 def test_lgamma_is_exact_to_its_last_places() -> None:

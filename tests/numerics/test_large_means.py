@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
-from autograd_tape.executors.kernels import _compile
+from autograd_tape.executors.kernels import _on_demand
 from autograd_tape.executors.kernels.moments import moments
 from autograd_tape.executors.kernels.reduce import add
 
@@ -26,9 +26,9 @@ LAYOUTS = {
 
 @pytest.fixture(params=["numpy", "auto"])
 def kernels(request):
-    previous = _compile.use_numba(request.param)
+    previous = _on_demand.use_numba(request.param)
     yield
-    _compile.use_numba(previous)
+    _on_demand.use_numba(previous)
 
 
 def data(shape: tuple[int, ...], mean: float, dtype: str, layout: str = "rows") -> np.ndarray:

@@ -12,7 +12,7 @@ import autograd_tape as at
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import AutogradError
 from autograd_tape.ops import RECORDS, Record, Sample
-from autograd_tape.ops._record import DIFFERENTIABLE
+from autograd_tape.record import DIFFERENTIABLE
 
 NAMES = sorted(RECORDS)
 DIFFERENTIABLE_NAMES = [n for n in NAMES if RECORDS[n].has_gradient or (RECORDS[n].field("function") and RECORDS[n].field("samples"))]

@@ -6,7 +6,8 @@ import numpy as np
 
 import autograd_tape as at
 import torchcompat as torch
-from autograd_tape.ops import RECORDS, op, stubs, table
+from autograd_tape.ops import RECORDS, op
+from autograd_tape.functions import stubs, status as table
 from autograd_tape.ops import _batch as batches
 from torchcompat.func import _batching, jvp, vmap
 from torchcompat.utils._python_dispatch import TorchDispatchMode

@@ -25,7 +25,7 @@ from op_cases import IN_PLACE, UNINITIALISED, bind, is_array, samples
 import autograd_tape
 import autograd_tape as at
 import torchcompat
-from autograd_tape.executors.kernels import _compile
+from autograd_tape.executors.kernels import _on_demand
 from autograd_tape.frontend import Frontend, install_methods
 from autograd_tape.node import TapeEntry
 from autograd_tape.ops import Record
@@ -63,10 +63,16 @@ CEILINGS = {"blas._SMALL", "direct._LONGEST", "direct._LONGEST_POINTWISE"}
 """Sizes from which the ways of big tensors are left again."""
 
 
+def sources() -> list[Path]:
+    """Where sizes may be compared: operations, what makes functions of them, kernels."""
+    folders = ("functions/*.py", "ops/**/*.py", "executors/*.py", "executors/kernels/*.py")
+    return [path for folder in folders for path in FOLDER.glob(folder)]
+
+
 def constants() -> dict[tuple[str, str], int]:
     """(module, name) of each global integer in capitals that a function of an operation or kernel reads, and its value."""
     found = {}
-    for path in [*FOLDER.glob("ops/*.py"), *FOLDER.glob("executors/*.py"), *FOLDER.glob("executors/kernels/*.py")]:
+    for path in sources():
         if path.stem in ("__init__", "mindspore", "meta", "stubs", "_mindspore"):
             continue
         module = importlib.import_module("autograd_tape." + ".".join(path.relative_to(FOLDER).with_suffix("").parts))
@@ -80,7 +86,7 @@ def constants() -> dict[tuple[str, str], int]:
 def literals() -> list[str]:
     """Where a size is compared with a number that has no name, and so would not be found by `constants`."""
     found = []
-    for path in [*FOLDER.glob("ops/*.py"), *FOLDER.glob("executors/*.py"), *FOLDER.glob("executors/kernels/*.py")]:
+    for path in sources():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Compare) and not isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
                 sides = [node.left, *node.comparators]
@@ -93,11 +99,11 @@ def literals() -> list[str]:
 
 
 CONSTANTS = constants()
-SIZES = sorted({*CONSTANTS.values(), _compile.SIZE_CHEAP, _compile.SIZE_FUSED})
+SIZES = sorted({*CONSTANTS.values(), _on_demand.SIZE_CHEAP, _on_demand.SIZE_FUSED})
 """The sizes from which, or up to which, something else is done somewhere."""
 
 
-_COMPILED = _compile.available()
+_COMPILED = _on_demand.available()
 
 
 def _settings(value: int) -> list[tuple[dict[str, Any], str, int]]:
@@ -120,7 +126,7 @@ def thresholds(value: int | None) -> Iterator[None]:
     if value is None:
         yield
         return
-    state = _compile.state
+    state = _on_demand.state
     cheap, fused = state.cheap, state.fused
     try:
         state.cheap = state.fused = value if _COMPILED else NEVER

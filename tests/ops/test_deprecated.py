@@ -10,7 +10,8 @@ import deprecated_cases
 import pytest
 
 import torchcompat as torch
-from autograd_tape.ops import RECORDS, _overloads
+from autograd_tape.ops import RECORDS
+from autograd_tape.functions import overloads as _overloads
 
 RECORDED = json.loads(gzip.decompress(deprecated_cases.PATH.read_bytes()))
 

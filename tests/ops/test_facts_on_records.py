@@ -14,9 +14,9 @@ from autograd_tape.ops import ALIASES, RECORDS, Record
 FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
 NAMES = {name.rpartition(".")[2] for name in (*RECORDS, *ALIASES)}
 LISTS: dict[tuple[str, str], str] = {
-    ("autograd_tape/ops/_losses.py", "REDUCTIONS"): "what `reduction` may be",
-    ("autograd_tape/ops/scatter.py", "_NEUTRAL"): "what `reduce` may be",
-    ("autograd_tape/ops/scatter.py", "_REDUCERS"): "what `reduce` may be",
+    ("autograd_tape/ops/networks/_losses.py", "REDUCTIONS"): "what `reduction` may be",
+    ("autograd_tape/ops/data/scatter.py", "_NEUTRAL"): "what `reduce` may be",
+    ("autograd_tape/ops/data/scatter.py", "_REDUCERS"): "what `reduce` may be",
     ("torchcompat/nn/init.py", "_LINEAR"): "what `nonlinearity` may be",
     ("torchcompat/optim/swa_utils.py", "_SHAPES"): "shapes of a schedule",
     ("torchcompat/utils/_aten.py", "_REDUCTIONS"): "what `reduction` may be",

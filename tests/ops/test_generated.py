@@ -21,19 +21,20 @@ import autograd_tape
 import torchcompat
 from autograd_tape import codegen, modes
 from autograd_tape.executors.choose import available_executors, get_executor
-from autograd_tape.executors.kernels import _compile as kernels
+from autograd_tape.executors.kernels import _on_demand as kernels
 from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.calls import Parameter, speller
 from autograd_tape.frontend import OPERATORS, Frontend
 from autograd_tape.node import TapeEntry
-from autograd_tape.ops import RECORDS, Record, _general, _nodes
+from autograd_tape.ops import RECORDS, Record
+from autograd_tape.functions import general as _general, nodes as _nodes
 from autograd_tape.tensor import TensorRef
 from torchcompat._frontend import TorchFrontend
 from torchcompat.utils import _aten
 
 FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
-EVALUATED = {("ops/_attributes.py", "_computed_getter"), ("ops/_attributes.py", "get"), ("ops/_record.py", "nodes"),
-             ("ops/_record.py", "defaults"), ("utils/_aten.py", "_read")}
+EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
+             ("record.py", "defaults"), ("utils/_aten.py", "_read")}
 """Where expressions of records are evaluated; each has a test below."""
 ANNOTATIONS = {("_library/infer_schema.py", "annotation")}
 """Where annotations are evaluated that somebody wrote as text in a function of his own."""

@@ -16,8 +16,8 @@ from autograd_tape.ops import RECORDS
 from autograd_tape.random import default_generator
 from op_cases import bind, central_differences, samples, tree_map
 
-FAMILIES = {"linalg", "einsum", "factorization", "softmax", "entropy", "loss", "distance", "norm", "conv", "pool", "resize", "embedding",
-            "dropout", "attention"}
+FAMILIES = {"products", "contractions", "factorization", "softmax", "likelihood", "loss", "norms", "normalization", "convolution",
+            "pooling", "resampling", "embedding", "dropout", "attention"}
 
 
 @pytest.fixture(autouse=True)

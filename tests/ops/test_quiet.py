@@ -14,8 +14,8 @@ from autograd_tape import F
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops import RECORDS, Record
-from autograd_tape.ops._compile import forward_source, inplace_source
-from autograd_tape.ops._general import General
+from autograd_tape.functions.compile import forward_source, inplace_source
+from autograd_tape.functions.general import General
 from autograd_tape.tensor import LEAF
 from torchcompat._tensor import frontend as torch_frontend
 

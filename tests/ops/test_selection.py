@@ -9,7 +9,7 @@ import pytest
 import selection_cases
 
 import torchcompat as torch
-from autograd_tape.ops.sort import UNSTABLE
+from autograd_tape.ops.reductions.order import UNSTABLE
 
 RECORDED = json.loads(selection_cases.PATH.read_text())
 

@@ -15,7 +15,7 @@ import size_cases
 from size_cases import CONSTANTS, LAYOUTS, LOW, PLAIN, SIZES, Case, plan
 
 import torchcompat as torch
-from autograd_tape.executors.kernels import _compile, pool
+from autograd_tape.executors.kernels import _on_demand, sharing
 from autograd_tape.ops import RECORDS
 
 WANTED = os.environ.get("AUTOGRAD_TAPE_ALL_SIZES", "")
@@ -48,8 +48,8 @@ def test_the_plan_has_each_pair_of_layout_and_dtype_and_each_threshold() -> None
 
 def test_thresholds_are_found_in_the_sources() -> None:
     found = {f"{module.rpartition('.')[2]}.{name}": value for (module, name), value in CONSTANTS.items()}
-    assert found["pool.BIG"] == found["_compile.BIG"] == pool.BIG and found["_constants.SMALL"] and found["reduce.LARGE"]
-    assert {_compile.SIZE_CHEAP, _compile.SIZE_FUSED, pool.BIG} <= {*SIZES}
+    assert found["sharing.BIG"] == found["compile.BIG"] == sharing.BIG and found["constants.SMALL"] and found["sums.LARGE"]
+    assert {_on_demand.SIZE_CHEAP, _on_demand.SIZE_FUSED, sharing.BIG} <= {*SIZES}
     assert size_cases.literals() == [], "give the size a name in capitals, by which the tests find it"
 
 

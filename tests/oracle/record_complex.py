@@ -21,7 +21,7 @@ from oracle_cases import Unstorable, Writer, dtype_name
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "ops"))
 from op_cases import NAMES, RECORDS, bind, is_array, samples, tree_map  # noqa: E402
 
-from autograd_tape.ops._record import DIFFERENTIABLE  # noqa: E402
+from autograd_tape.record import DIFFERENTIABLE  # noqa: E402
 
 RANDOM = {"dropout", "native_dropout", "new_empty_strided", "empty_like", "new_empty", "bernoulli"}
 

@@ -10,7 +10,7 @@ from op_cases import as_tensors, bind, samples
 
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import ArgumentError
-from autograd_tape.ops._record import named_arguments
+from autograd_tape.record import named_arguments
 from autograd_tape.ops import RECORDS, Record
 
 RANDOM = {"random"}

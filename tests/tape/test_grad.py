@@ -19,7 +19,7 @@ import autograd_tape as at
 from autograd_tape import F, GradManager, GradMode, Operation, OpSpec, Tape, TensorRef, backward, get_grad_fn, has_grad_fn, register_grad_fn
 from autograd_tape.errors import ArgumentError, NoGradError, NoGradFnError, ShapeMismatchError
 from autograd_tape.ops import RECORDS
-from autograd_tape.ops._record import OPERATIONS
+from autograd_tape.record import OPERATIONS
 from autograd_tape.registry import RecordGradFn, unregister_grad_fn
 from autograd_tape.manual import vjp_rule
 

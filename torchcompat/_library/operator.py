@@ -17,8 +17,8 @@ from autograd_tape.held import hold, note_write
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.modes import GradMode, active_tapes, grad_mode
 from autograd_tape.ops import RECORDS
-from autograd_tape.ops._record import Record
-from autograd_tape.ops._strided import owner_of
+from autograd_tape.record import Record
+from autograd_tape.strided import owner_of
 from autograd_tape.tensor import TensorRef
 
 from .._tensor import frontend

@@ -25,7 +25,7 @@ from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.modes import enter_quiet_path, leave_quiet_path
 from autograd_tape.ops import Record
-from autograd_tape.ops._strided import address, owner_of
+from autograd_tape.strided import address, owner_of
 from autograd_tape.node import TapeEntry
 
 from .._tensor import Tensor, frontend

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograd_tape.ops._strided import owner_of
+from autograd_tape.strided import owner_of
 from autograd_tape.ops import Record
-from autograd_tape.ops._general import shape_of
+from autograd_tape.functions.general import shape_of
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend

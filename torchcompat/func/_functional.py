@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
-from autograd_tape.ops.shape import can_view
+from autograd_tape.ops.views.shape import can_view
 from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograd_tape.dtypes import CPU, DType, kind
-from autograd_tape.ops._strided import address
+from autograd_tape.strided import address
 from autograd_tape.tensor import LEAF, NOTHING
 
 from .._shared_memory import Block, block_of, is_shared

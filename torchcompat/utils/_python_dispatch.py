@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
-from autograd_tape.ops._strided import contiguous_strides
+from autograd_tape.strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
 from autograd_tape.modes import GradMode, _mode, grad_mode

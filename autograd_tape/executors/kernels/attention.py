@@ -13,8 +13,8 @@ from math import prod
 
 import numpy as np
 
-from . import blas, pool
-from ._compile import LazyModule, compute_array, contiguous, state
+from . import blas, sharing
+from ._on_demand import LazyModule, compute_array, contiguous, state
 
 __all__ = ["scaled_dot_product_attention", "scaled_dot_product_attention_backward"]
 
@@ -121,10 +121,10 @@ class _Blocks:
             for i in range(start, stop):
                 block(i * self.step, min((i + 1) * self.step, self.heads))
 
-        if blocks >= pool.get_num_threads() > 1 and self.size >= _SHARED:
+        if blocks >= sharing.get_num_threads() > 1 and self.size >= _SHARED:
             with blas.one_blas_thread() as controlled:
                 if controlled:
-                    pool.parallel_for(blocks, 1, some)
+                    sharing.parallel_for(blocks, 1, some)
                     return
         some(0, blocks)
 

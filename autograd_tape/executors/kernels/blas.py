@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...locks import fork_safe_lock, on_fork
-from . import pool
+from . import sharing
 
 __all__ = ["matmul", "one_blas_thread"]
 
@@ -101,7 +101,7 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
     per_item = one
     for size in a.shape[1:-2]:
         per_item *= size
-    if n < 2 or one > _SMALL or n * per_item < _SHARED or pool.get_num_threads() == 1 or _openblas() is None:
+    if n < 2 or one > _SMALL or n * per_item < _SHARED or sharing.get_num_threads() == 1 or _openblas() is None:
         return np.matmul(a, b, out=out)
     y = np.empty((*a.shape[:-1], p), a.dtype) if out is None else out
     grain = max(1, _SHARED // 4 // max(1, per_item))
@@ -110,5 +110,5 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
         np.matmul(a[start:stop], b[start:stop], out=y[start:stop])
 
     with one_blas_thread():
-        pool.parallel_for(n, grain, run)
+        sharing.parallel_for(n, grain, run)
     return y

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from . import blas, direct, pool
-from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import parallel_for, share_rows
+from . import blas, direct, sharing
+from ._on_demand import LazyModule, compute_array, contiguous, state
+from .sharing import parallel_for, share_rows
 
 __all__ = [
     "conv2d",
@@ -255,7 +255,7 @@ def _buffer(shape: Ints, dtype: np.dtype, name: str = "columns") -> np.ndarray:
 
 def _samples(n: int, work: int, fn: object) -> None:
     """``fn(start, stop)`` over samples: whole samples per thread with BLAS on one thread each, if there are enough."""
-    if n >= pool.get_num_threads() > 1 and n * work > 1 << 16:
+    if n >= sharing.get_num_threads() > 1 and n * work > 1 << 16:
         with blas.one_blas_thread() as controlled:
             if controlled:
                 parallel_for(n, 1, fn)  # type: ignore[arg-type]  # there is one where this is reached
@@ -417,7 +417,7 @@ def conv2d_input_grad(
     _, per_group, kh, kw = w.shape
     length, taps, channels = size[0] * size[1], kh * kw, per_group * groups
     if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
-        sparse = pool.zeros(shape, grad.dtype)
+        sparse = sharing.zeros(shape, grad.dtype)
         picked = conv2d_input_grad(grad, w, (n, w.shape[1] * groups, *size), (1, 1), padding, dilation, groups)
         sparse[:, :, :: stride[0], :: stride[1]] = picked
         return sparse

@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from . import pool
-from ._compile import LazyModule
+from . import sharing
+from ._on_demand import LazyModule
 
 __all__ = ["convolve", "fits", "weight_grad"]
 
@@ -68,7 +68,7 @@ def convolve(
     weights = np.ascontiguousarray(padded.reshape(groups * tiles, _TILE, taps).swapaxes(1, 2)).reshape(-1)
     bias = np.empty(0, x.dtype) if b is None else b
     args = x, weights, bias, geometry.offsets, y, groups, *geometry.numbers
-    pool.share_rows(_compiled.forward, x.dtype.char, len(x), prod(y.shape[1:]) * taps, 1, *args)
+    sharing.share_rows(_compiled.forward, x.dtype.char, len(x), prod(y.shape[1:]) * taps, 1, *args)
 
 
 def weight_grad(
@@ -83,5 +83,5 @@ def weight_grad(
     parts = np.empty((n_parts, shape[0], shape[1], prod(shape[2:])), x.dtype)
     args = grad, x, parts, geometry.offsets, bounds, groups, *geometry.numbers
     work = -(-n // n_parts) * prod(grad.shape[1:]) * geometry.offsets.size
-    pool.share_rows(_compiled.weight_grad, x.dtype.char, n_parts, work, 1, *args)
+    sharing.share_rows(_compiled.weight_grad, x.dtype.char, n_parts, work, 1, *args)
     return parts.sum(0).reshape(shape)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import share_elements
+from ._on_demand import LazyModule, compute_array, contiguous, state
+from .sharing import share_elements
 
 __all__ = ["apply_mask", "apply_mask_backward", "dropout_from_bits", "dropout_from_uniform"]
 

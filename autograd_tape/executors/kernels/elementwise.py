@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import LazyModule, compute_array, state
-from .pool import share_elements
+from ._on_demand import LazyModule, compute_array, state
+from .sharing import share_elements
 
 __all__ = [
     "erf",

@@ -9,8 +9,8 @@ from math import prod
 
 import numpy as np
 
-from ._compile import LazyModule, compute_array, contiguous, state, within
-from .pool import parallel_for, parallel_rows, share_rows, zeros
+from ._on_demand import LazyModule, compute_array, contiguous, state, within
+from .sharing import parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = ["embedding", "embedding_backward", "index_add", "scatter_add"]

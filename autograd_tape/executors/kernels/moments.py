@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 
-from ._compile import LazyModule, contiguous, state
-from .pool import share_rows
+from ._on_demand import LazyModule, contiguous, state
+from .sharing import share_rows
 from .reduce import add
 
 __all__ = ["join", "moments"]

@@ -13,9 +13,9 @@ from math import prod
 
 import numpy as np
 
-from ._compile import LazyModule, compute_array, contiguous, state
+from ._on_demand import LazyModule, compute_array, contiguous, state
 from .moments import join, moments
-from .pool import share_rows
+from .sharing import share_rows
 from .reduce import RUN, add
 
 __all__ = [

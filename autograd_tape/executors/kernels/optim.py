@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import LazyModule, contiguous, state
-from .pool import share_elements
+from ._on_demand import LazyModule, contiguous, state
+from .sharing import share_elements
 
 __all__ = ["adam_step", "adam_steps", "adamw_step", "adamw_steps", "sgd_step", "sgd_steps"]
 

@@ -12,8 +12,8 @@ from math import prod
 import numpy as np
 
 from . import reduce
-from ._compile import LazyModule, compute_array, contiguous, state, within
-from .pool import share_rows
+from ._on_demand import LazyModule, compute_array, contiguous, state, within
+from .sharing import share_rows
 
 __all__ = [
     "adaptive_avg_pool2d",

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import pool
-from ._compile import LazyModule, contiguous, is_half, state
+from . import sharing
+from ._on_demand import LazyModule, contiguous, is_half, state
 
 __all__ = [
     "add",
@@ -136,7 +136,7 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
         def over_rows(start: int, stop: int) -> None:
             y[start:stop] = _plain(ufunc, table[start:stop], (1,), dtype, False)
 
-        pool.parallel_for(outer, max(1, _BLOCK // (n * inner)), over_rows)
+        sharing.parallel_for(outer, max(1, _BLOCK // (n * inner)), over_rows)
     elif n >= 8:
         blocks = min(n, -(-x.size // _BLOCK))
         bounds = [n * i // blocks for i in range(blocks + 1)]
@@ -146,7 +146,7 @@ def _reduce(ufunc: np.ufunc, x: np.ndarray, axis: Axis, keepdims: bool) -> np.nd
             for i in range(start, stop):
                 parts[:, i] = _plain(ufunc, table[:, bounds[i] : bounds[i + 1]], (1,), dtype, False)
 
-        pool.parallel_for(blocks, 1, over_blocks)
+        sharing.parallel_for(blocks, 1, over_blocks)
         y = _plain(ufunc, parts, (1,), dtype, False)
     else:
         y = _plain(ufunc, table, (1,), dtype, False)
@@ -165,9 +165,9 @@ def _rows(ufunc: np.ufunc, rows: np.ndarray) -> np.ndarray:
     y = np.empty(outer, rows.dtype)
     char = rows.dtype.char
     if ufunc is np.add:
-        pool.share_rows(_compiled.sum_rows, char, outer, n, 1, rows, y)
+        sharing.share_rows(_compiled.sum_rows, char, outer, n, 1, rows, y)
     else:
-        pool.share_rows(_compiled.extreme_rows, char, outer, n, 1, rows, y, ufunc is np.minimum)
+        sharing.share_rows(_compiled.extreme_rows, char, outer, n, 1, rows, y, ufunc is np.minimum)
     return y
 
 
@@ -178,7 +178,7 @@ def _columns(table: np.ndarray) -> np.ndarray:
     per_block = min(-(-n // max(1, min(16 // outer, n * inner // _BLOCK))), RUN)
     parts = np.empty((outer, -(-n // per_block), inner), table.dtype)
     items, cols = outer * parts.shape[1], per_block * inner
-    pool.share_rows(_compiled.sum_blocks, table.dtype.char, items, cols, 1, contiguous(table), parts, per_block)
+    sharing.share_rows(_compiled.sum_blocks, table.dtype.char, items, cols, 1, contiguous(table), parts, per_block)
     return parts[:, 0] if parts.shape[1] == 1 else add(parts, (1,))
 
 
@@ -192,7 +192,7 @@ def square_distance(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """``sum((x - z)**2)``, 0-d; needs ``fits_distance``."""
     blocks = -(-x.size // 4096)
     parts = np.empty(blocks)
-    pool.share_rows(_compiled.square_distances, x.dtype.char, blocks, 4096, 1, x.reshape(-1), z.reshape(-1), parts)
+    sharing.share_rows(_compiled.square_distances, x.dtype.char, blocks, 4096, 1, x.reshape(-1), z.reshape(-1), parts)
     return np.asarray(parts.sum(), x.dtype)
 
 
@@ -203,7 +203,7 @@ def square_distance_backward(
     scale, dx = 2.0 * grad if needs[0] else -2.0 * grad, np.empty(x.shape, x.dtype)
     dz = np.empty(x.shape if needs[0] and needs[1] else 0, x.dtype)
     kernel, flat = _arithmetic.scaled_differences, (v.reshape(-1) for v in (x, z))
-    pool.share_elements(kernel, x.dtype.char, x.size, *flat, scale, dx.reshape(-1), dz.reshape(-1))
+    sharing.share_elements(kernel, x.dtype.char, x.size, *flat, scale, dx.reshape(-1), dz.reshape(-1))
     return (dx if needs[0] else None), (dz if needs[0] else dx) if needs[1] else None
 
 
@@ -255,7 +255,7 @@ def cumsum(x: np.ndarray, axis: int) -> np.ndarray:
     table = c.reshape(prod(c.shape[:axis]), c.shape[axis], prod(c.shape[axis + 1 :]))
     y = np.empty(table.shape, c.dtype)
     items = table.shape[0] * -(-table.shape[2] // 128)
-    pool.share_rows(_compiled.cumsum, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 1, table, y)
+    sharing.share_rows(_compiled.cumsum, c.dtype.char, items, table.shape[1] * min(128, table.shape[2]), 1, table, y)
     return y.reshape(x.shape)
 
 
@@ -270,6 +270,6 @@ def topk(x: np.ndarray, k: int, axis: int, largest: bool) -> tuple[np.ndarray, n
     shape = (*rows.shape[:-1], k)
     rows = rows.reshape(-1, rows.shape[-1])
     values, index = np.empty((len(rows), k), rows.dtype), np.empty((len(rows), k), np.int64)
-    pool.share_rows(_compiled.top_rows, rows.dtype.char, *rows.shape, 2, rows, values, index, largest)
+    sharing.share_rows(_compiled.top_rows, rows.dtype.char, *rows.shape, 2, rows, values, index, largest)
     found = (np.moveaxis(v.reshape(shape), -1, axis) for v in (values, index))
     return contiguous(next(found)), contiguous(next(found))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import LazyModule, state
-from .pool import share_elements
+from ._on_demand import LazyModule, state
+from .sharing import share_elements
 
 __all__ = ["where"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import LazyModule, compute_array, contiguous, state
-from .pool import share_rows
+from ._on_demand import LazyModule, compute_array, contiguous, state
+from .sharing import share_rows
 
 __all__ = [
     "cross_entropy",

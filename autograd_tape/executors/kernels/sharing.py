@@ -1,0 +1,441 @@
+"""A small worker pool that slices big array work over GIL-releasing kernels.
+
+NumPy's ufuncs and nogil compiled kernels release the GIL, so plain Python threads run them in parallel.  The pool
+exists because the ready-made layers do not fit: a kernel compiler's own thread layers are unsafe after fork and under
+concurrent callers, and ``concurrent.futures`` needs about 50 us per hand-off.
+
+There are two ways in, for the same workers: ``parallel_for`` runs Python functions, ``share`` compiled kernels.  The
+latter never meets the interpreter's lock between its begin and its end (see ``compiled/team.py``), and a worker that
+has run out of work looks out for more for a fraction of a millisecond before it goes to sleep, because waking it takes
+longer than many an operation.
+
+The design keeps the hand-off cheap and the caller independent of the scheduler:
+
+* the work is cut into chunks that the caller and the workers draw from one iterator (atomically), so a worker that
+  wakes late finds nothing to do, and the caller waits only for chunks that are really running;
+* a caller that finds the pool busy (another thread, or a chunk that calls ``parallel_for`` itself) runs its work alone;
+* workers are daemon threads started on first use; a forked child forgets them and starts its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from _thread import LockType, allocate_lock, start_new_thread
+from collections.abc import Callable, Iterator
+from time import sleep
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ...locks import on_fork
+from ._on_demand import LazyModule, state
+from ._kernel import Kernel
+
+__all__ = [
+    "BIG",
+    "GRAIN",
+    "copy",
+    "get_num_threads",
+    "parallel_for",
+    "parallel_rows",
+    "set_num_threads",
+    "share",
+    "share_elements",
+    "share_rows",
+    "ufunc1",
+    "ufunc2",
+    "zeros",
+]
+
+_team = LazyModule("team")
+_arithmetic = LazyModule("arithmetic")
+
+#: Fewest elements of cheap element-wise work worth one chunk; twice this is the smallest array that is sliced at all.
+GRAIN = 65536
+#: Fewest elements of one element-wise NumPy call worth sharing.
+BIG = 4 * GRAIN
+#: Fewest elements of cheap work in one chunk of a compiled kernel.
+_SHARED_GRAIN = 32768
+#: Strides in bytes that ``copy`` does not follow.
+_FAR = 1 << 31
+#: Chunks per thread: more than one, so that a thread the system holds up does not hold up the whole job.
+_CHUNKS_PER_THREAD = 4
+_SHARED_CHUNKS_PER_THREAD = 8
+
+
+def _default_threads() -> int:
+    for name in ("AUTOGRAD_TAPE_NUM_THREADS", "OMP_NUM_THREADS"):
+        value = os.environ.get(name, "")
+        if value.isdigit() and int(value) > 0:
+            return int(value)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system has affinity masks
+        return os.cpu_count() or 1
+
+
+class _Job:
+    """One call of ``parallel_for``: chunks still to be drawn, and which of them are done.
+
+    An interrupt may come between any two instructions that call something.  So chunks are drawn, and marked as done, by
+    instructions that call nothing, and an interrupted caller waits for what has begun.
+    """
+
+    __slots__ = ("chunks", "done", "error", "finished", "fn")
+
+    def __init__(self, fn: Callable[[int, int], object], bounds: list[tuple[int, int]]) -> None:
+        self.fn = fn
+        self.done = [False] * len(bounds)
+        self.chunks: Iterator[tuple[int, tuple[int, int]]] = iter(enumerate(bounds))
+        self.error: BaseException | None = None
+        self.finished = allocate_lock()
+        self.finished.acquire()
+
+    def work(self) -> None:
+        """Draw chunks until none is left; whoever finishes the last one opens ``finished``."""
+        fn, done = self.fn, self.done
+        for i, (start, stop) in self.chunks:
+            try:
+                if self.error is None:
+                    fn(start, stop)
+            except BaseException as error:  # handed to the caller, who raises it
+                self.error = error
+            finally:
+                done[i] = True
+                if False not in done:
+                    _open(self.finished)
+
+    def run(self, workers: list[_Worker]) -> None:
+        """The whole job, on the caller's thread and its helpers'."""
+        try:
+            for worker in workers:
+                worker.give(self)
+            self.work()
+            self.finished.acquire()
+        except BaseException as error:  # an interrupt: what has begun must end before the arrays go, the rest is skipped
+            self.error = error
+            self.work()
+            while False in self.done:
+                self.finished.acquire(timeout=0.01)
+        finally:
+            for worker in workers:
+                if worker.job is self:
+                    worker.job = None
+
+
+def _open(lock: LockType) -> None:
+    """Release a lock that another thread may have released just now."""
+    try:
+        lock.release()
+    except RuntimeError:
+        pass
+
+
+class _Worker:
+    """A daemon thread asleep on ``wake`` until its ``job`` is set, or a compiled kernel is to be shared."""
+
+    __slots__ = ("asleep", "call", "job", "wake")
+
+    def __init__(self) -> None:
+        self.job: _Job | None = None
+        self.call = np.zeros(1, np.int64)
+        self.asleep = True
+        self.wake = allocate_lock()
+        self.wake.acquire()
+        start_new_thread(self._loop, ())
+
+    def rouse(self) -> None:
+        if self.wake.locked():  # open already: the worker has not yet taken the previous wake-up
+            _open(self.wake)
+
+    def give(self, job: _Job) -> None:
+        self.job = job
+        self.call[0] = 1
+        self.rouse()
+
+    def _loop(self) -> None:
+        wake, call, pool = self.wake, self.call, _pool
+        while True:
+            self.asleep = True
+            wake.acquire()
+            self.asleep = False
+            while True:
+                call[0] = 0
+                job = self.job
+                if job is not None:
+                    job.work()
+                    job = None  # a sleeping worker must not keep the last job's arrays alive
+                if pool.serve is None or pool.closed:
+                    break
+                pool.serve(pool.cells, call)
+                if not wake.acquire(False):
+                    break
+
+
+class _Pool:
+    """The process-wide state: thread count, workers, and whether a caller of ``parallel_for`` has them at work.
+
+    ``busy`` is advice, no lock: two callers that find the pool free at once are both served, only slower.  It is set and
+    taken back by plain assignments, so that no interrupt can leave it set.
+    """
+
+    __slots__ = ("busy", "cells", "closed", "hiring", "n_threads", "serve", "workers")
+
+    def __init__(self) -> None:
+        self.n_threads = _default_threads()
+        self.closed = False
+        self.reset()
+
+    def reset(self) -> None:
+        self.workers: list[_Worker] = []
+        self.busy = False
+        self.hiring = allocate_lock()
+        self.cells = np.zeros(128, np.int64)
+        self.serve: Callable[[np.ndarray, np.ndarray], None] | None = None
+
+    def hire(self, n: int) -> list[_Worker]:
+        """The first ``n`` workers."""
+        workers = self.workers
+        if len(workers) < n:
+            with self.hiring:
+                while len(workers) < n:
+                    workers.append(_Worker())
+        return workers[:n]
+
+    def start_serving(self) -> None:
+        _team.prepare(self.cells)
+        self.serve = _team.serve["f"]
+
+    def dismiss(self) -> None:
+        """Send workers that look out for compiled work to sleep."""
+        for worker in self.workers:
+            worker.call[0] = 1
+
+    def close(self) -> None:
+        """At the interpreter's end: no thread may be in compiled code when it goes."""
+        self.closed, self.n_threads = True, 1
+        self.dismiss()
+        for _ in range(1000):
+            if all(worker.asleep for worker in self.workers):
+                return
+            sleep(0.001)
+
+
+_pool = _Pool()
+atexit.register(_pool.close)
+on_fork(_pool.reset)
+
+
+def get_num_threads() -> int:
+    """Number of threads (the caller included) that share big work."""
+    return _pool.n_threads
+
+
+def set_num_threads(n: int) -> None:
+    """Let ``n`` threads (the caller included) share big work; ``1`` turns the pool off."""
+    if n < 1:
+        raise ValueError(f"set_num_threads: expected a positive number of threads, got {n}")
+    _pool.n_threads = int(n)
+    _pool.dismiss()
+
+
+def parallel_for(n: int, grain: int, fn: Callable[[int, int], object]) -> None:
+    """Run ``fn(start, stop)`` over slices that cover ``range(n)`` exactly once, each at least ``grain`` long.
+
+    Slices run in any order on any thread, so ``fn`` must write disjoint outputs.  Work of fewer than ``2 * grain``
+    items, or a busy pool, is one plain call ``fn(0, n)``.  An exception in a slice is raised here, after every slice
+    that had begun has ended.
+
+    >>> out = np.zeros(10)
+    >>> parallel_for(10, 2, lambda start, stop: out[start:stop].__iadd__(1))
+    >>> float(out.sum())
+    10.0
+    """
+    pool = _pool
+    n_threads = pool.n_threads
+    if n < 2 * grain or n_threads == 1 or pool.busy:
+        fn(0, n)
+        return
+    pool.busy = True
+    try:
+        n_chunks = min(n // grain, n_threads * _CHUNKS_PER_THREAD)
+        step, extra = divmod(n, n_chunks)
+        bounds = []
+        start = 0
+        for i in range(n_chunks):
+            stop = start + step + (i < extra)
+            bounds.append((start, stop))
+            start = stop
+        job = _Job(fn, bounds)
+        job.run(pool.hire(n_threads - 1))
+    finally:
+        pool.busy = False
+    error = job.error
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error, job  # or the traceback would keep the arrays of the caller alive in a cycle
+
+
+def parallel_rows(rows: int, cols: int, fn: Callable[[int, int], object], work: int = 1) -> None:
+    """``parallel_for`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
+    parallel_for(rows, max(1, GRAIN // max(1, cols * work)), fn)
+
+
+def share(kernel: Kernel, char: str, n: int, grain: int, *arguments: Any) -> None:
+    """Run a compiled kernel, ``kernel[char](*arguments, start, stop)``, over slices of ``range(n)`` as ``parallel_for``."""
+    run = kernel.shared[char]
+    pool = _pool
+    n_threads = pool.n_threads
+    if n < 2 * grain or n_threads == 1 or pool.busy:
+        run(pool.cells, n, 1, *arguments)
+        return
+    if pool.serve is None:
+        pool.start_serving()
+    for worker in pool.hire(n_threads - 1):
+        if worker.asleep:
+            worker.rouse()
+    run(pool.cells, n, min(n // grain, n_threads * _SHARED_CHUNKS_PER_THREAD), *arguments)
+
+
+def share_rows(kernel: Kernel, char: str, rows: int, cols: int, work: int, *arguments: Any) -> None:
+    """``share`` over the rows of a ``(rows, cols)`` array; ``work`` is the cost of an element against a copy."""
+    share(kernel, char, rows, max(1, _SHARED_GRAIN // max(1, cols * work)), *arguments)
+
+
+def share_elements(kernel: Kernel, char: str, n: int, *arguments: Any) -> None:
+    """``share`` over ``n`` elements of flat arrays."""
+    share(kernel, char, n, _SHARED_GRAIN, *arguments)
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """``np.zeros``, for memory that is written at once.
+
+    The zero pages of the system that ``np.zeros`` takes for big arrays cost a page fault each when they are written;
+    ``np.empty`` gets memory that was freed before, or huge pages.
+    """
+    out = np.empty(shape, dtype)
+    flat = out.reshape(-1)
+    if out.size >= state.cheap and out.dtype.char in "fd":
+        share_elements(_arithmetic.fill, out.dtype.char, flat.size, flat, 0.0)
+        return out
+    parallel_for(flat.size, BIG, lambda start, stop: flat[start:stop].fill(0))
+    return out
+
+
+def copy(a: np.ndarray) -> np.ndarray:
+    """A C-contiguous copy of a big array.
+
+    >>> copy(np.array([[1, 2], [3, 4]]).T).ravel()
+    array([1, 3, 2, 4])
+    """
+    out = np.empty(a.shape, a.dtype)
+    char = {4: "f", 8: "d"}.get(a.itemsize, "")
+    axes = _merged_axes(a)
+    far = min(a.strides) < 0 or max(a.strides) >= _FAR
+    if a.size < max(BIG, state.cheap) or not char or len(axes) > 4 or not a.flags.aligned or far:
+        np.copyto(out, a)
+        return out
+    (n0, s0), (n1, s1), (n2, s2), (n3, s3) = [(1, 0)] * (4 - len(axes)) + axes
+    span = 1 + sum((n - 1) * s for n, s in axes)
+    flat = as_strided(a, (span,), (a.itemsize,)).view(char)
+    blocks = -(-n2 // _arithmetic.TILE)
+    rows = n0 * n1 * blocks, _arithmetic.TILE * n3
+    share_rows(_arithmetic.gather, char, *rows, 1, flat, out.reshape(-1).view(char), n1, n2, n3, s0, s1, s2, s3)
+    return out
+
+
+def _merged_axes(a: np.ndarray) -> list[tuple[int, int]]:
+    """Sizes and strides (in elements) of ``a``, with neighbouring axes joined that one step leads through."""
+    axes: list[tuple[int, int]] = []
+    for n, stride in zip(a.shape, a.strides, strict=True):
+        s = stride // a.itemsize
+        if axes and axes[-1][1] == n * s:
+            axes[-1] = axes[-1][0] * n, s
+        elif n != 1:
+            axes.append((n, s))
+    return axes
+
+
+def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
+    """``ufunc(a)``, shared by the pool when ``a`` is big and C-contiguous.
+
+    >>> ufunc1(np.sqrt, np.array([1.0, 4.0]))
+    array([1., 2.])
+    """
+    if a.size < BIG or not a.flags.c_contiguous:
+        return ufunc(a)
+    if a.dtype.char in "fd" and a.size >= state.cheap and a.flags.aligned:
+        op = _arithmetic.UNARY.get(ufunc)
+        if op is not None:
+            out = np.empty(a.shape, a.dtype)
+            share_elements(_arithmetic.each, a.dtype.char, a.size, op, a.reshape(-1), out.reshape(-1))
+            return out
+    if _pool.n_threads == 1:
+        return ufunc(a)
+    # The first call on an empty slice lets NumPy itself choose the result dtype.
+    out = np.empty(a.shape, ufunc(a.reshape(-1)[:0]).dtype)
+    x, y = a.reshape(-1), out.reshape(-1)
+    parallel_for(a.size, GRAIN, lambda start, stop: ufunc(x[start:stop], out=y[start:stop]))
+    return out
+
+
+def ufunc2(ufunc: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``ufunc(a, b)``, shared by the pool when big and C-contiguous: of one shape, or one of them a scalar or a row.
+
+    >>> ufunc2(np.add, np.array([1.0, 4.0]), np.array([1.0, 1.0]))
+    array([2., 5.])
+    """
+    full, part = (a, b) if a.size >= b.size else (b, a)
+    if (
+        full.size < BIG
+        or a.dtype != b.dtype
+        or not full.flags.c_contiguous
+        or part.shape != full.shape[full.ndim - part.ndim :]
+        or not part.flags.c_contiguous
+    ):
+        return ufunc(a, b)
+    swapped = full is b
+    if a.dtype.char in "fd" and full.size >= state.cheap and full.flags.aligned and part.flags.aligned:
+        ops = _arithmetic.BINARY.get(ufunc)
+        if ops is not None:
+            return _arithmetic2(ops[swapped], full, part)
+    if _pool.n_threads == 1:
+        return ufunc(a, b)
+    # The first call on empty slices lets NumPy itself choose the result dtype.
+    out = np.empty(full.shape, ufunc(a.reshape(-1)[:0], b.reshape(-1)[:0]).dtype)
+    if full.size == part.size:
+        x, z, y = a.reshape(-1), b.reshape(-1), out.reshape(-1)
+
+        def run(start: int, stop: int) -> None:
+            ufunc(x[start:stop], z[start:stop], out=y[start:stop])
+    else:
+        x, z, y = full.reshape(-1, part.size), part.reshape(-1), out.reshape(-1, part.size)
+        if part.size == 1:
+            x, z, y = x.reshape(-1), part.reshape(()), y.reshape(-1)
+
+        def run(start: int, stop: int) -> None:
+            if swapped:
+                ufunc(z, x[start:stop], out=y[start:stop])
+            else:
+                ufunc(x[start:stop], z, out=y[start:stop])
+
+    parallel_for(len(x), max(1, len(x) // (2 * _pool.n_threads)), run)
+    return out
+
+
+def _arithmetic2(op: int, full: np.ndarray, part: np.ndarray) -> np.ndarray:
+    out = np.empty(full.shape, full.dtype)
+    char, width = full.dtype.char, part.size
+    if width == full.size:
+        share_elements(_arithmetic.pairs, char, width, op, full.reshape(-1), part.reshape(-1), out.reshape(-1))
+    elif width == 1:
+        number = float(part.reshape(()))
+        share_elements(_arithmetic.scalars, char, full.size, op, full.reshape(-1), number, out.reshape(-1))
+    else:
+        x, y = full.reshape(-1, width), out.reshape(-1, width)
+        share_rows(_arithmetic.rows, char, len(x), width, 1, op, x, part.reshape(-1), y)
+    return out

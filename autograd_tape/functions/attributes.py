@@ -1,0 +1,86 @@
+"""What nodes show of what they saved: `_saved_self`, `_raw_saved_result`, ... under torch's names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from collections.abc import Callable
+
+from ..node import freed
+from ..record import Record
+from ..saved import is_severed, raw_saved, stale, unpack
+
+
+def saved_properties(rec: Record) -> dict[str, Any]:
+    """`_saved_self`, `_saved_other`, ...: what the node saved, by torch's names. The first input is `self` there."""
+    found: dict[str, Any] = {}
+    layout: list[tuple[str, str, int, int]] = []
+    getters: dict[str, Callable[[Any], Any]] = {}
+    at = 0
+    for read in rec.saved:
+        name, nr = read.name, read.nr
+        kind = {"tensors": "list", "tensor": "tensor", "output": "output"}.get(read.kind, "plain")
+        shown = rec.shown(name)
+        getters[name] = _saved_getter(at, kind, nr)
+        if shown is not None:
+            several = read.kind == "value" and read.param is not None and read.param.type.startswith("int[")
+            found[f"_saved_{shown}"] = property(_as_tuple(getters[name]) if several else getters[name])
+        if kind != "plain" and name != rec.without:
+            if shown is not None:
+                found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
+            layout.append((shown or name, kind, at, nr))
+        at += 2 if kind == "tensor" else 1
+    for shown, expression in (rec.field("saved_also") or {}).items():
+        if f"_saved_{shown}" not in found:
+            found[f"_saved_{shown}"] = property(_computed_getter(expression, getters))
+    found["saved_layout"] = tuple(layout)
+    found["frees"] = bool(layout or rec.saved_returns or "indices" in rec.saved_names)
+    return found
+
+
+def _as_tuple(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Numbers that were given as one, as the tuple that torch makes of it."""
+    def get(self: Any) -> Any:
+        value = getter(self)
+        return (value,) if value.__class__ is int else value
+
+    return get
+
+
+def _computed_getter(expression: str, getters: dict[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    code = compile(expression, "<saved>", "eval")
+
+    def get(self: Any) -> Any:
+        return eval(code, {"prod": math.prod, **{name: getters[name](self) for name in code.co_names if name in getters}})
+
+    return get
+
+
+def _raw_saved_getter(kind: str, at: int, nr: int) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        return raw_saved(self, kind, at, nr)
+
+    return get
+
+
+def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        saved = self.saved
+        if saved is None:
+            raise freed(self).as_builtin()
+        if saved.__class__ is not tuple:
+            saved = unpack(self)
+        item = saved[at]
+        if kind == "list":
+            return item[0]
+        if kind == "output":
+            if item[0] is None:
+                return None
+            if item[1][0] != item[2]:
+                raise stale(self, item[0], item[2], item[1][0]).as_builtin()
+            return self.front_end.saved_output(self, nr, item)
+        if kind == "tensor" and hasattr(item, "_v") and item._v is not None and item._v[0] != (saved[at + 1] or 0) and not is_severed(item):
+            raise stale(self, item, saved[at + 1]).as_builtin()
+        return item
+
+    return get

@@ -1,0 +1,595 @@
+"""From a record to one flat Python function.
+
+The source of a function is built from the family's template, compiled at first use, and registered in `linecache`, so that
+tracebacks and debuggers show it. A compiled function first tries the *quiet path*: all tensors of one kind, nothing special
+about them, no mode active; these few lines are the whole cost of an operation on small tensors. Whatever is unusual, and
+every error, goes on to `general` (see `general.py`), which knows everything and need not be fast.
+
+`python -c "from autograd_tape.functions.compile import source; print(source('mul'))"` shows what is generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..codegen import execute
+from ..executors.kernels.sharing import BIG
+from ..record import RECORDS, Param, Record, get_record
+from .general import General, Operator
+from .layout import layout_operands
+from .namespace import STUMBLES
+from .nodes import backward_source, node_class
+
+
+# -- forward --------------------------------------------------------------------------------------------------------
+
+
+def _raw(p: Param) -> str:
+    if p.type == "Tensor[]":
+        return "_d"
+    if p.type.endswith("?") and p.is_tensor:
+        return f"(None if {p.name} is None else {p.name}._data)"
+    return f"{p.name}._data" if p.is_tensor else p.name
+
+
+def _edge(p: Param) -> str:
+    if p.type == "Tensor[]":
+        return f"*[_x if _x._node is LEAF else _x._node for _x in {p.name}]"
+    edge = f"({p.name} if {p.name}._node is LEAF else {p.name}._node)"
+    return f"(None if {p.name} is None else {edge})" if p.type == "Tensor?" else edge
+
+
+def _wanted(rec: Record) -> str:
+    """Source of the test whether any input requires grad."""
+    tests = []
+    for p in rec.differentiable_params:
+        if p.type == "Tensor[]":
+            tests.append("_g")
+        elif p.type == "Tensor?":
+            tests.append(f"({p.name} is not None and {p.name}._node is not None)")
+        else:
+            tests.append(f"{p.name}._node is not None")
+    return " or ".join(tests)
+
+
+def _needed_by(rec: Record, name: str) -> list[str]:
+    """The inputs whose own formula needs `name`; empty where it is always needed."""
+    if len(rec.vjps) < 2:
+        return []
+    users = [target for target, _, needed in rec.vjps if name in needed]
+    return [] if None in users or len(users) == len(rec.vjps) else [u for u in users if u]
+
+
+def _saved(rec: Record, scalar: str | None = None) -> list[str]:
+    """Source of each item of `entry.saved`. `scalar` names an Operand that is a Python number here."""
+    params = {p.name: p for p in rec.params}
+    items: list[str] = []
+    for read in rec.saved:
+        name, kind, p = read.name, read.kind, read.param
+        if kind == "tensors":
+            items.append(f"(tuple({name}), [_x._v and _x._v[0] for _x in {name}])")
+        elif kind == "tensor":
+            if name == scalar:
+                items += [name, "None"]
+            elif p is not None and p.type.endswith("?"):
+                items += [name, f"{name} is not None and {name}._v and {name}._v[0]"]
+            else:
+                users = [u for u in _needed_by(rec, name) if u != scalar and u in params and params[u].type in ("Tensor", "Operand")]
+                if users and len(users) == len(_needed_by(rec, name)):
+                    test = " and ".join(f"{u}._node is None" for u in users)
+                    items += [f"(None if {test} else {name})", f"{name}._v and {name}._v[0]"]
+                elif scalar is not None and _needed_by(rec, name) == [scalar]:
+                    items += ["None", "None"]
+                else:
+                    items += [name, f"{name}._v and {name}._v[0]"]
+        elif kind == "value":
+            items.append(name)
+        elif kind == "shape" and p is not None:
+            shape = f"{p.name}._data.shape"
+            if p.type == "Tensor[]":
+                shape = f"[_x._data.shape for _x in {p.name}]"
+            elif p.name == scalar:
+                shape = "()"
+            elif p.type.endswith("?"):
+                shape = f"(None if {p.name} is None else {shape})"
+            items.append(shape)
+        elif kind == "dtype" and p is not None:
+            items.append(f"{p.name}._k.dtype")
+        elif kind == "kernel":
+            items.append(f"_r{read.nr}")
+        else:
+            nr = read.nr
+            users = _needed_by(rec, name)
+            if scalar is not None and users == [scalar]:
+                items.append("UNNEEDED")
+            elif len(users) == 1 and users[0] in params and params[users[0]].type in ("Tensor", "Operand"):
+                items.append(f"(UNNEEDED if {users[0]}._node is None else (_r{nr}, _v{nr}, 0, _k{nr}))")
+            else:
+                items.append(f"(_r{nr}, _v{nr}, 0, _k{nr})")
+    return items
+
+
+def _kind(rec: Record, nr: int) -> str:
+    returned = rec.returns[nr][0]
+    if returned == "Index" or (rec.result == "int64" and nr == 0):
+        return "INT64"
+    if returned == "Mask" or (rec.result == "bool" and nr == 0):
+        return "BOOL"
+    if rec.result == "same":
+        return "_k"
+    return f"(_k if _r{nr}.dtype is _k.np else KINDS[_r{nr}.dtype])"
+
+
+def _scalar_operand(rec: Record) -> Param | None:
+    """The Operand that the quiet path also takes as a Python number: the last one."""
+    return next((p for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
+
+
+def _in(kind: str, quiet: str) -> str:
+    """Source of the test whether a kind is in a quiet set that holds float32."""
+    return f"({kind} is Q_F32 or {kind} in {quiet})"
+
+
+def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
+    """(statement that sets `_k`, condition of the quiet path). `scalar` names an Operand that is a Python number here."""
+    # Entries of complex tensors may have a class of their own, see `conjugated_class`, which only the general path knows.
+    loud = rec.refuses_complex or rec.differentiable and (rec.conjugates and rec.saves_values or rec.complex == "no gradient")
+    everything = "Q_REAL" if loud else "Q_ALL"
+    quiet = everything if rec.quiet == "all" and scalar is None else "Q_FLOAT"
+    tensors = [p for p in rec.tensor_params if p.name != scalar]
+    main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
+    if main is None or rec.quiet == "none":
+        return "_k = None", "False"
+    first = f"{main.name}[0]" if main.type == "Tensor[]" else main.name
+    tests = [_in("_k", quiet) if scalar is None else _scalar_test(rec)]
+    for p in tensors:
+        if p.type in ("Index", "Mask"):
+            tests.append(f"{p.name}._k in {'Q_INT64' if p.type == 'Index' else 'Q_BOOL'}")
+        elif p.type == "Index?":
+            tests.append(f"({p.name} is None or {p.name}._k in Q_INT64)")
+        elif p.type == "Mask?":
+            tests.append(f"({p.name} is None or {p.name}._k in Q_BOOL)")
+        elif p.type == "Tensor?":
+            tests.append(f"({p.name} is None or {p.name}._k is _k)")
+        elif p is not main:
+            tests.append(f"{p.name}._k is _k")
+    if rec.field("refuses_bool"):
+        tests.append("_k.np.kind != 'b'")
+    if rec.lacks:  # which the general path refuses
+        tests.append(f"(_k is Q_F32 or _k.dtype.name not in {tuple(sorted(rec.lacks))})")
+    tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
+    tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
+    # A tensor where a number belongs is for the general path; NumPy might take it for an array.
+    tests += [f"({p.name} is None or {p.name}.__class__ in REALS)" if p.default == "None" else f"{p.name}.__class__ in REALS"
+              for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
+    # NumPy takes several axes, floats or bools where an operation has one dimension. Views index with it, and stumble over them.
+    tests += [f"{p.name}.__class__ is bool" for p in rec.params if p.type == "bool" and p.name != "inplace"]
+    tests += [f"{p.name}.__class__ is int" if p.type == "int" else f"({p.name} is None or {p.name}.__class__ is int)"
+              for p in rec.params if p.type in ("int", "int?") and rec.family not in ("view", "view?")]
+    tests += [f"not {p.name}" for p in rec.params if p.name == "inplace"]
+    tests += _defaults_test([p for p in rec.params if p.passed and not p.is_tensor]) if _is_ufunc(rec) else []
+    return f"_k = {first}._k", " and ".join(tests)
+
+
+def _scalar_test(rec: Record) -> str:
+    """Condition under which a Python number `_c` leaves the dtype of a tensor of kind `_k`."""
+    if rec.quiet == "all" and rec.promotion == "promote":
+        return "(_k is Q_F32 or _k in Q_FLOAT or _c is int and _k in Q_INT)"
+    return _in("_k", "Q_FLOAT")
+
+
+def _meta(rec: Record, scalar: str | None = None) -> list[str]:
+    """Statements that set `_n.meta`, what gradients are fitted to where inputs were broadcast."""
+    if not rec.broadcasts or scalar is not None and len(rec.tensor_params) <= 2:
+        return ["_n.meta = None"]
+    lines, shapes, metas = [], [], []
+    for i, p in enumerate(rec.differentiable_params):
+        if p.name == scalar:  # which has an edge that leads nowhere
+            metas.append("None")
+            continue
+        shapes.append(f"_s{i}")
+        metas.append(f"(_s{i}, _k.np)")
+        lines.append(f"_s{i} = " + (f"None if {p.name} is None else " if p.type == "Tensor?" else "") + f"{p.name}._data.shape")
+    same = " == ".join(shapes if rec.family == "binary" and len(shapes) > 1 else [*shapes, "_r0.shape"])
+    return lines + [f"_n.meta = None if {same} else ({', '.join(metas)},)"]
+
+
+def _is_ufunc(rec: Record) -> bool:
+    """Whether the kernel is one of NumPy's own, which the worker pool can share."""
+    return isinstance(rec.field("numpy"), np.ufunc) and rec.family in ("unary", "binary")
+
+
+def _defaults_test(params: Sequence[Param]) -> list[str]:
+    """Sources of the tests that parameters have their defaults."""
+    return [f"{p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in params if p.default is not None]
+
+
+def _call(rec: Record, scalar: str | None = None) -> str:
+    ufunc = _is_ufunc(rec)
+    # A ufunc knows nothing of parameters with defaults; `_quiet_test` sees to it that they have them.
+    passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
+    arguments = ["_o" if p.name == scalar else _raw(p) for p in passed]
+    call = f"kernel({', '.join(arguments)})"
+    if not ufunc:
+        return call
+    # The worker pool takes big ones, and arrays alone: numbers as 0-dim ones.
+    at = next(i for i, p in enumerate(passed) if p.is_tensor and p.name != scalar)
+    first, arguments[at] = arguments[at], "_a"
+    big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
+    return f"kernel({', '.join(arguments)}) if (_a := {first}).size < {BIG} else ufunc{len(big)}(kernel, {', '.join(big)})"
+
+
+def _widens(rec: Record, scalar: str | None) -> str:
+    """Source of the test for a 0-dim result whose gradient numbers in the formulas would widen, as they do before NumPy 2; or nothing.
+    `scalar` names an Operand that is a Python number here."""
+    if not rec.differentiable or int(np.__version__.partition(".")[0]) > 1 or rec.family in ("view", "view?") or rec.returns_list:
+        return ""
+    numbers = {p.name for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales or p.name == scalar}
+    if any(p.type == "Tensor[]" or p.scales for p in rec.params) or all([
+            numbers.isdisjoint(needed) and not any([type(c) in (int, float) for c in vjp.__code__.co_consts])
+            and _KEEP_DTYPE.issuperset(vjp.__globals__.keys() & vjp.__code__.co_names)
+            and not any([_computes(name) for name in vjp.__code__.co_names]) for _, vjp, needed in rec.vjps]):
+        return ""
+    return "_r0.__class__ is not ndarray" + (" or not _r0.ndim" if _gives_arrays(rec) else "")
+
+
+def _computes(name: str) -> bool:
+    """Whether it names an element-wise operation whose kernel is more than one of NumPy's."""
+    rec = RECORDS.get(name)
+    return rec is not None and rec.family in ("unary", "binary") and not isinstance(rec.field("numpy"), np.ufunc)
+
+
+def _gives_arrays(rec: Record) -> bool:
+    """Whether a kernel of numbers gives 0-dim arrays, where those of NumPy give its scalars."""
+    kernel = rec.field("numpy")
+    if isinstance(kernel, np.ufunc) or rec.family not in ("unary", "binary"):
+        return False
+    one = np.ones((), np.float32)
+    try:
+        with np.errstate(all="ignore"):
+            result = kernel(*[one if p.is_tensor else rec.defaults.get(p.name, 1) for p in rec.params if p.passed])
+    except STUMBLES:
+        return False
+    return result.__class__ is np.ndarray
+
+
+_KEEP_DTYPE = frozenset(["expand_reduced", "typed", "count"])
+"""What formulas may call without more ado: it leaves the dtype of gradients."""
+
+
+def _layout(rec: Record, scalar: str | None) -> list[str]:
+    """Statements that lay the result out in memory as torch does, where NumPy may not."""
+    if rec.field("layout") == "rows":
+        return ["if not _r0.flags.c_contiguous: _r0 = ascontiguousarray(_r0)"]
+    arrays = [_raw(p) for p in layout_operands(rec, scalar)]
+    if len(arrays) < 2 and (scalar or rec.field("layout") is None):  # NumPy keeps the order of a lone operand
+        return []
+    if f"(_a := {arrays[0]})" in _call(rec, scalar):
+        arrays[0] = "_a"
+    # Of two, the first decides where it has an order at all.
+    rows = " and ".join([f"{a}.flags.c_contiguous" for a in (arrays[:1] if len(arrays) == 2 else arrays)])
+    return [f"if not ({rows}): _r0 = laid_out(_r0, {', '.join(arrays)})"]
+
+
+def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False) -> list[str]:
+    """Statements that turn `_r` into the output tensors, record the entry, and return. With `number`, those for 0-dim results, whose
+    entry notes the inputs' dtype where its formulas would change it."""
+    out: list[str] = []
+    rec = rec.numbers.get(scalar or "", rec)
+    count = len(rec.returns)
+    if count + len(rec.saved_returns) > 1:
+        out.append(", ".join(f"_r{i}" for i in range(count + len(rec.saved_returns))) + ", = _r")
+    else:
+        out.append("_r0 = _r")
+    saved = _saved(rec, scalar) if rec.differentiable else []
+    zero_dim = "" if number else _widens(rec, scalar)
+    if zero_dim:
+        out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
+    for i in range(count):
+        # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
+        if rec.result == "same" and not isinstance(rec.field("numpy"), np.ufunc):
+            out.append(f"if _r{i}.__class__ is not ndarray or _r{i}.dtype is not _k.np: _r{i} = narrowed(_r{i}, _k.np)")
+        elif i or not zero_dim:
+            out.append(f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
+                   f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
+        if i == 0 and not number:
+            out += _layout(rec, scalar)
+        out.append(f"_k{i} = {_kind(rec, i)}")
+        out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
+        needs_version = any(f"(_r{i}, _v{i}" in s for s in saved)
+        if not needs_version:
+            out.append(f"_t{i}._v = None")
+    if rec.family in ("view", "view?"):
+        out[-1] = "_t0._v = None"
+        share = [f"_v = {rec.params[0].name}._v",
+                 f"if _v is None: {rec.params[0].name}._v = _v = [0]",
+                 "_t0._v = _v",
+                 f"_t0._base = {rec.params[0].name} if {rec.params[0].name}._base is None else {rec.params[0].name}._base",
+                 "if grad_mode() is ENABLED:",
+                 "    _v.append(ref(_t0))",
+                 "    if not len(_v) & 31: prune_views(_v)",
+                 "else: unwatched_view(_t0); return _t0"]
+        if rec.family == "view?":
+            out.append("_b = _r0.base")
+            out.append(f"if _b is not None and (_b is {rec.params[0].name}._data or _b is {rec.params[0].name}._data.base):")
+            out += ["    " + line for line in share]
+        else:
+            out += share
+    versions = [f"_t{i}._v = _v{i} = [0]" for i in range(count) if any(f"(_r{i}, _v{i}" in s for s in saved)]
+    plain = [f"_t{i}._v = None" for i in range(count) if any(f"(_r{i}, _v{i}" in s for s in saved)]
+    result = "_t0" if count == 1 else f"named({', '.join(f'_t{i}' for i in range(count))})"
+    if rec.differentiable:
+        wanted = _wanted(rec)
+        if scalar is not None:
+            wanted = " or ".join(t for t in wanted.split(" or ") if t != f"{scalar}._node is not None")
+        node = f"Node_{rec.without}" if rec.without else "".join(f"Node{i} if {c} else " for i, (c, _, _) in enumerate(rec.nodes)) + "Node"
+        differentiable_outputs = [i for i, (t, _) in enumerate(rec.returns) if t == "Tensor"]
+        edges = ", ".join("None" if p.name == scalar else _edge(p) for p in rec.differentiable_params)
+        out.append(f"if ({wanted}) and grad_mode() is ENABLED:")
+        body = [f"_n = new_node({node})"]
+        body += ["next_id()"] * (len(differentiable_outputs) - 1)
+        body += ["_n.id = next_id()"]
+        body += versions
+        body += [f"_n.edges = ({edges},)", f"_n.saved = ({', '.join(saved)}{',' if saved else ''})"]
+        body += _meta(rec, scalar) if not number else ["_n.meta = (" + ", ".join([
+            f"None if {p.name}.__class__ in NUMBERS or {p.name} is None else ({p.name}._data.shape, {p.name}._k.np)"
+            for p in rec.differentiable_params]) + ",)"]
+        if len(differentiable_outputs) == 1:
+            body += [f"_t{i}._node = _n" if i == differentiable_outputs[0] else f"_t{i}._node = None" for i in range(count)]
+        else:
+            body += [f"_t{i}._node = Edge(_n, {differentiable_outputs.index(i)})" if i in differentiable_outputs
+                     else f"_t{i}._node = None" for i in range(count)]
+        out += ["    " + line for line in body]
+        out.append(f"    return {result}")
+        out += plain
+    out += [f"_t{i}._node = None" for i in range(count)]
+    out.append(f"return {result}")
+    return [indent + line for line in out]
+
+
+def forward_source(rec: Record, *, spread: bool = False, operator: bool = False, below: bool = False) -> str:
+    """The source of the operation's function; with `spread` of the method that also takes its list as several arguments; as an `operator`
+    it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position."""
+    more = bool(rec.field("deprecated")) and not operator and not below
+    with_out = rec.out and rec.family != "view" and not rec.returns_list and not spread and not below
+    lines = [f"def {rec.name}({_by_position(rec) if below else _head(rec.signature(with_out=with_out), more)}):"]
+    if spread:
+        v = rec.varargs
+        signature = rec.signature().replace(", *,", ",").replace(f" {v}", f" *{v}") + ", **_kw"
+        lines = [f"def {rec.name}({signature}):",
+                 f"    if len({v}) == 1 and {v}[0].__class__ is not int: {v} = {v}[0]",
+                 # What has no derivative gets the values alone.
+                 *[f"    elif '{key}' in _kw: return general.frontend.function('{name}')({rec.params[0].name}"
+                   f"{'' if RECORDS[name].has_gradient else '.detach()'}, *{v}, **_kw)"
+                   for key, name in (rec.field("keywords") or {}).items()],
+                 f"    elif _kw: return function({rec.params[0].name}, *{v}, **_kw)"]
+    args = "(" + ", ".join(p.name for p in rec.params) + ("," if rec.params else "") + ")"
+    operand = _scalar_operand(rec)
+    guard = ["out is None"] if with_out else []
+    guard += ["not _more"] if more else []
+    if rec.returns_list or rec.field("numpy") is None:
+        return "\n".join([*lines, f"    return general({args}{', out' if with_out else ''})"]) + "\n"
+    lines.append("    try:")
+    set_k, quiet = _quiet_test(rec)
+    if operand is not None:
+        set_k, quiet_scalar = _quiet_test(rec, operand.name)
+        lines += [f"        _c = {operand.name}.__class__",
+                  f"        {set_k}",
+                  "        if _c is float or _c is int:",
+                  f"            if {' and '.join([*guard, quiet_scalar])}:",
+                  f"                _o = _k.scalars.get({operand.name})",
+                  f"                if _o is None: _o = _k.scalar({operand.name})",
+                  f"                _r = {_call(rec, operand.name)}"]
+        lines += _wrap(rec, operand.name, " " * 16)
+        lines += [f"        elif {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
+        lines += _wrap(rec)
+        lines += _scaled_lines(rec, guard)
+    else:
+        lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
+        lines += _wrap(rec)
+    lines += ["    except STUMBLES: pass", *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
+              f"    return general({args}{', out' if with_out else ''})"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(signature: str, more: bool) -> str:
+    """The parameters of the function; of an operation that has deprecated signatures with what these have more of."""
+    return signature.replace("*,", "*_more,", 1) if more else signature
+
+
+def _deprecated_line(rec: Record, out: str, inplace: bool = False) -> list[str]:
+    """What leads a call with more arguments than the schema has to the deprecated signatures."""
+    given = ", ".join([p.name for p in rec.params if not p.keyword_only])
+    named = "".join([f"{p.name}, " for p in rec.params if p.keyword_only])
+    return [f"    if _more: return general.deprecated(({given}, *_more), ({named}), {out}, {inplace})"]
+
+
+def _scaled_lines(rec: Record, guard: list[str]) -> list[str]:
+    """The branch for an `alpha` other than 1, which scales the second of two floating-point tensors."""
+    alpha = next((p.name for p in rec.params if p.scales), None)
+    if alpha is None or rec.family != "binary" or rec.result != "same":
+        return []
+    a, b = rec.params[:2]
+    tests = [*guard, _in("_k", "Q_FLOAT"), f"{b.name}._k is _k", f"({alpha}.__class__ is float or {alpha}.__class__ is int)"]
+    return [f"        elif {' and '.join(tests)}:",
+            f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
+            f"            _r = kernel(_a := {a.name}._data, {b.name}._data * _o)", *_wrap(rec)]
+
+
+def _gather_lines(rec: Record) -> list[str]:
+    """One pass over a list of tensors: `_d` their buffers, `_g` whether any wants a gradient; a stumble where kinds differ."""
+    p = next((p for p in rec.params if p.type == "Tensor[]"), None)
+    if p is None:
+        return []
+    return ["        _d = []; _g = False", f"        for _x in {p.name}:", "            if _x._k is not _k: raise TypeError",
+            "            _d.append(_x._data)", "            if _x._node is not None: _g = True"]
+
+
+def _by_position(rec: Record) -> str:
+    return ", ".join([p.name for p in rec.params])
+
+
+def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) -> str:
+    """The source of `name_`; as an `operator` it has no deprecated signatures; see `forward_source`."""
+    more = bool(rec.field("deprecated")) and not operator and not below
+    lines = [f"def {rec.name}_({_by_position(rec) if below else _head(rec.signature(), more)}):"]
+    deprecated = _deprecated_line(rec, "None", True) if more else []
+    args = "(" + ", ".join(p.name for p in rec.params) + ",)"
+    first = rec.params[0].name
+    further = rec.params[2 if rec.family == "binary" else 1:]
+    if rec.field("store") is not None:
+        return "\n".join([*lines, *_store_lines(rec), f"    return general({args}, None, True)"]) + "\n"
+    if _is_ufunc(rec) and all(p.default is not None for p in further):
+        other = rec.params[1] if rec.family == "binary" else None
+        operand = _scalar_operand(rec)
+        # A ufunc knows nothing of further parameters, so they must have their defaults here.
+        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["not _more"] if more else [])])
+        quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.lacks else "Q_FLOAT"
+        finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
+        lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
+        if operand is not None:
+            lines += [f"        _c = {operand.name}.__class__",
+                      "        if _c is float or _c is int:",
+                      f"            if {_scalar_test(rec)} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in "
+                      f"_a.strides{test}:",
+                      f"                _o = _k.scalars.get({operand.name})",
+                      f"                if _o is None: _o = _k.scalar({operand.name})",
+                      "                kernel(_a, _o, _a)"]
+            lines += [" " * 16 + line for line in finish]
+        if other is not None:
+            free = (f"{other.name}._k is _k and (({first}._node is None and {other.name}._node is None) or grad_mode() is not ENABLED) "
+                    f"and 0 not in _a.strides{{}} and ({first}._v is None or {other.name}._v is not {first}._v)")
+            lines += [f"        {'if' if operand is None else 'elif'} {_in('_k', quiet)} and {free.format(test)}:",
+                      f"            kernel(_a, {other.name}._data, _a)"]
+            alpha = next((p.name for p in rec.params if p.scales), None)
+            if alpha is not None:
+                scaled = free.format(" and not _more" if more else "")
+                lines += [" " * 12 + line for line in finish]
+                lines += [f"        elif {_in('_k', 'Q_FLOAT')} and {scaled} and ({alpha}.__class__ is float "
+                          f"or {alpha}.__class__ is int):",
+                          f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
+                          f"            kernel(_a, {other.name}._data * _o, _a)"]
+        else:
+            lines += [f"        if {_in('_k', quiet)} and ({first}._node is None or grad_mode() is not ENABLED) "
+                      f"and 0 not in _a.strides{test}:",
+                      "            kernel(_a, _a)"]
+        lines += [" " * 12 + line for line in finish]
+        lines += ["    except STUMBLES: pass"]
+    elif rec.field("numpy") is not None and [t for t, _ in rec.returns] == ["Tensor"] and rec.family not in ("view", "view?") \
+            and rec.result not in ("bool", "int64") and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params):
+        lines += _overwrite_lines(rec, more)
+    lines += [*deprecated, f"    return general({args}, None, True)"]
+    return "\n".join(lines) + "\n"
+
+
+def _overwrite_lines(rec: Record, more: bool) -> list[str]:
+    """The quiet path of an operation whose result is copied over its first input."""
+    first = rec.params[0].name
+    operand = _scalar_operand(rec)
+    lines = ["    try:"] + ([] if operand is None else [f"        _c = {operand.name}.__class__"])
+    branches = [None] if operand is None else [operand.name, None]
+    for scalar in branches:
+        set_k, quiet = _quiet_test(rec, scalar)
+        tensors = [p for p in rec.tensor_params if p.name != scalar]
+        tests = [quiet, "0 not in _a.strides", *(["not _more"] if more else []),
+                 f"(not ({' or '.join(_requires(p) for p in tensors)}) or grad_mode() is not ENABLED)"]
+        tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
+                  for p in tensors[1:]]
+        prepare = [f"_o = _k.scalars.get({scalar})", f"if _o is None: _o = _k.scalar({scalar})"] if scalar else []
+        inside = [*prepare, f"_r = {_call(rec, scalar)}",
+                  "if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
+                  "    _a[...] = _r", f"    _v = {first}._v", f"    if _v is None: {first}._v = [1]", "    else: _v[0] += 1",
+                  f"    return {first}"]
+        if scalar == branches[0]:
+            lines += [f"        {set_k}; _a = {first}._data"]
+        if operand is None:
+            condition = f"if {' and '.join(tests)}:"
+        elif scalar:
+            condition = f"if (_c is float or _c is int) and {' and '.join(tests)}:"
+        else:
+            condition = f"elif _c is not float and _c is not int and {' and '.join(tests)}:"
+        lines += [f"        {condition}", *[" " * 12 + line for line in inside]]
+    return [*lines, "    except STUMBLES: pass"]
+
+
+def _requires(p: Param) -> str:
+    """Source of the test whether a tensor requires grad."""
+    return f"{p.name} is not None and {p.name}._node is not None" if p.type.endswith("?") else f"{p.name}._node is not None"
+
+
+def _store_lines(rec: Record) -> list[str]:
+    """The quiet path of an operation that overwrites its first input: `store(buffer, ...)` does the work."""
+    first, *others = rec.params
+    tests = [_in(f"{first.name}._k", "Q_ALL"), "0 not in _a.strides"]
+    free = [f"{first.name}._node is None"]
+    names = rec.field("store").__code__.co_varnames[:rec.field("store").__code__.co_argcount]
+    raw = []
+    for p in others:
+        if p.type == "Operand":
+            # Numbers that do not fit into the dtype are for the general path.
+            tests[0] = (f"({_in(first.name + '._k', 'Q_FLOAT')} and ({p.name}.__class__ is float or {p.name}.__class__ is int) "
+                        f"or {first.name}._k in Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128)")
+            raw.append(p.name)
+        elif p.is_tensor:
+            tests.append(f"{_in(p.name + '._k', 'Q_ALL')} and ({first.name}._v is None or {p.name}._v is not {first.name}._v)")
+            free.append(f"{p.name}._node is None")
+            raw.append(f"{p.name}._data")
+        elif p.name in names:  # of what says how, only what the kernel asks for
+            raw.append(p.name)
+    return ["    try:", f"        _a = {first.name}._data",
+            f"        if {' and '.join(tests)} and (({' and '.join(free)}) or grad_mode() is not ENABLED):",
+            f"            kernel({', '.join(['_a', *raw])})",
+            f"            _v = {first.name}._v", f"            if _v is None: {first.name}._v = [1]", "            else: _v[0] += 1",
+            f"            return {first.name}", "    except STUMBLES: pass"]
+
+
+# -- backward -------------------------------------------------------------------------------------------------------
+
+
+def source(name: str) -> str:
+    """The generated source of an operation: forward, in place, backward.
+
+    >>> print(source("neg").splitlines()[0])
+    def neg(input, *, out=None):
+    """
+    rec = get_record(name)
+    parts = [forward_source(rec)]
+    if rec.inplace:
+        parts.append(inplace_source(rec))
+    if rec.has_vjp:
+        parts += [backward_source(rec, False), backward_source(rec, True)]
+    return "\n".join(parts)
+
+
+def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
+                     method: bool = False, below: Any = None) -> Callable[..., Any]:
+    """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
+    as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
+    goes on where the quiet one ends, as the entrance below the door."""
+    # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
+    # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
+    cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": below or (
+        Operator(rec, frontend, operator) if operator else General(rec, frontend, method or inplace)),
+             "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
+    if rec.differentiable:
+        cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
+        cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
+    if spread:
+        cells["function"] = frontend.function(rec.name)
+    name = rec.name + ("_" if inplace else "")
+    body = (inplace_source(rec, operator=bool(operator), below=below is not None) if inplace else
+            forward_source(rec, spread=spread, operator=bool(operator), below=below is not None))
+    text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
+    variant = " (method)" if spread else f" ({operator})" if operator else " (below)" if below else ""
+    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", frontend.below_namespace if below else frontend.namespace)
+    function = make(**cells)
+    function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
+    function.__module__ = frontend.module
+    function.__qualname__ = name
+    if operator:
+        function.__name__ = function.__qualname__ = operator
+    function.record = rec
+    return function

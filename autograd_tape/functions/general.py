@@ -1,0 +1,669 @@
+"""The general path of an operation: argument checks, overrides, modes, promotion, devices, executors, `out=`, in-place updates,
+recording. Everything the quiet path leaves out is here, once for all operations.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .. import modes
+from ..calls import Door, Parameter
+from ..codegen import execute
+from ..dtypes import (
+    COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
+)
+from ..errors import ArgumentError, AutogradError, ShapeMismatchError, type_name
+from ..held import frame, hold, note_size, note_write, recordings
+from ..modes import GradMode, active_tapes, grad_mode, keep_on_tapes
+from ..node import OutputEdge, edge_of
+from ..ops._host import data_dependent
+from ..ops._samples import check_number
+from ..record import Param, Record
+from ..saved import INFERENCE_SAVED
+from ..strided import copy_like, laid_out
+from ..tensor import LEAF, TensorRef, as_dtype, next_id
+from .layout import layout_operands
+from .nodes import conjugated_class, node_class
+from .out import check_outs, without_out
+from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
+from .refusals import on_meta
+
+_HALVES = ("float16", "bfloat16")
+
+
+def _never(*args: Any) -> bool:
+    return False
+
+
+def shape_of(x: Any) -> Any:
+    """The shape that formulas see of an argument: of a list one each, () of a number."""
+    if isinstance(x, (tuple, list)):
+        return [shape_of(t) for t in x]
+    return x._data.shape if isinstance(x, TensorRef) else None if x is None else np.shape(x)
+
+
+def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that `shapes` broadcast to; ShapeMismatchError in PyTorch's words where they do not.
+
+    >>> broadcast_shape((2, 1), (3,))
+    (2, 3)
+    """
+    result: tuple[int, ...] = tuple(shapes[0]) if shapes else ()
+    for shape in shapes[1:]:
+        a, b = result, tuple(shape)
+        if a == b:
+            continue
+        n = max(len(a), len(b))
+        out = []
+        for i in reversed(range(n)):
+            x = a[i - n + len(a)] if i - n + len(a) >= 0 else 1
+            y = b[i - n + len(b)] if i - n + len(b) >= 0 else 1
+            if x != y and x != 1 and y != 1:
+                raise ShapeMismatchError(
+                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {i}",
+                    expected=f"shapes that broadcast with {list(a)}", found=str(list(b)),
+                    remedy="reshape or expand one of them; sizes must be equal or 1, compared from the right")
+            out.append(y if x == 1 else x)
+        result = tuple(reversed(out))
+    return result
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    if isinstance(value, TensorRef):
+        return value.ndim == 0 and value.dtype.category <= INTEGER
+    return False
+
+
+def _check(rec: Record, p: Param, position: int, value: Any, name: str) -> Any:
+    """`value` as parameter `p` of the operation called `name` takes it; ArgumentError in PyTorch's words where it does not fit."""
+    want = p.type
+    if value is None:
+        if want.endswith("?") or want == "Any" or p.default == "None":
+            return None
+    elif p.is_tensor:
+        if want == "Tensor[]":
+            if isinstance(value, (tuple, list)):
+                for i, x in enumerate(value):
+                    if not isinstance(x, TensorRef):
+                        raise ArgumentError(f"expected Tensor as element {i} in argument {position - 1}, but got {type_name(x)}",
+                                            expected="Tensor", found=type_name(x), remedy="convert it with tensor(...)")
+                return value
+        elif isinstance(value, TensorRef) or want == "Operand" and isinstance(value, (int, float, complex, np.generic)):
+            return value.item() if isinstance(value, np.generic) else value
+    else:
+        base = want.removesuffix("?")
+        if base == "int" and _is_int(value):
+            return operator.index(value.item() if isinstance(value, TensorRef) else value)
+        if base == "float" and isinstance(value, (int, float, np.generic)) and not isinstance(value, (np.complexfloating,)):
+            return float(value)  # type: ignore[arg-type]  # complex NumPy numbers are excluded
+        if base in ("Scalar", "float") and isinstance(value, (int, float, complex, np.generic)):
+            return value.item() if isinstance(value, np.generic) else value
+        if base in ("Scalar", "float") and isinstance(value, TensorRef) and value.ndim == 0:
+            return value.item()
+        if base.startswith("int["):
+            if _is_int(value):
+                return operator.index(value.item() if isinstance(value, TensorRef) else value)
+            if isinstance(value, (tuple, list)) and all(_is_int(v) for v in value):
+                return tuple([operator.index(v.item() if isinstance(v, TensorRef) else v) for v in value])
+        if base == "bool" and isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        if base == "str" and isinstance(value, str):
+            return value
+        if base == "dtype":
+            if isinstance(value, DType):
+                return value
+            return as_dtype(value)
+        if base in ("Any", "Generator", "device", "memory_format") or base.endswith("[]"):
+            return value
+    raise refusal(name, p, position, value)
+
+
+def refusal(name: str, p: Param, position: int, value: Any) -> ArgumentError:
+    """torch's error for an argument of another type."""
+    want = p.type
+    wanted = {"Operand": "Tensor", "Index": "Tensor", "Mask": "Tensor", "Tensor[]": "tuple of Tensors", "Scalar": "Number"}.get(
+        want.removesuffix("?"), want.removesuffix("?"))
+    if wanted.startswith("int["):
+        wanted = "tuple of ints"
+    where = f" (position {position})" if not p.keyword_only else ""
+    return ArgumentError(f"{name}(): argument '{p.name}'{where} must be {wanted}, not {type_name(value)}",
+                        expected=wanted, found=type_name(value), remedy=f"pass {p.name} as {wanted}")
+
+
+_UNTYPED = frozenset(["size_average", "reduce", "return_indices", "_stacklevel", "get_infos", "include_last_offset", "norm_type"])
+"""What torch's functions written in Python take as it comes."""
+
+
+def fits(p: Param, value: Any) -> bool:
+    """Whether parameter `p` of an irregular operation takes values of this type; whatever it does not say for certain, it does.
+
+    >>> fits(Param("keepdim", "bool", "False"), None), fits(Param("dim", "int?"), None), fits(Param("dim", "int"), (0, 1))
+    (False, True, False)
+    """
+    base = p.type.removesuffix("?")
+    if p.name in _UNTYPED:
+        return True
+    if value is None:
+        return p.type.endswith("?") or p.default == "None" or base not in ("bool", "int", "float", "Scalar", "Tensor", "str")
+    if base == "Tensor":
+        return isinstance(value, TensorRef) or hasattr(value, "__torch_function__")
+    if base == "bool":
+        return isinstance(value, (bool, np.bool_))
+    if base == "int":
+        return _is_int(value)
+    if base.startswith("int["):
+        return _is_int(value) or isinstance(value, (tuple, list))
+    if base in ("float", "Scalar"):
+        return isinstance(value, (int, float, np.generic, TensorRef)) or base == "Scalar" and isinstance(value, complex)
+    return base != "str" or isinstance(value, str)
+
+
+def check_fit(rec: Record, values: dict[str, Any], optional: frozenset[str]) -> None:
+    """Raises torch's error for the first argument of an irregular operation whose type does not fit the schema. Those that are `optional`
+    may be None."""
+    free = rec.field("several_types") or ()
+    for i, p in enumerate(rec.params):
+        if p.name not in values or p.name in free or values[p.name] is None and p.name in optional:
+            continue
+        if not fits(p, values[p.name]):
+            raise refusal(rec.name, p, i + 1, values[p.name])
+
+
+QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "float": "{0}.__class__ in _REALS",
+             "Scalar": "{0}.__class__ in _REALS", "int[]": "{0}.__class__ is not bool and {0}.__class__ is not float"}
+"""Source of the tests for the usual types of arguments, of those that Python would take for another without a word."""
+
+
+_IS_TENSOR = "isinstance({0}, TensorRef)"
+_AS_IT_IS = {"Tensor": _IS_TENSOR, "Index": _IS_TENSOR, "Mask": _IS_TENSOR, "Operand": f"({_IS_TENSOR} or {{0}}.__class__ in NUMBERS)",
+             "Scalar": "{0}.__class__ in NUMBERS", "bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int",
+             "float": "{0}.__class__ is float", "str": "{0}.__class__ is str", "Any": "True", "dtype": "{0}.__class__ is DType",
+             "int[]": "({0}.__class__ is int or {0}.__class__ is tuple and not [_i for _i in {0} if _i.__class__ is not int])"}
+"""Source of the tests for arguments that `_check` would give back as they are."""
+
+
+def _reader(rec: Record) -> Callable[..., dict[str, Any] | None]:
+    """A function of an operation's arguments: those by name where `_check` has nothing to do, else None."""
+    tests = []
+    for p in rec.params:
+        test = _AS_IT_IS.get(p.type.removesuffix("?"), "False").format(p.name)
+        tests.append(f"({p.name} is None or {test})" if p.type.endswith("?") or p.default == "None" else test)
+    names = [p.name for p in rec.params]
+    given = f"{{{', '.join([f'{n!r}: {n}' for n in names])}}}"
+    text = f"def read({', '.join(names)}): return {given} if {' and '.join(tests)} else None\n"
+    reader: Callable[..., dict[str, Any] | None] = execute(text, "read", f"<{rec.name}: arguments>", {
+        "TensorRef": TensorRef, "DType": DType, "NUMBERS": frozenset([bool, int, float, complex])})
+    return reader
+
+
+class General(Door):
+    """The general path of one operation for one front end."""
+
+    def __init__(self, rec: Record, frontend: Any, method: bool = False) -> None:
+        super().__init__(rec, frontend)
+        self.method = method
+        self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
+        self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place
+        self._read: Any = None
+
+    def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
+        name = self.rec.name + "_" * inplace
+        try:
+            args, signature = match_deprecated(self.rec, name, given, named, out, self.method)
+        except AutogradError as error:
+            raise self.frontend.error(error) from None
+        warn_deprecated(self.rec, name, signature, self.method)
+        return self(args, out, inplace)
+
+    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """On the quiet path, where the call came here because somebody looks at calls; else on the general one."""
+        if out is None and modes.watched:
+            below = self._below[inplace]
+            if below is None:
+                below = self._below[inplace] = self.frontend.below(self, inplace)
+            return below(*args)
+        return self.rest(args, out, inplace)
+
+    def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """The operation on the general path."""
+        rec, frontend = self.rec, self.frontend
+        if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
+            return frontend.function(rec.name + "_")(*args)
+        check_overloads(rec, args)
+        target = self.redirect(args)
+        if target is not None:
+            function = frontend.function(target[0] + "_" if inplace else target[0])
+            return function(*target[1]) if out is None else function(*target[1], out=out)
+        return self.run(args, out, inplace)
+
+    def redirect(self, args: tuple[Any, ...]) -> Any:
+        """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
+        redirect = self.rec.field("redirect")
+        return None if redirect is None else redirect(*args)
+
+    def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False, executor: Any = None) -> Any:
+        """The operation itself, perhaps by another executor than the device's."""
+        rec, frontend = self.rec, self.frontend
+        if recordings:
+            current = frame()
+            if current is None and active_tapes():
+                given = [frontend.coerce(p, v) for p, v in zip(rec.params, args)]
+                return hold(rec, lambda *a, out=None: self.run(a, out, inplace, executor), given, {} if out is None else {"out": out},
+                            inplace=inplace)
+            if rec.field("meta") is data_dependent or (rec.field("sized_by_values") or _never)(*args):
+                note_size()
+        if self._read is None:
+            self._read = _reader(rec)
+        values = self._read(*args)
+        if values is None:
+            try:
+                name = rec.name + "_" * inplace
+                values = {p.name: _check(rec, p, max(i + (not self.method), 1), frontend.coerce(p, v), name)
+                          for i, (p, v) in enumerate(zip(rec.params, args))}
+            except ArgumentError:
+                if rec.field("overloads") is None:
+                    raise
+                raise no_match_of(rec, args) from None
+        tensors = self._tensors(values)
+        if inplace:
+            frontend.check_inplace(values[rec.params[0].name], tensors[1:])
+        if rec.differentiable and grad_mode() is GradMode.ENABLED:
+            for t in tensors:
+                node = t._node
+                if node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None:
+                    raise AutogradError(node.forbids)
+        if out is not None:
+            self._check_out(out, tensors, values)
+        if rec.refuses_complex:
+            meta = on_meta(*tensors)
+            for p in rec.differentiable_params or rec.tensor_params:
+                for x in values[p.name] if p.type == "Tensor[]" else (values[p.name],):
+                    if isinstance(x, TensorRef) and x._k.dtype.is_complex or isinstance(x, complex):
+                        dtype = x._k.dtype if isinstance(x, TensorRef) else result_dtype([(t._k.dtype, t.ndim) for t in tensors], [x])
+                        refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[dtype.name], values, meta)
+                        if refusal is not None:
+                            raise refusal
+        check = rec.field("check")
+        if check is not None:
+            check(**values)
+        if inplace:
+            frontend.check_memory(rec, values[rec.params[0].name], tensors[1:])
+        if recordings:
+            for target in (values[rec.params[0].name],) if inplace else () if out is None else out if isinstance(out, tuple) else (out,):
+                note_write(target)
+        if frontend.below_autograd is not None and out is None:
+            handled = frontend.below_autograd(self, values, tensors, inplace)
+            if handled is not NotImplemented:
+                return handled
+        device, usual = frontend.place(rec, tensors, values)
+        compute, arrays = self._arrays(values, tensors, device)
+        if rec.lacks and tensors:
+            rec.refuse_lacking((compute or tensors[0]._k.dtype).name, tensors[0])
+        if rec.broadcasts:
+            broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])
+        results = (executor or usual).run(rec, arrays)
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        results = self._laid_out(results, values)
+        results, kinds = self._finish(results, compute, device, values)
+        if inplace:
+            return self._store(values, tensors, results[0], kinds)
+        outputs = [frontend.wrap(r, k) for r, k in zip(results, kinds)]
+        self._record(values, tensors, outputs, results)
+        return self._given(outputs) if out is None else frontend.write_out(rec, out, outputs)
+
+    def _given(self, outputs: Sequence[Any]) -> Any:
+        """What the operation returns."""
+        if self.rec.returns_list:
+            return self.frontend.list_type(self.rec)(outputs)
+        return outputs[0] if len(outputs) == 1 else self.frontend.return_type(self.rec)(*outputs)
+
+    def carried_out(self, values: dict[str, Any], tensors: list[Any], outputs: Sequence[Any], views: bool) -> Any:
+        """What the operation returns where somebody else computed `outputs`, tensors without history: it is recorded as ever.
+
+        Args:
+            views: whether the outputs of a view look at its first argument's memory.
+        """
+        results = [o._data for o in outputs]
+        if any([read.kind == "kernel" for read in self.rec.saved]) and any([t._node is not None for t in tensors]):
+            # What kernels give beside the outputs is known to ours only.
+            if any([t._k.special is not None for t in tensors]):
+                raise NotImplementedError(f"{self.rec.name}(): no gradient where the class of a tensor carries it out")
+            device, executor = self.frontend.place(self.rec, tensors, values)
+            results += executor.run(self.rec, self._arrays(dict(values), tensors, device)[1])[len(results):]
+        self._record(values, tensors, outputs, results, views)
+        return self._given(outputs)
+
+    # -- arguments ------------------------------------------------------------------------------------------------
+
+    def _tensors(self, values: dict[str, Any]) -> list[TensorRef]:
+        found: list[TensorRef] = []
+        for p in self.rec.tensor_params:
+            value = values[p.name]
+            if p.type == "Tensor[]":
+                found += value
+            elif isinstance(value, TensorRef):
+                found.append(value)
+        return found
+
+    def _check_out(self, out: Any, tensors: list[TensorRef], values: dict[str, Any]) -> None:
+        """Raises where results must not be written to `out`; where the operation is carried out in its dtype, notes that in `values`."""
+        refuses = self.rec.field("no_out")
+        if refuses is not None and refuses(**values):
+            raise without_out(self.rec.name)
+        outs = out if isinstance(out, (tuple, list)) else (out,)
+        check_outs(self.rec.name, outs, grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors]))
+        if self.rec.field("computed_in_out") and values["dtype"] is None:
+            values["dtype"] = outs[0]._k.dtype
+
+    def _broadcast_arrays(self, arrays: dict[str, Any]) -> list[np.ndarray]:
+        return [arrays[p.name] for p in self.rec.tensor_params if p.type != "Tensor[]" and isinstance(arrays[p.name], np.ndarray)]
+
+    def _arrays(self, values: dict[str, Any], tensors: list[TensorRef], device: Device) -> tuple[DType | None, dict[str, Any]]:
+        """(dtype of the computation, kernel arguments)."""
+        rec = self.rec
+        asked = next((values[p.name] for p in rec.params if p.type == "dtype?"), None)
+        compute: DType | None = None
+        if rec.promotion != "none":
+            typed = [(v._k.dtype, v.ndim) for p in rec.tensor_params if p.differentiable
+                     for v in (values[p.name] if p.type == "Tensor[]" else (values[p.name],)) if isinstance(v, TensorRef)]
+            numbers = [values[p.name] for p in rec.params if p.type == "Operand" and not isinstance(values[p.name], TensorRef)
+                       and values[p.name] is not None]
+            compute = result_dtype(typed, numbers) if typed or numbers else None
+            if compute is not None and rec.promotion == "float" and compute.category < FLOATING:
+                compute = default_dtype()
+        if compute is not None and compute.category < COMPLEX:
+            for p in rec.params:
+                if p.type == "Scalar" and isinstance(values[p.name], complex):
+                    check_number(values[p.name], compute)
+                    values[p.name] = values[p.name].real
+        if asked is not None:
+            compute = asked
+        arrays: dict[str, Any] = {}
+        for p in rec.params:
+            value = values[p.name]
+            if p.type == "dtype?":
+                continue
+            if p.type == "Tensor[]":
+                arrays[p.name] = [self._cast(v._data, compute) for v in value]
+            elif isinstance(value, TensorRef) and p.is_tensor:
+                data = value._data if value._k.special is None else self.frontend.values_of(value)
+                if data is None:
+                    raise AutogradError(f"{rec.name}() needs data", expected="a tensor with data", found="a TensorRef without",
+                                        remedy="bind data first, or record OpSpecs and let the executor compute them")
+                if p.type == "Index" and data.dtype != np.int64 and data.dtype.kind in "iu":
+                    data = data.astype(np.int64)
+                arrays[p.name] = self._cast(data, compute) if p.differentiable else data
+            elif p.type == "Operand" and value is not None:
+                # astype wraps integers that are out of range, as torch does, where the constructor refuses or warns.
+                arrays[p.name] = np.asarray(value) if compute is None else np.asarray(value).astype(compute.np)
+            elif p.scales:
+                if value != 1:
+                    scaled = rec.params[1].name
+                    number: Any = arrays[scaled].dtype.type if compute is None else compute.np.type
+                    arrays[scaled] = np.asarray(arrays[scaled] * number(value))
+            else:
+                arrays[p.name] = value
+        if compute is not None and compute.name in _HALVES and rec.field("opmath"):
+            self._widen(values, arrays, compute)
+        return compute, arrays
+
+    def _widen(self, values: dict[str, Any], arrays: dict[str, Any], compute: DType) -> None:
+        """Half precision with a number is computed in float32. The number is not rounded before, but `alpha` is."""
+        operands = [p.name for p in self.rec.tensor_params]
+        alpha, last = values.get("alpha", 1), operands[-1]
+        if alpha == 1 and (arrays[last].ndim or self.rec.field("opmath") == "alpha"):
+            return
+        x = values[last]
+        exact = x._data if isinstance(x, TensorRef) else np.asarray(x)
+        for name in operands:
+            arrays[name] = arrays[name].astype(np.float32)
+        arrays[last] = exact.astype(np.float32)
+        if alpha != 1:
+            arrays[last] = np.asarray(arrays[last] * np.asarray(alpha).astype(compute.np).astype(np.float32))
+
+    def _cast(self, array: np.ndarray, compute: DType | None) -> np.ndarray:
+        if compute is None or array.dtype is compute.np or array.dtype == compute.np:
+            return array
+        return (copy_like(array) if 0 in array.strides else array).astype(compute.np)
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    def _laid_out(self, results: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
+        """Results in memory as torch has them."""
+        first = results[0] if results else None
+        if first.__class__ is not np.ndarray:
+            return results
+        if self.rec.field("layout") == "rows":
+            return results if first.flags.c_contiguous else (np.ascontiguousarray(first), *results[1:])
+        operands = [x._data for p in layout_operands(self.rec) if isinstance(x := values[p.name], TensorRef)]
+        if not operands or all([a.flags.c_contiguous for a in operands]):
+            return results
+        return (laid_out(first, *operands), *results[1:])
+
+    def _finish(self, results: Sequence[Any], compute: DType | None, device: Device, values: dict[str, Any]
+                ) -> tuple[list[np.ndarray], list[Kind]]:
+        rec = self.rec
+        asked = any(p.type == "dtype?" and values[p.name] is not None for p in rec.params)
+        arrays: list[np.ndarray] = []
+        kinds: list[Kind] = []
+        if rec.result == "same" and compute is None:
+            compute = next((values[p.name]._k.dtype for p in rec.tensor_params if isinstance(values[p.name], TensorRef)), None)
+        for i, array in enumerate(results):
+            if i >= len(rec.returns) and not rec.returns_list:  # saved for the gradient only
+                arrays.append(array)
+                continue
+            array = np.asarray(array)
+            if (rec.result == "same" or asked) and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
+                array = array.astype(compute.np)
+            arrays.append(array)
+            kinds.append(kind(dtype_of(array), device))
+        return arrays, kinds
+
+    def _record(self, values: dict[str, Any], tensors: list[TensorRef], outputs: Sequence[TensorRef], results: list[np.ndarray],
+                views: bool = True) -> None:
+        """Links views with their bases, and makes the entry where an input requires grad."""
+        rec, frontend = self.rec, self.frontend
+        if views and rec.family in ("view", "view?"):
+            source = values[rec.params[0].name]
+            for output in outputs:
+                base = output._data.base
+                if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
+                    output._k = inference_kind(output._k, source._k.inference)
+                    frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
+        node: Any = None
+        if outputs and rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
+            node = self._node(values, results, outputs)
+        if node is not None:
+            keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
+
+    def _differentiable_outputs(self, outputs: Sequence[TensorRef]) -> list[TensorRef]:
+        if self.rec.returns_list:
+            return list(outputs)
+        return [o for o, (t, _) in zip(outputs, self.rec.returns) if t == "Tensor" and o._k.dtype.category >= FLOATING]
+
+    def _node(self, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef], rec: Record | None = None) -> Any:
+        """Makes the entry where an input requires grad, and hangs it on the outputs."""
+        rec = (rec or self.rec).overload(values)
+        edges: list[Any] = []
+        meta: list[Any] = []
+        for p in rec.differentiable_params:
+            value = values[p.name]
+            for x in value if p.type == "Tensor[]" else (value,):
+                if isinstance(x, TensorRef):
+                    edges.append(edge_of(x))
+                    meta.append((x._data.shape, x._k.np))
+                else:
+                    edges.append(None)
+                    meta.append(None)
+        if not any([e is not None for e in edges]):
+            return None
+        targets = self._differentiable_outputs(outputs)
+        if not targets:
+            return None
+        is_complex = any([t._k.dtype.is_complex for t in targets])
+        if is_complex and rec.complex == "no gradient":
+            raise AutogradError(f"{rec.name} does not support automatic differentiation for outputs with complex dtype.",
+                                remedy="detach its inputs")
+        node = conjugated_class(rec)() if is_complex else node_class(rec)()
+        for _ in targets[1:]:
+            next_id()
+        node.id = next_id()
+        node.edges, node.meta = tuple(edges), tuple(meta)
+        if rec.returns_list:
+            node.n_outputs = len(targets)
+        node.saved = self._saved(rec, values, results, outputs)
+        self.frontend.pack_saved(node)
+        if len(targets) == 1 and not rec.returns_list:
+            targets[0]._node = node
+        else:
+            for nr, target in enumerate(targets):
+                target._node = OutputEdge(node, nr)
+        return node
+
+    def _saved(self, rec: Record, values: dict[str, Any], results: list[np.ndarray], outputs: Sequence[TensorRef]) -> tuple[Any, ...]:
+        saved: list[Any] = []
+        for read in rec.saved:
+            name, kind = read.name, read.kind
+            given: Any = None if read.param is None else values[read.param.name]
+            if kind == "tensors":
+                saved.append((tuple(given), [x._v and x._v[0] for x in given]))
+            elif kind == "tensor":
+                wanted = given if self._wanted_by(rec, name, values) else None
+                if isinstance(wanted, TensorRef) and wanted._k.inference:
+                    raise AutogradError(INFERENCE_SAVED, remedy="clone it first")
+                saved += [wanted, wanted._v and wanted._v[0] if isinstance(wanted, TensorRef) else None]
+            elif kind == "value":
+                saved.append(given)
+            elif kind == "shape":
+                saved.append(shape_of(given))
+            elif kind == "dtype":
+                saved.append(given._k.dtype)
+            elif kind == "kernel":
+                saved.append(results[read.nr])
+            else:
+                nr = read.nr
+                if not self._wanted_by(rec, name, values):
+                    saved.append((None, (0,), 0, None))
+                    continue
+                if outputs[nr]._v is None:
+                    outputs[nr]._v = [0]
+                output: Any = outputs[nr]
+                item = (output._data, output._v, output._v[0], output._k)
+                saved.append(item if output._k.special is None else (*item, self.frontend.bare(output)))
+        return tuple(saved)
+
+    @staticmethod
+    def _wanted_by(rec: Record, name: str, values: dict[str, Any]) -> bool:
+        """Whether a gradient that somebody wants needs the input `name`."""
+        for target, _, needed in rec.vjps:
+            if name in needed:
+                if target is None:
+                    return True
+                x = values[target]
+                if isinstance(x, TensorRef) and x._node is not None or isinstance(x, (tuple, list)):
+                    return True
+        return False
+
+    # -- in place -------------------------------------------------------------------------------------------------
+
+    def _store(self, values: dict[str, Any], tensors: list[TensorRef], result: np.ndarray, kinds: list[Kind]) -> TensorRef:
+        """Writes the result over the first argument."""
+        rec, frontend = self.rec, self.frontend
+        first = rec.params[0].name
+        target: TensorRef = values[first]
+        frontend.check_store(rec, target, result, kinds[0])
+        if self._ends_history(target):
+            numbers = frontend.wrap(np.asarray(result).astype(target._k.np), target._k)
+            return frontend.function("drawn_")(target, numbers, rec.name + "_")
+
+        def write() -> None:
+            if target._k.device.type != "meta":  # which has no memory to write to
+                np.copyto(target._data, result if target._k.special is None else frontend.stored(target, result), casting="unsafe")
+
+        return self._changed(values, tensors, write, lambda t: frontend.wrap(frontend.values_of(t).copy(), t._k),
+                             lambda t: frontend.wrap(frontend.values_of(t), t._k))
+
+    def changed_elsewhere(self, values: dict[str, Any], tensors: list[Any], write: Callable[[], Any], copied: Callable[[Any], Any]
+                          ) -> TensorRef:
+        """The in-place variant where somebody else, `write`, changes the first argument, in one step: it is recorded as ever.
+
+        Args:
+            copied: makes the copy that the gradient may need.
+        """
+        target: TensorRef = values[self.rec.params[0].name]
+
+        def write_once() -> None:
+            if target._v is None:
+                target._v = [0]
+            before = target._v[0]
+            write()
+            target._v[0] = before  # what `write` is made of counts as one change
+
+        if self._ends_history(target):
+            write_once()
+            return self.frontend.function("drawn_")(target, self.frontend.wrap(target._data.copy(), target._k), self.rec.name + "_")
+        return self._changed(values, tensors, write_once, copied, self.frontend.bare)
+
+    def _ends_history(self, target: TensorRef) -> bool:
+        """Whether nothing of what was there has a gradient: the operation is constant almost everywhere."""
+        rec = self.rec
+        return not rec.differentiable and bool(rec.field("node_")) and target._node is not None and grad_mode() is GradMode.ENABLED
+
+    def _changed(self, values: dict[str, Any], tensors: list[TensorRef], write: Callable[[], Any], copied: Callable[[Any], Any],
+                 bare: Callable[[Any], Any]) -> TensorRef:
+        """Lets `write` change the first argument, and puts the entry into the history of it and of its base."""
+        rec, frontend = self.rec, self.frontend
+        first = rec.params[0].name
+        target: TensorRef = values[first]
+        recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
+        if recording and first in rec.saved_names:
+            # The gradient needs the value from before the update.
+            copy = copied(target)
+            copy._node = target._node
+            values = {**values, first: copy}
+        write()
+        if recording:
+            if target._v is None:
+                target._v = [0]
+            shadow = bare(target)
+            shadow._v = target._v
+            before = {**values}
+            if first not in rec.saved_names:
+                before[first] = target
+            node = self._node(before, [target._data], [shadow], rec.in_place)
+            # `x.mul_(x)` changes what it saves of x, so that going back through it is an error; the result is saved as it is after that.
+            frontend.bump(target)
+            if node is not None:
+                if node.saved.__class__ is tuple:
+                    node.saved = tuple([(*s[:2], s[2] + 1, *s[3:]) if s.__class__ is tuple and len(s) > 3 and s[1] is target._v else s
+                                        for s in node.saved])
+                keep_on_tapes(node, tuple(tensors), (target,), values, None, (node.id,))
+                frontend.rebase(target, node)
+        else:
+            frontend.bump(target)
+        return target
+
+
+class Operator(General):
+    """The general path of an operation as a Python operator: a TypeError gives the other operand its turn."""
+
+    def __init__(self, rec: Record, frontend: Any, name: str) -> None:
+        super().__init__(rec, frontend)
+        self.name = name
+
+    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        if not isinstance(args[0], TensorRef):
+            raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(args[0])}' object")
+        if self.name == "__eq__" and isinstance(args[1], np.ndarray):  # the one operator that torch gives arrays to
+            args = args[0], self.frontend.wrap(args[1])
+        try:
+            return super().__call__(args, out, inplace)
+        except TypeError:
+            return NotImplemented

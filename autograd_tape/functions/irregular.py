@@ -1,0 +1,177 @@
+"""Irregular operations: those made of others, written as a plain function of the front end, `def function(F, ...)`.
+
+Each is given a frame that words its errors and puts a door before it. Where its quiet path is written by hand, `def make(F, namespace,
+general)` returns a function with that path, which calls `general(args, out)` where it ends.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+from collections.abc import Callable
+
+from .. import modes
+from ..calls import LISTENING, Door, Interceptor, Parameter, source_of
+from ..codegen import execute
+from ..dtypes import SCALAR_TYPE_NAMES
+from ..errors import AutogradError, ShapeMismatchError
+from ..record import Record, get_record
+from .general import QUICK_FIT, General, check_fit, fits
+from .namespace import REALS
+
+
+class Irregular(Door):
+    """The door of an irregular operation, or of its in-place variant.
+
+    Attributes:
+        front: the function that leads here.
+        plain: the function below the door, with all arguments by position.
+    """
+
+    irregular = True
+    front: Callable[..., Any]
+    plain: Callable[..., Any]
+
+    def __init__(self, rec: Record, frontend: Any, params: list[Parameter]) -> None:
+        super().__init__(rec, frontend)
+        self.params = params
+        self._open = False  # whether the path written by hand may be taken while somebody looks at calls
+        call = ", ".join(source_of(params)[1])
+        self._below: Any = None
+        text = f"def spelled(_function, {', '.join([p.name for p in params])}): return _function({call})\n"
+        self._spelled = execute(text, "spelled", f"<{rec.name}: spelled>", {})
+
+    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """The function, on its quiet path where that is open."""
+        if out is None and modes.watched and self._open:
+            if self._below is None:
+                self._below = self.frontend.below(self, inplace)
+            return self._spelled(self._below, *args)
+        return self.rest(args, out)
+
+    def hear(self) -> tuple[Interceptor, ...]:
+        found = super().hear()
+        if self.rec.field("make") is not None:
+            parts = [General(get_record(name), self.frontend) for name in self.rec.field("parts") or ()]
+            self._open = all([i in found or not any(map(i.concerns, parts)) for i in LISTENING if i.frontend in (None, self.frontend)])
+        return found
+
+    def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """The function itself."""
+        return self.plain(*args) if out is None else self.plain(*args, out)
+
+
+def irregular_function(rec: Record, frontend: Any, inner: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The function of an irregular operation; with `inner`, its method or its in-place variant."""
+    make = rec.field("make") if inner is None else None
+    if make is not None and rec.field("function") is None:
+        function = make(frontend, frontend.namespace, General(rec, frontend))
+    else:
+        function = _framed(rec, frontend, inner or rec.field("function"), make)
+    function.__doc__ = rec.doc
+    function.__module__, function.__qualname__ = frontend.module, rec.name
+    function.record = rec
+    return function
+
+
+def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) -> Callable[..., Any]:
+    signature = dict(list(inspect.signature(inner).parameters.items())[1:])
+    params = [Parameter.of(p) for p in signature.values() if p.name != "out"]
+    for p in params[list(signature).index("out") if "out" in signature else len(params):]:
+        p.keyword_only = not p.spread  # by position the first would be taken for `out`
+    writes = rec.out and "out" not in signature and not rec.returns_list and not any([p.spread == "**" for p in params])
+    door = Irregular(rec, frontend, params)
+    cells: dict[str, Any] = {"_F": frontend, "_inner": inner, "_Error": AutogradError, "_door": door, "_rec": rec, "_name": rec.name,
+                             "LISTENING": LISTENING}
+    head, call, defaults = source_of([Parameter.of(p) for p in signature.values()])
+    cells |= defaults
+    given = "".join([f"{p.spread}{p.name}, " for p in map(Parameter.of, signature.values()) if not p.keyword_only and p.spread != "**"])
+    named = ", ".join([f"'{p.name}': {p.name}" if p.keyword_only else f"**{p.name}" for p in map(Parameter.of, signature.values())
+                       if p.keyword_only or p.spread == "**"])
+    if writes:
+        head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
+    plain = f"_inner({', '.join(['_F', *call])})"
+    body = [*_refusals(rec, signature, cells, plain), "try:", *["    " + line for line in _checks(rec, signature, cells)],
+            *([f"    _r = {plain}", "    return _r if out is None else _F.give(_name, out, _r)"] if writes else [f"    return {plain}"]),
+            "except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:",
+            f"    try: _check_fit(_rec, {_own_values(rec, signature)}, _optional)",
+            "    except _Error as _misfit: raise _F.error(_misfit) from None",
+            "    if not isinstance(_e, _Error): raise",
+            f"    return _F.recover(_e, _door.front, ({given}), {{{named}}})"]
+    names = [p.name for p in params]
+    out = writes or "out" in signature
+    every = "".join(f"{n}, " for n in names)
+    passes = f"if LISTENING: return _door(({every}), {'out' if out else 'None'}, {rec.field('function_') is inner})"
+    flat = ", ".join(names + ["out=None"] * out)
+
+    def defined(head: str, body: list[str], variant: str) -> Callable[..., Any]:
+        text = (f"def make({', '.join(cells)}):\n    def {rec.name}({head}):\n" + "".join(f"        {line}\n" for line in body)
+                + f"    return {rec.name}\n")
+        found: Callable[..., Any] = execute(text, "make", f"<{rec.name}{variant}: {frontend.name}>", {})(**cells)
+        return found
+
+    # A method of its own leads to the function, which has the door.
+    leads = inner is rec.field("method") and inner is not rec.field("function")
+    door.plain = defined(flat, body, " (below)")
+    door.front = make(frontend, frontend.namespace, door) if make is not None else defined(
+        ", ".join(head), body if leads else [passes, *body], "")
+    return door.front
+
+
+def _refusals(rec: Record, signature: dict[str, Any], cells: dict[str, Any], plain: str) -> list[str]:
+    """Statements that refuse complex tensors, and those of dtypes that torch has no kernel for; `plain` is the call of the function."""
+    first = next(iter(signature), "")
+    found = []
+    if rec.refuses_complex:
+        cells |= {"_refusal": rec.complex_refusal, "_NAMES": SCALAR_TYPE_NAMES}
+        found += [f"if hasattr({first}, '_k') and {first}._k.dtype.is_complex:",
+                  f"    _e = _refusal(_NAMES[{first}._k.dtype.name], dict({', '.join(f'{n}={n}' for n in signature)}), "
+                  f"{first}._k.device.type == 'meta')",
+                  "    if _e is not None: raise _F.error(_e)"]
+    if rec.lacks:
+        cells |= {"_lacks": rec.lacks, "_lack": rec.refuse_lacking, "_Shape": ShapeMismatchError}
+        found += [f"if hasattr({first}, '_k') and {first}._k.dtype.name in _lacks:",
+                  f"    try: _lack({first}._k.dtype.name, {first})",
+                  "    except _Error as _lacking:",
+                  f"        try: {plain}",  # wrong shapes are told first
+                  "        except _Shape as _e: raise _F.error(_e) from None",
+                  "        except (_Error, TypeError, ValueError, RuntimeError, OverflowError): pass",
+                  "        raise _F.error(_lacking) from None"]
+    for name, function in (rec.field("refuses_grad") or {}).items():
+        cells["_refuse_grad"] = _refuse_grad
+        step, any_, _ = function.partition(" if any")
+        some = f" and {first}._data.size" if any_ else ""
+        found.append(f"if getattr({name}, '_node', None) is not None{some}: _refuse_grad('{step}', '{name}')")
+    return found
+
+
+def _refuse_grad(function: str, argument: str) -> None:
+    """torch's error for a tensor that requires grad as an argument for which it has no derivative."""
+    if modes.grad_mode() is modes.GradMode.ENABLED:
+        raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input cannot have "
+                           "requires_grad True.")
+
+
+def _own(rec: Record, signature: dict[str, Any]) -> list[str]:
+    """The parameters that the schema knows, too."""
+    known = {p.name for p in rec.params}
+    return [n for n, q in signature.items() if n in known and q.kind not in (q.VAR_POSITIONAL, q.VAR_KEYWORD)]
+
+
+def _own_values(rec: Record, signature: dict[str, Any]) -> str:
+    return f"dict({', '.join(f'{n}={n}' for n in _own(rec, signature))})"
+
+
+def _checks(rec: Record, signature: dict[str, Any], cells: dict[str, Any]) -> list[str]:
+    """Statements that refuse arguments which Python would take for others without a word."""
+    parameters = {p.name: p for p in rec.params}
+    own = _own(rec, signature)
+    optional = frozenset([n for n in own if signature[n].default is None])
+    cells |= {"_REALS": REALS, "_optional": optional, "_check_fit": check_fit}
+    tests = []
+    for n in own:
+        test = QUICK_FIT.get(parameters[n].type.removesuffix("?"))
+        # What takes anything has no type.
+        if test is not None and not fits(parameters[n], ...) and n not in (rec.field("several_types") or ()):
+            tests.append(f"({n} is None or {test.format(n)})" if n in optional or fits(parameters[n], None) else test.format(n))
+    return [f"if not ({' and '.join(tests)}): _check_fit(_rec, {_own_values(rec, signature)}, _optional)"] if tests else []

@@ -1,0 +1,132 @@
+"""From a record to the class of its graph node: the generated `raw` and `recorded`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..codegen import execute
+from ..node import TapeEntry
+from ..record import Record
+from ..saved import stale, unpack
+from ..tensor import TensorRef
+from .attributes import saved_properties
+from .namespace import NUMBERS
+
+
+def _unpack(rec: Record, recorded: bool) -> list[str]:
+    targets, after = [], []
+    for i, read in enumerate(rec.saved):
+        name, p = read.name, read.param
+        if read.kind == "tensors":
+            targets.append(name)
+            after += [f"for _s, _sv in zip(*{name}):",
+                      "    if _s._v is not None and _s._v[0] != (_sv or 0): raise stale(self, _s, _sv)",
+                      f"{name} = {name}[0]" if recorded else f"{name} = [_s._data for _s in {name}[0]]"]
+        elif read.kind == "tensor" and p is not None:
+            targets += [name, f"_sv{i}"]
+            check = [f"if {name}._v is not None and {name}._v[0] != (_sv{i} or 0): raise stale(self, {name}, _sv{i})"]
+            if not recorded:
+                check.append(f"{name} = {name}._data")
+            guard = f"if {name} is not None" + (f" and {name}.__class__ not in NUMBERS:" if p.type == "Operand" else ":")
+            after += [guard] + ["    " + c for c in check]
+        elif p is not None:
+            targets.append(name)
+        elif read.kind == "kernel":
+            targets.append(name)
+            if recorded:
+                after.append(f"if {name}.__class__ is ndarray: {name} = F.wrap({name})")
+        else:
+            nr = read.nr
+            targets.append(f"_o{i}")
+            after.append(f"if _o{i}[1][0] != _o{i}[2]: raise stale(self, _o{i}[0], _o{i}[2], _o{i}[1][0])")
+            # Nothing flows from an output that is no "Tensor"; the others are counted without these.
+            kinds = [t for t, _ in rec.returns]
+            made = f"F.saved_output(self, {kinds[:nr].count('Tensor')}, _o{i})" if kinds[nr] == "Tensor" else f"F.wrap(_o{i}[0], _o{i}[3])"
+            after.append(f"{name} = None if _o{i}[0] is None else {made}" if recorded else f"{name} = _o{i}[0]")
+    head = ["_s = self.saved", "if _s.__class__ is not tuple: _s = unpack(self)"]
+    if targets:
+        head.append(", ".join(targets) + ", = _s")
+    return head + after
+
+
+def backward_source(rec: Record, recorded: bool) -> str:
+    """The source of the node's `raw` or `recorded`."""
+    name = "recorded" if recorded else "raw"
+    lines = [f"def {name}(self, grad, F):"]
+    body = _unpack(rec, recorded) if rec.saved else []
+    params = rec.differentiable_params
+    if rec.vjp_names is None:
+        _, _, needed = rec.vjps[0]
+        if "needs" in needed:
+            body.append("needs = tuple([_e is not None for _e in self.edges])")
+        call = "vjp(F, grad" + "".join(f", {n}" for n in needed) + ")"
+        single = len(params) == 1 and params[0].type != "Tensor[]"
+        body.append(f"_g = [{call}]" if single else f"_g = {call}")
+    else:
+        edges = [f"_e{i}" for i in range(len(params))]
+        body.append(", ".join(edges) + ", = self.edges")
+        calls = []
+        for (target, _, needed), e in zip(rec.vjps, edges):
+            calls.append(f"None if {e} is None else vjp_{target}(F, grad" + "".join(f", {n}" for n in needed) + ")")
+        body.append("_g = [" + ", ".join(calls) + "]")
+    body += ["if self.meta is None: return _g",
+             "return [None if _x is None or _m is None else F.fit(_x, *_m) for _x, _m in zip(_g, self.meta)]"]
+    return "\n".join(lines + ["    " + line for line in body]) + "\n"
+
+
+_node_classes: dict[tuple[str, str, str | None], type[TapeEntry]] = {}
+
+
+def node_class(rec: Record) -> type[TapeEntry]:
+    """The TapeEntry subclass of an operation, or of an overload."""
+    key = rec.name, rec.node_name, rec.without
+    found = _node_classes.get(key)
+    if found is not None:
+        return found
+
+    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "ndarray": np.ndarray}
+    for target, function, _ in rec.vjps:
+        namespace["vjp" if target is None else f"vjp_{target}"] = function
+    methods = {}
+    for recorded in (False, True):
+        name = "recorded" if recorded else "raw"
+        methods[name] = execute(backward_source(rec, recorded), name, f"<{rec.name}: backward, {name}>", namespace)
+    outputs = [t for t, _ in rec.returns if t == "Tensor"]
+    _node_classes[key] = cls = type(rec.node_name, (TapeEntry,), {
+        "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods,
+        **saved_properties(rec)})
+    return cls
+
+
+_conjugated_classes: dict[type[TapeEntry], type[TapeEntry]] = {}
+
+
+def conjugated_class(rec: Record) -> type[TapeEntry]:
+    """The TapeEntry subclass for complex outputs: where formulas are written as for real numbers, gradients are conjugated around them."""
+    plain = node_class(rec)
+    if not rec.conjugates:
+        return plain
+    found = _conjugated_classes.get(plain)
+    if found is None:
+        _conjugated_classes[plain] = found = type(rec.node_name, (plain,), {
+            "__slots__": (), "__module__": plain.__module__, "raw": _conjugated(plain.raw), "recorded": _conjugated(plain.recorded)})
+    return found
+
+
+def conjugate(F: Any, g: Any) -> Any:
+    """A gradient, or a list of gradients, conjugated."""
+    if g.__class__ is list or g.__class__ is tuple:
+        return [conjugate(F, x) for x in g]
+    if g is None or not (g.dtype.is_complex if isinstance(g, TensorRef) else g.dtype.kind == "c"):
+        return g
+    return F.conj_physical(g)  # a view would be handed out, which nobody asked for
+
+
+def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:
+    def conjugated(self: TapeEntry, grad: Any, F: Any) -> Any:
+        return conjugate(F, formula(self, conjugate(F, grad), F))
+
+    return conjugated

@@ -1,0 +1,1 @@
+"""Elements are made, moved or picked, and none is computed."""

@@ -1,0 +1,699 @@
+"""New tensors: filled with a number, ranges, identity matrices, index patterns.
+
+None of these takes part in gradients. Each takes `dtype`, `device`, `requires_grad`, and `layout` and `pin_memory`, which mean
+nothing here beyond being checked; the plain functions also take `out`. `F.default_device` is the device of tensors made without
+naming one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import (
+    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind, scalar_dtype,
+)
+from ...errors import ArgumentError, AutogradError, UnsupportedDTypeError
+from ...executors import executor_for
+from ...executors.meta import meta_array
+from ...functions.overloads import no_match
+from ...functions.refusals import on_meta
+from ...record import op
+from ...strided import empty_in_order, empty_strided
+from ...tensor import LEAF, TensorRef, as_dtype, leaf_node
+from .._host import NO_ITEM, need_values
+from .._samples import check_number
+from ..networks._losses import constant
+from ..views.shape import _format_strides
+
+_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
+
+
+# -- what all share -------------------------------------------------------------------------------------------------------
+
+
+def named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The sizes, which may also be given as `size=`; ArgumentError for any other keyword, or for both.
+
+    >>> named_size("rand", (), {"size": (2, 3)}), named_size("rand", (2, 3), {})
+    (((2, 3),), (2, 3))
+    """
+    if not named:
+        return size
+    other = next((key for key in named if key != "size"), None)
+    if other is not None:
+        raise ArgumentError(f"{name}() got an unexpected keyword argument '{other}'", expected="'size'", found=f"'{other}'")
+    if size:
+        raise ArgumentError(f"{name}() got multiple values for argument 'size'", remedy="give the sizes once")
+    return (named["size"],)
+
+
+def given_size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The sizes given as one sequence or as several numbers; torch's errors for others."""
+    dims = size
+    if len(size) == 1 and not isinstance(size[0], (int, np.integer)) and not (isinstance(size[0], TensorRef) and not size[0].ndim):
+        dims = size[0]
+        if isinstance(dims, TensorRef):
+            dims = dims.tolist()
+        if not isinstance(dims, (tuple, list)):
+            raise ArgumentError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size[0]).__name__}",
+                                expected="ints", found=type(size[0]).__name__, remedy="pass sizes as ints or one tuple of ints")
+    found = []
+    for i, n in enumerate(dims):
+        if isinstance(n, (bool, float)) or not isinstance(n, (int, np.integer, TensorRef)):
+            raise ArgumentError(f"{name}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__} at pos {i}",
+                                expected="ints", found=type(n).__name__)
+        found.append(int(n))
+    for n in found:
+        if n < 0:
+            raise AutogradError(f"{name}: Dimension size must be non-negative." if name == "zeros" else
+                                f"Trying to create tensor with negative dimension {n}: {found}", expected="sizes of 0 or more",
+                                found=str(n))
+    return tuple(found)
+
+
+def _device(F: Any, device: Any) -> Device:
+    if device is None:
+        return CPU if F.default_device is None else F.default_device
+    return device if device.__class__ is Device else Device(device)
+
+
+def finish(F: Any, array: np.ndarray, device: Any, requires_grad: bool, out: Any = None, layout: Any = None) -> Any:
+    """A tensor over a fresh array, on a device; or `out` with its values."""
+    if layout is not None and str(layout) != "torch.strided":
+        raise AutogradError(f"only the strided layout is supported, got {layout}", expected="torch.strided", found=str(layout),
+                            remedy="leave layout out")
+    if out is not None:
+        return F.write_out(None, out, [F.wrap(array)])
+    place = _device(F, device)
+    if place.type != "cpu":
+        executor_for(place)  # says what is missing where the device cannot be used
+    k = CPU_KINDS[array.dtype] if place == CPU else kind(CPU_KINDS[array.dtype].dtype, place)
+    if place.type == "meta":
+        array = meta_array(array.shape, array.dtype, array.strides)
+    t = F.wrap(array, k)
+    if requires_grad:
+        t._node = leaf_node(k.dtype, True)
+    return t
+
+
+def _shaped(array: np.ndarray, out: Any) -> np.ndarray:
+    """The array in the shape of an `out` that has as many elements, which keeps it."""
+    return array if out is None or out._data.size != array.size else array.reshape(out._data.shape)
+
+
+def _dtype(value: Any) -> DType:
+    return default_dtype() if value is None else value if value.__class__ is DType else as_dtype(value)
+
+
+def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
+    """The fields `make` and `function` of `name(*size, dtype=None, ...)`: the quiet path in one frame, and the whole."""
+    def make(F: Any, ns: Any, general: Any) -> Callable[..., Any]:
+        Tensor, new = F.Tensor, object.__new__
+
+        def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
+                    **named):
+            try:
+                k = CPU_KINDS[(default_dtype() if dtype is None else dtype).np]
+                if device is None and out is None and (k is ns["Q_F32"] or k in ns["Q_ALL"]) and layout is None and size and not named \
+                        and F.default_device is None:
+                    t = new(Tensor)
+                    t._data = make_array(size[0] if len(size) == 1 else size, k.np)
+                    t._k = k
+                    t._node = t._v = t._base = None
+                    if requires_grad:
+                        if k.dtype.category < FLOATING:
+                            raise ValueError
+                        t._node = LEAF
+                    return t
+            except (TypeError, ValueError, AttributeError, IndexError):
+                pass  # the general path says what is wrong, or does it
+            return general((size, dtype, device, requires_grad, layout, pin_memory, memory_format, named), out)
+
+        factory.__name__ = factory.__qualname__ = name
+        return factory
+
+    def function(F, *size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
+                 **named):
+        named.pop("names", None)
+        size = named_size(name, size, named)
+        if not size:  # torch takes zeros(()) but not zeros()
+            raise ArgumentError(f"{name}() missing 1 required positional arguments: \"size\"")
+        shape, dtype = given_size(F, name, size), out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        return finish(F, _array(F, make_array, shape, dtype, device), device, requires_grad, out, layout)
+
+    return make, function
+
+
+def _array(F: Any, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType, device: Any) -> np.ndarray:
+    """The array; of a single element's memory where the device is meta, so that shapes of any size cost nothing."""
+    if _device(F, device).type == "meta":
+        return meta_array(tuple(shape), dtype.np)
+    return make_array(shape, dtype.np)
+
+
+@op(f"zeros(int[] size, {_OPTIONS}) -> Tensor", method=False)
+class zeros:
+    """A tensor of zeros.
+
+    >>> torch.zeros(2)
+    tensor([0., 0.])
+    """
+
+    make, function = _fresh("zeros", np.zeros)
+    def errors(rng): yield (-1,), RuntimeError, "zeros: Dimension size must be non-negative."
+    def samples(rng): yield (2, 3)
+
+
+def _ones(shape: Any, dtype: np.dtype) -> np.ndarray:
+    array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
+    array.fill(1)
+    return array
+
+
+@op(f"ones(int[] size, {_OPTIONS}) -> Tensor", method=False)
+class ones:
+    """A tensor of ones.
+
+    >>> torch.ones(2, dtype=torch.int64)
+    tensor([1, 1])
+    """
+
+    make, function = _fresh("ones", _ones)
+    def samples(rng): yield (2, 3)
+
+
+@op(f"empty(int[] size, {_OPTIONS}) -> Tensor", method=False)
+class empty:
+    """A tensor whose values are not set.
+
+    >>> torch.empty(2, 3).shape
+    torch.Size([2, 3])
+    """
+
+    make, function = _fresh("empty", np.empty)
+    def samples(rng): yield (2, 3)
+
+
+@op(f"empty_strided(int[] size, int[] stride, {_OPTIONS}) -> Tensor", method=False, out=False)
+class empty_strided_:
+    """A tensor with the given strides, whose values are not set.
+
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+
+    def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if len(size) != len(stride):
+            raise AutogradError("mismatch in length of strides and shape", expected=f"{len(size)} strides", found=str(len(stride)))
+        shape = given_size(F, "empty_strided", (size,))
+        return finish(F, empty_strided(shape, tuple(stride), _dtype(dtype).np), device, requires_grad, None,
+                      layout)
+
+    def samples(rng): yield (2, 3), (1, 2)
+
+
+@op(f"full(int[] size, Scalar fill_value, {_OPTIONS}) -> Tensor", method=False)
+class full:
+    """A tensor with one value everywhere, of that value's dtype.
+
+    >>> torch.full((2,), 3)
+    tensor([3, 3])
+    """
+
+    def function(F, size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        if isinstance(fill_value, TensorRef):
+            fill_value = fill_value.item()
+        if dtype is None:
+            dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
+        shape = given_size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
+        check_number(fill_value, _dtype(dtype))
+        return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out,
+                      layout)
+
+    def errors(rng): yield ((-2,), 1), RuntimeError, "Trying to create tensor with negative dimension -2: [-2]"
+    def samples(rng): yield (2, 3), 1.5
+
+
+def _number_dtype(value: Any) -> DType:
+    return scalar_dtype(value)
+
+
+# -- like another tensor -----------------------------------------------------------------------------------------------------
+
+
+def _like_array(input: Any, dtype: Any, memory_format: Any) -> np.ndarray:
+    """An unset array of `input`'s shape and, where that is dense, its strides."""
+    data, want = input._data, input._k.np if dtype is None else _dtype(dtype).np
+    if memory_format is not None and str(memory_format) != "torch.preserve_format":
+        strides = _format_strides(data, memory_format)
+        return np.empty(data.shape, want) if strides is None else empty_strided(data.shape, strides, want)
+    if data.flags.c_contiguous:
+        return np.empty(data.shape, want)
+    return empty_in_order(data, want)
+
+
+def _like(name: str, value: Any) -> Any:
+    def function(F: Any, input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                 requires_grad: bool = False, memory_format: Any = None) -> Any:
+        k = input._k
+        if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
+                and k in F.namespace["Q_ALL"] and input._data.flags.c_contiguous:
+            array = np.empty(input._data.shape, k.np)
+            if value is not None:
+                array.fill(value)
+            return F.wrap(array, k)
+        array = _like_array(input, dtype, memory_format)
+        device = input._k.device if device is None else device
+        if value is not None and Device(device).type != "meta":
+            array.fill(value)
+        return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
+
+    return function
+
+
+_LIKE = "Tensor input, " + _OPTIONS + ", Any memory_format=None"
+
+
+@op(f"zeros_like({_LIKE}) -> Tensor", method=False, out=False)
+class zeros_like:
+    """Zeros with the shape, dtype and layout of a tensor.
+
+    >>> torch.zeros_like(torch.ones(2))
+    tensor([0., 0.])
+    """
+
+    function = _like("zeros_like", 0)
+    def samples(rng): yield (rng.standard_normal((3, 2)).T,)
+
+
+@op(f"ones_like({_LIKE}) -> Tensor", method=False, out=False)
+class ones_like:
+    """Ones with the shape, dtype and layout of a tensor.
+
+    >>> torch.ones_like(torch.zeros(2))
+    tensor([1., 1.])
+    """
+
+    function = _like("ones_like", 1)
+    def samples(rng): yield (rng.standard_normal((3, 2)).T,)
+
+
+@op(f"empty_like({_LIKE}) -> Tensor", method=False, out=False)
+class empty_like:
+    """A tensor with the shape, dtype and layout of a tensor, whose values are not set.
+
+    >>> torch.empty_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
+
+    function = _like("empty_like", None)
+    def samples(rng): yield (np.zeros((3, 2), np.int64).T,)
+
+
+@op(f"full_like({_LIKE.replace('input,', 'input, Scalar fill_value,')}) -> Tensor", method=False, out=False)
+class full_like:
+    """One value with the shape, dtype and layout of a tensor.
+
+    >>> torch.full_like(torch.zeros(2), 3)
+    tensor([3., 3.])
+    """
+
+    def function(F, input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+        array = _like_array(input, dtype, memory_format)
+        device = input._k.device if device is None else device
+        value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
+        check_number(value, dtype_of(array))
+        if Device(device).type != "meta":
+            array[...] = value
+        return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
+
+    def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5
+
+
+def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
+    def function(F: Any, self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                 requires_grad: bool = False, **named: Any) -> Any:
+        size = named_size(name, size, named)
+        dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
+        result = finish(F, _array(F, make_array, given_size(F, name, size), dtype, device), device, requires_grad, None, layout)
+        return F.made_like(self, result)
+
+    return function
+
+
+_NEW = "Tensor input, int[] size, " + _OPTIONS
+
+
+@op(f"new_zeros({_NEW}) -> Tensor", out=False, namespace="Tensor")
+class new_zeros:
+    """Zeros of a shape with this tensor's dtype and device.
+
+    >>> torch.ones(1, dtype=torch.int64).new_zeros(2)
+    tensor([0, 0])
+    """
+
+    function = method = _new("new_zeros", np.zeros)
+    def samples(rng): yield rng.standard_normal(1), 2, 3
+
+
+@op(f"new_ones({_NEW}) -> Tensor", out=False, namespace="Tensor")
+class new_ones:
+    """Ones of a shape with this tensor's dtype and device.
+
+    >>> torch.zeros(1).new_ones(2)
+    tensor([1., 1.])
+    """
+
+    function = method = _new("new_ones", _ones)
+    def samples(rng): yield rng.standard_normal(1), 2, 3
+
+
+@op(f"new_empty({_NEW}) -> Tensor", out=False, namespace="Tensor")
+class new_empty:
+    """A tensor of a shape with this tensor's dtype and device, whose values are not set.
+
+    >>> torch.zeros(1).new_empty(2, 3).shape
+    torch.Size([2, 3])
+    """
+
+    function = method = _new("new_empty", np.empty)
+    def samples(rng): yield rng.standard_normal(1), 2, 3
+
+
+@op(f"new_full({_NEW.replace('size,', 'size, Scalar fill_value,')}) -> Tensor", out=False, namespace="Tensor")
+class new_full:
+    """One value of a shape with this tensor's dtype and device.
+
+    >>> torch.zeros(1).new_full((2,), 3)
+    tensor([3., 3.])
+    """
+
+    def function(F, self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
+        result = F.full(size, value, dtype=self._k.dtype if dtype is None else dtype, device=self._k.device if device is None else device,
+                        requires_grad=requires_grad, layout=layout)
+        return F.made_like(self, result)
+
+    method = function
+    def samples(rng): yield rng.standard_normal(1), (2, 3), 1.5
+
+
+@op(f"new_empty_strided({_NEW.replace('size,', 'size, int[] stride,')}) -> Tensor", out=False, namespace="Tensor")
+class new_empty_strided:
+    """A tensor with the given strides and this tensor's dtype and device, whose values are not set.
+
+    >>> torch.zeros(1).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+
+    def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
+                               device=self._k.device if device is None else device, requires_grad=requires_grad, layout=layout)
+
+    method = function
+    def samples(rng): yield rng.standard_normal(1), (2, 3), (1, 2)
+
+
+# -- ranges --------------------------------------------------------------------------------------------------------------------
+
+
+def _number(x: Any) -> Any:
+    return x.item() if isinstance(x, (TensorRef, np.generic)) else x
+
+
+@op("arange(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, "
+    "bool requires_grad=False) -> Tensor", method=False)
+class arange:
+    """The numbers from `start` (0 where left out) to before `end`, `step` apart: int64 where all are integers, else the default dtype.
+
+    >>> torch.arange(3), torch.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    """
+
+    def make(F: Any, ns: Any, general: Any) -> Callable[..., Any]:
+        Tensor, new = F.Tensor, object.__new__
+
+        def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
+            if start.__class__ is int and end is None and step.__class__ is int and dtype is None and device is None and out is None \
+                    and not requires_grad and start >= 0 and layout is None and INT64_KIND in ns["Q_ALL"] and F.default_device is None:
+                t = new(Tensor)
+                t._data, t._k, t._node, t._v, t._base = np.arange(start), INT64_KIND, None, None, None
+                return t
+            return general((start, end, step, dtype, device, requires_grad, layout, pin_memory), out)
+
+        return arange
+
+    def function(F, start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
+        return _arange(F, start, end, step, dtype, device, requires_grad, out, layout)
+
+    def samples(rng):
+        yield (5,)
+        yield 1, 2, 0.3
+        yield 7, 1, -2
+
+    def errors(rng):
+        yield (0, 5, 0), RuntimeError, "step must be nonzero"
+        yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
+
+
+def _arange(F: Any, start: Any, end: Any, step: Any, dtype: Any, device: Any, requires_grad: bool, out: Any, layout: Any) -> Any:
+    if start is None and end is None:
+        raise ArgumentError("arange() received an invalid combination of arguments - got (), but expected one of:\n * (Number end, ...)\n"
+                            " * (Number start, Number end, ...)\n * (Number start, Number end, Number step, ...)")
+    if end is None or start is None:
+        start, end = 0, start if end is None else end
+    start, end, step = _number(start), _number(end), _number(step)
+    for value in (start, end, step):
+        if not isinstance(value, (int, float)):
+            raise ArgumentError(f"arange(): argument 'end' (position 1) must be Number, not {type(value).__name__}", expected="a number",
+                                found=type(value).__name__)
+    if step == 0:
+        raise AutogradError("step must be nonzero", expected="a step other than 0", found="0")
+    if not all([math.isfinite(float(x)) for x in (start, end)]):
+        raise AutogradError(f"unsupported range: {start} -> {end}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise AutogradError("upper bound and lower bound inconsistent with step sign", expected="an end that steps lead to",
+                            found=f"{start} to {end} by {step}")
+    floating = any([isinstance(x, float) for x in (start, end, step)])
+    wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype) if dtype is not None else \
+        default_dtype() if floating else INT64_KIND.dtype
+    if wanted.category == BOOL or wanted.is_complex:
+        raise UnsupportedDTypeError(f"\"arange_cpu\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'")
+    n = None
+    if wanted.category < FLOATING:
+        if floating and wanted is not INT64_KIND.dtype and int(step):  # whose length alone torch takes from the truncated numbers
+            n = math.ceil((end - start) / step)
+        start, end, step, floating = int(start), int(end), int(step), False
+        if step == 0:
+            raise AutogradError("step must be nonzero")
+    if n is None:
+        n = -(-(end - start) // step) if not floating else math.ceil((end - start) / step)
+    counts = np.arange(n)
+    values = counts * step + start if wanted.category < FLOATING else counts * float(step) + float(start)
+    return finish(F, _shaped(values.astype(wanted.np), out), device, requires_grad, out, layout)
+
+
+def _line(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
+    """`steps` numbers from `start` to `end`, computed from both ends towards the middle, as torch does."""
+    if steps == 1:
+        return np.full(1, start, dtype)
+    if dtype.kind in "iu":
+        start, end = int(start), int(end)
+        width = (float(end) - float(start)) / (steps - 1)
+        at = np.arange(steps)
+        return np.where(at < steps // 2, start + width * at, end - width * (steps - at - 1)).astype(dtype)
+    real = np.float32 if dtype.itemsize == 2 else dtype
+    cast: Any = np.dtype(real).type
+    at = np.arange(steps)
+    step = (cast(end) - cast(start)) / cast(steps - 1)
+    return np.where(at < steps // 2, cast(start) + step * at.astype(real), cast(end) - step * (steps - 1 - at).astype(real)).astype(dtype)
+
+
+_LINE = ("{} start, {} end, int steps{}, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device "
+         "= None, "
+         "bool pin_memory = False, bool requires_grad = False")
+
+
+def _line_arguments(name: str, start: Any, end: Any, steps: Any, dtype: Any, out: Any) -> tuple[Any, Any, int, DType]:
+    if not isinstance(_number(steps), int):
+        raise no_match(name, [_LINE.format(a, b, ", float base = 10.0" if name == "logspace" else "") for b in ("Tensor", "Number")
+                              for a in ("Tensor", "Number")], (start, end, steps))
+    ranks = [x.ndim if isinstance(x, TensorRef) else 0 for x in (start, end)]
+    if any(ranks):
+        raise AutogradError(f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) and "
+                            f"end with "
+                            f"{ranks[1]} dimension(s).")
+    start, end, steps = _number(start), _number(end), int(_number(steps))
+    if steps < 0:
+        raise AutogradError("number of steps must be non-negative", expected="0 or more", found=str(steps))
+    if dtype is None:
+        complex_ = isinstance(start, complex) or isinstance(end, complex)
+        found = out._k.dtype if out is not None else default_dtype().to_complex() if complex_ else default_dtype()
+    else:
+        found = _dtype(dtype)
+    if found.name == "bool":
+        raise UnsupportedDTypeError(f"\"{name}_cpu\" not implemented for 'Bool'", remedy="pass another dtype")
+    return start, end, steps, found
+
+
+@op(f"linspace(Scalar start, Scalar end, int steps, {_OPTIONS}) -> Tensor", method=False)
+class linspace:
+    """`steps` numbers from `start` to `end`, evenly apart.
+
+    >>> torch.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+    several_types = ("steps",)
+    def function(F, start, end, steps, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        start, end, steps, wanted = _line_arguments("linspace", start, end, steps, dtype, out)
+        return finish(F, _shaped(_line(start, end, steps, wanted.np), out), device, requires_grad, out, layout)
+
+    def samples(rng):
+        yield 0, 1, 7
+        yield 2.5, -1, 4
+
+    def errors(rng): yield (0, 1, -1), RuntimeError, "number of steps must be non-negative"
+
+
+@op(f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {_OPTIONS}) -> Tensor", method=False)
+class logspace:
+    """`base` to the power of `steps` numbers from `start` to `end`.
+
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+
+    several_types = ("steps",)
+    def function(F, start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        start, end, steps, wanted = _line_arguments("logspace", start, end, steps, dtype, out)
+        if wanted.category < FLOATING:  # the bounds are numbers of the dtype
+            start, end = int(start), int(end)
+        exponents = _line(start, end, steps, np.dtype(np.complex128 if wanted.is_complex else np.float64))
+        return finish(F, _shaped(np.power(float(base), exponents).astype(wanted.np), out), device, requires_grad, out, layout)
+
+    def samples(rng):
+        yield 0, 2, 5
+        yield 0, 3, 4, 2.0
+
+    def errors(rng): yield (0, 1, -1), RuntimeError, "number of steps must be non-negative"
+
+
+# -- patterns ------------------------------------------------------------------------------------------------------------------------
+
+
+@op(f"eye(int n, int? m=None, {_OPTIONS}) -> Tensor", method=False)
+class eye:
+    """Ones on the diagonal of an n by m matrix, zeros elsewhere.
+
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    def function(F, n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        m = n if m is None else m
+        for name, size in (("n", n), ("m", m)):
+            if size < 0:
+                raise AutogradError(f"{name} must be greater or equal to 0, got {size}", expected="0 or more", found=str(size))
+        wanted = out._k.dtype if dtype is None and out is not None else _dtype(dtype)
+        return finish(F, np.eye(n, m, dtype=wanted.np), device, requires_grad, out, layout)
+
+    def samples(rng):
+        yield (3,)
+        yield 2, 3
+
+    def errors(rng): yield (-1,), RuntimeError, "n must be greater or equal to 0, got -1"
+
+
+def _triangle_indices(name: str, lower: bool) -> Any:
+    def function(F: Any, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                 pin_memory: bool = False) -> Any:
+        for what, n in (("row", row), ("col", col)):
+            if n < 0:
+                raise AutogradError(f"{what} must be non-negative, got{n}", expected="0 or more", found=str(n))
+        wanted = None if dtype is None else _dtype(dtype)
+        if wanted is not None and wanted.name not in ("int32", "int64"):
+            raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{SCALAR_TYPE_NAMES[wanted.name]}'", remedy="ask for int64")
+        keep = np.tri(row, col, offset if lower else offset - 1, bool)
+        indices = np.array(np.nonzero(keep if lower else ~keep))
+        return finish(F, indices.astype(np.int64 if wanted is None else wanted.np).reshape(2, -1), device, False, None, layout)
+
+    return function
+
+
+@op("tril_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)
+class tril_indices:
+    """Rows and columns of the elements of a lower triangle.
+
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+
+    function = _triangle_indices("tril_indices", True)
+    def samples(rng): yield 3, 4, 1
+
+
+@op("triu_indices(int row, int col, int offset=0, *, dtype? dtype=None, Any device=None) -> Tensor", method=False, out=False)
+class triu_indices:
+    """Rows and columns of the elements of an upper triangle.
+
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+
+    function = _triangle_indices("triu_indices", False)
+    def samples(rng): yield 3, 4, 1
+
+
+@op("one_hot(Index input, int num_classes=-1) -> Tensor", method=False, out=False, namespace="nn.functional",
+    alias="nn.functional.one_hot")
+class one_hot:
+    """A row for each class number, 1 at the class and 0 elsewhere.
+
+    >>> torch.nn.functional.one_hot(torch.tensor([1, 0]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+
+    def function(F, input, num_classes=-1):
+        if input._k is not INT64_KIND and input._k.dtype.name != "int64":
+            raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64",
+                                found=input._k.dtype.name,
+                                remedy="convert it with .long()")
+        if on_meta(input) and num_classes < 0:
+            raise AutogradError(NO_ITEM)
+        data = input._data if num_classes >= 0 else need_values(input)
+        if not data.size and num_classes <= 0:
+            raise AutogradError("Can not infer total number of classes from empty tensor.")
+        if data.size and data.min() < 0:
+            raise AutogradError("Class values must be non-negative.")
+        if num_classes == -1:
+            num_classes = int(data.max()) + 1
+        elif num_classes < 1:
+            raise AutogradError("num_classes should be positive")
+        if data.size and data.max() >= num_classes:
+            raise AutogradError("Class values must be smaller than num_classes.")
+        result = np.zeros((*data.shape, num_classes), np.int64)
+        np.put_along_axis(result, data[..., None], 1, -1)
+        return constant(F, input, result)
+
+    def batch(F, call):
+        """As many classes for all examples."""
+        if call.num_classes == -1:
+            raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
+        return call()
+
+    def samples(rng):
+        yield (rng.integers(0, 3, (2, 2)),)
+        yield rng.integers(0, 3, 4), 5
+
+    def errors(rng):
+        yield (np.array([-1, 0]),), RuntimeError, "Class values must be non-negative."
+        yield (np.array([5]), 3), RuntimeError, "Class values must be smaller than num_classes."

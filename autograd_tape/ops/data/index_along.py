@@ -1,0 +1,382 @@
+"""Elements, rows, slices picked and stored by an index along one dimension: index_select, index_add, index_copy, ..."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import BOOL, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, IndexRangeError
+from ...functions.out import EXPECTED, SELF_AND_RESULT
+from ...functions.refusals import no_kernel
+from ...record import op
+from ...tensor import TensorRef
+from .. import _batch as batches
+from .. import _shapes as shapes
+from .._host import data_dependent, on_host
+from .._samples import check_number
+from .scatter import _in_range, _reduce_at, _reduce_vjp
+
+
+def _index_of_all(F: Any, call: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """An index vector for each example, along `dim` of a batch of `shape`, as an index for every element."""
+    index = call.lifted("index")
+    return F.expand(F.reshape(index, (call.size, *[index.shape[1] if d == dim else 1 for d in range(1, len(shape))])),
+                    (*shape[:dim], index.shape[1], *shape[dim + 1:]))
+
+
+def _batched_store(F: Any, call: Any, scatter: Any) -> Any:
+    """Along one dimension further; by an index for each example, element by element with `scatter`."""
+    if call.ranks["index"] > 1 or bool(call.ranks["input"]) != bool(call.ranks["source"]):
+        return NotImplemented
+    x, source, dim = call.lifted("input"), call.lifted("source"), batches.shifted(call.dim, call.ranks["input"])
+    if not call.is_batched["index"]:
+        return call.lowered(call(input=x, source=source, dim=dim), "input")
+    index = _index_of_all(F, call, dim, tuple(x.shape))
+    return call.lowered(scatter(x, dim, index, source), "input") if index.shape == source.shape else NotImplemented
+
+
+def _batched_fill(F: Any, call: Any) -> Any:
+    """Along one dimension further; by an index, or with a value, for each example element by element."""
+    if call.ranks["index"] > 1 or call.ranks.get("value"):
+        return NotImplemented
+    x, dim = call.lifted("input"), batches.shifted(call.dim, call.ranks["input"])
+    if not call.is_batched["index"] and not call.is_batched["value"]:
+        return call.lowered(call(input=x, dim=dim), "input")
+    index = _index_of_all(F, call, dim, tuple(x.shape))
+    if "value" not in call.ranks:
+        return call.lowered(F.scatter_value(x, dim, index, call.value), "input")
+    value = F.cast(call.whole("value"), x.dtype)
+    value = F.expand(F.reshape(value, (call.size, *(1,) * (x.ndim - 1))), tuple(index.shape))
+    return call.lowered(F.scatter_src(x, dim, index, value), "input")
+
+
+# -- index_* ----------------------------------------------------------------------------------------------------------------
+
+
+def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if index.ndim > 1:
+        raise IndexRangeError("index_select(): Index is supposed to be a vector")
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        if index.size != 1 or index.reshape(()) != 0:
+            raise IndexRangeError("index out of range in self")
+        return input.copy()
+    try:
+        d = wrap_dim(dim, input.ndim)
+        if index.size and index.min() < 0:
+            raise IndexError
+        return np.ascontiguousarray(input.take(index.reshape(-1), d))
+    except IndexRangeError:
+        raise
+    except IndexError:
+        raise IndexRangeError("index out of range in self") from None
+
+
+@op("index_select(Tensor input, int dim, Index index) -> Tensor", quiet="all")
+class index_select:
+    """The parts at positions of a dimension.
+
+    >>> torch.index_select(torch.tensor([[1., 2.], [3., 4.]]), 0, torch.tensor([1, 1]))
+    tensor([[3., 4.],
+            [3., 4.]])
+    """
+
+    out_dtype = SELF_AND_RESULT
+    numpy = _index_select
+    shape = shapes.indexed
+    compose = on_host(_index_select)
+
+    def check(input, dim, index):
+        if index._k.dtype.name not in ("int32", "int64"):
+            raise AutogradError("index_select(): Expected dtype int32 or int64 for index", expected="int64", found=index._k.dtype.name)
+
+    def vjp(F, grad, input_shape, dim, index): return F.index_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+    jvp = "linear"
+
+    def batch(F, call):
+        """Along one dimension further; an index for each example picks element by element."""
+        if not call.ranks["input"] or call.ranks["index"] > 1:
+            return NotImplemented
+        dim = batches.shifted(call.dim, call.ranks["input"])
+        if not call.is_batched["index"]:
+            return call(dim=dim)
+        x = call.whole("input")
+        return F.gather(x, dim, _index_of_all(F, call, dim, tuple(x.shape)))
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2])
+        yield rng.standard_normal((3, 4)), -1, np.array([1])
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros((1, 1), np.int64)), IndexError, "index_select(): Index is supposed to be a vector"
+        yield (np.ones((3, 4)), 0, np.array([7])), IndexError, "index out of range in self"
+
+
+def _same_parts(target: np.ndarray, d: int, index: np.ndarray, source: np.ndarray) -> None:
+    """Keeps NumPy from broadcasting where torch does not; the general path words the error."""
+    if source.shape != target.shape[:d] + (index.size,) + target.shape[d + 1:]:
+        raise ValueError("source has another shape than the parts")
+
+
+def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    source = source if source.ndim else source.reshape(1)
+    _same_parts(target, d, flat, source)
+    _in_range(flat, target.shape[d], d)
+    from ...executors.kernels.embedding import index_add
+
+    index_add(target, d, flat, source)
+    return result
+
+
+def _check_index_op(name: str, error: type[AutogradError]) -> Any:
+    def check(input: Any, dim: int, index: Any, source: Any = None, **rest: Any) -> None:
+        d = wrap_dim(dim, input.ndim)
+        if index.ndim > 1:
+            raise IndexRangeError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                                  f"{SCALAR_TYPE_NAMES[index._k.dtype.name]} and size: {list(index.shape)}")
+        if source is None:
+            return
+        if source._k.dtype is not input._k.dtype:
+            raise AutogradError(f"{name}(): self ({SCALAR_TYPE_NAMES[input._k.dtype.name]}) and source "
+                                f"({SCALAR_TYPE_NAMES[source._k.dtype.name]}) must have the same scalar type")
+        n = source.shape[d] if source.ndim else 1
+        if index._data.size != n:
+            raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"
+                        + (f": ({n}), for dim: {d}" if error is AutogradError else f" ({n})"))
+        rest_in, rest_src = [x.shape[:d] + x.shape[d + 1:] for x in (input, source)]
+        if input.ndim and tuple(rest_in) != tuple(rest_src):
+            raise AutogradError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                                f"{list(input.shape)} source.shape = {list(source.shape)}")
+
+    return check
+
+
+@op("index_add_scaled(Tensor input, int dim, Index index, Tensor source) -> Tensor", quiet="all", method=False, namespace="_internal",
+    inplace=True, node="IndexAddBackward0")
+class index_add_scaled:
+    """`input` with the parts of `source` added at positions of a dimension."""
+
+    out_dtype = EXPECTED
+    saved_as = {"source_shape": None}
+    numpy = _index_add
+    compose = on_host(_index_add)
+    def shape(input, dim, index, source): return input
+    check = _check_index_op("index_add_", AutogradError)
+    def vjp_input(F, grad): return grad
+    def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
+    jvp = "linear"
+    def batch(F, call): return _batched_store(F, call, F.scatter_add)
+    aten = "index_add"
+    no_vmap_ = "name"
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
+        yield rng.standard_normal((3, 4)), 1, np.array([1]), rng.standard_normal((3, 1))
+
+
+@op("index_add(Tensor input, int dim, Index index, Tensor source, *, Scalar alpha=1) -> Tensor", inplace=True)
+class index_add:
+    """`input` with `alpha` times the parts of `source` added at positions of a dimension.
+
+    >>> torch.index_add(torch.zeros(3), 0, torch.tensor([2, 2]), torch.tensor([1., 2.]))
+    tensor([0., 0., 3.])
+    """
+
+    out_dtype = EXPECTED
+    numpy = _index_add  # what gradients call on buffers, without alpha
+
+    def function(F, input, dim, index, source, *, alpha=1, out=None):
+        return F.index_add_scaled(input, dim, index, source if alpha == 1 else source * alpha, out=out)
+
+    def function_(F, input, dim, index, source, *, alpha=1):
+        return F.index_add_scaled_(input, dim, index, source if alpha == 1 else source * alpha)
+
+    compose = on_host(_index_add)
+    def samples(rng): yield rng.standard_normal((3, 4)), 0, np.array([2, 0, 2]), rng.standard_normal((3, 4))
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.array([0, 1]), np.ones((3, 4))), RuntimeError, (
+            "index_add_(): Number of indices (2) should be equal to source.size(dim): (3), for dim: 0")
+        yield (np.ones((3, 4)), 0, np.array([9]), np.ones((1, 4))), RuntimeError, "index 9 is out of bounds for dimension 0 with size 3"
+
+
+def _index_copy(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    source = source if source.ndim else source.reshape(1)
+    _same_parts(target, d, flat, source)
+    _in_range(flat, target.shape[d], d)
+    target[(slice(None),) * d + (flat,)] = source
+    return result
+
+
+@op("index_copy(Tensor input, int dim, Index index, Tensor source) -> Tensor", quiet="all", inplace=True)
+class index_copy:
+    """`input` with the parts of `source` put at positions of a dimension.
+
+    >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+
+    out_dtype = EXPECTED
+    amp = "widest"
+    saved_as = {"source_shape": None}
+    numpy = _index_copy
+    compose = on_host(_index_copy)
+    def shape(input, dim, index, source): return input
+    check = _check_index_op("index_copy_", IndexRangeError)
+    def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
+    def vjp_source(F, grad, dim, index, source_shape): return F.reshape(F.index_select(grad, dim, index), tuple(source_shape))
+    jvp = "linear"
+    def batch(F, call): return _batched_store(F, call, F.scatter_src)
+    def samples(rng): yield rng.standard_normal((3, 4)), 0, np.array([2, 0]), rng.standard_normal((2, 4))
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.array([0, 1]), np.ones((3, 4))), IndexError, (
+            "index_copy_(): Number of indices (2) should be equal to source.size(dim) (3)")
+
+
+def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    n = target.shape[d]
+    if flat.size and (flat.min() < -n or flat.max() >= n):
+        bad = flat[(flat < -n) | (flat >= n)][0]
+        raise IndexRangeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
+    target[(slice(None),) * d + (flat,)] = value
+    return result
+
+
+@op("index_fill_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", inplace=True, method=False,
+    namespace="_internal", node="IndexFillBackward0", out=False)
+class index_fill_value:
+    """`input` with a number put at positions of a dimension."""
+
+    layout = "input"
+    numpy = _index_fill
+    compose = on_host(_index_fill)
+    def shape(input, dim, index, value): return input
+    def check(input, dim, index, value):
+        _check_index_op("index_fill_", IndexRangeError)(input, dim, index)
+        if isinstance(value, complex) and not input.dtype.is_complex:
+            raise AutogradError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+        check_number(value, input.dtype)
+
+    def vjp(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
+    batch = _batched_fill
+    aten = "index_fill.int_Scalar"
+    no_vmap_ = "name"
+    def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0]), 1.5
+
+
+@op("index_fill_tensor(Tensor input, int dim, Index index, Tensor value) -> Tensor", quiet="all", inplace=True, method=False,
+    namespace="_internal", node="IndexFillBackward1", out=False)
+class index_fill_tensor:
+    """`input` with a 0-dim tensor's value put at positions of a dimension."""
+
+    layout = "input"
+    numpy = _index_fill
+    compose = on_host(_index_fill)
+    def shape(input, dim, index, value): return input
+
+    def check(input, dim, index, value):
+        if value.ndim:
+            raise AutogradError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                                f"{value.ndim} dimension(s).")
+
+    def vjp_input(F, grad, dim, index): return F.index_fill_value(grad, dim, index, 0)
+    def vjp_value(F, grad, dim, index): return F.sum(F.index_select(grad, dim, F.unique_index(index)))
+    batch = _batched_fill
+    aten = "index_fill.int_Tensor"
+    no_vmap_ = "name"
+    def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([2, 0, 2]), rng.standard_normal(())
+
+
+@op("unique_index(Index index) -> Tensor", result="int64", method=False, namespace="_internal", out=False)
+class unique_index:
+    """The positions of an index, each once."""
+
+    def numpy(index): return np.unique(index)
+    meta = data_dependent
+    compose = on_host(numpy)
+    def samples(rng): yield (np.array([2, 0, 2]),)
+
+
+@op("index_fill(Tensor input, int dim, Index index, Any value) -> Tensor", inplace=True, out=False)
+class index_fill:
+    """`input` with one value put at positions of a dimension.
+
+    >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2]), 5)
+    tensor([0., 0., 5.])
+    """
+
+    def function(F, input, dim, index, value):
+        return (F.index_fill_tensor if isinstance(value, TensorRef) else F.index_fill_value)(input, dim, index, value)
+
+    def function_(F, input, dim, index, value):
+        return (F.index_fill_tensor_ if isinstance(value, TensorRef) else F.index_fill_value_)(input, dim, index, value)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([2, 0]), 1.5
+        yield rng.standard_normal((3, 4)), 0, np.array([2]), rng.standard_normal(())
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.array([9]), 1.0), IndexError, "index 9 is out of bounds for dimension 0 with size 3"
+
+
+def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+    target = result if result.ndim else result.reshape(1)
+    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    _in_range(flat, target.shape[d], d)
+    moved = np.moveaxis(target, d, 0)
+    _reduce_at(moved, flat, np.moveaxis(source if source.ndim else source.reshape(1), d, 0), reduce, include_self)
+    return result
+
+
+@op("index_reduce(Tensor input, int dim, Index index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", quiet="all",
+    inplace=True, complex="no gradient")
+class index_reduce:
+    """`input` with the parts of `source` at positions of a dimension reduced into it: prod, mean, amax or amin.
+
+    >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([3., 2.]), "amax")
+    tensor([3., 1.])
+    """
+
+    out_dtype = EXPECTED
+    def complex_kernel(reduce, **_): return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
+    no_forward = "index_reduce"
+    numpy = _index_reduce
+    compose = on_host(_index_reduce)
+    def shape(input, dim, index, source, reduce, include_self): return input
+
+    def check(input, dim, index, source, reduce, include_self):
+        if reduce not in ("prod", "mean", "amax", "amin"):
+            raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+        _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
+        if reduce == "mean" and input.dtype.category == BOOL:
+            no_kernel("index_func_", input)
+
+    def vjp(F, grad, input, source, result, dim, index, reduce, include_self):
+        return _reduce_vjp(F, grad, input, source, result, reduce, include_self,
+                           lambda x: F.index_select(x, dim, index), lambda x, v: F.index_add(x, dim, index, v),
+                           lambda x: F.index_fill_value(x, dim, index, 0), lambda g: g, lambda x: x,
+                           lambda a, b: F.index_reduce(a, dim, index, b, reduce, include_self=include_self),
+                           "index_reduce(): Double backward is unsupported for source when >1 zeros in source are scattered to the same "
+                           "position in self")
+
+    def batch(F, call):
+        return _batched_store(F, call, lambda *a: F.scatter_reduce(*a, call.values["reduce"], include_self=call.include_self))
+
+    def samples(rng):
+        for reduce in ("mean", "prod", "amax", "amin"):
+            yield rng.uniform(0.5, 2, (3, 4)), 0, np.array([0, 2, 0]), rng.uniform(0.5, 2, (3, 4)), reduce
+        yield rng.uniform(0.5, 2, (3, 4)), 0, np.array([0, 2, 0]), rng.uniform(0.5, 2, (3, 4)), "mean", False

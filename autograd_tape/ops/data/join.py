@@ -1,0 +1,438 @@
+"""Tensors joined: cat, stack and their relatives; grids and products of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...errors import AutogradError
+from ...functions.out import CASTS_INPUTS
+from ...functions.refusals import on_meta
+from ...record import RECORDS, Sample, op
+from ...strided import strided, suggests_channels_last, view_strides
+from .. import _batch as batches
+from .. import _shapes as shapes
+from .._host import data_dependent, on_host
+from ..networks._losses import constant
+
+SHORT = 1024  # elements of a tensor up to which NumPy stacks quicker than it concatenates
+
+
+class _EmptyListError(AutogradError, ValueError):
+    """An operation on a list got an empty one."""
+
+    builtin = ValueError
+
+
+def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    try:
+        result = np.concatenate(tensors, dim)
+        if result.flags.c_contiguous and (result.ndim < 4 or tensors[0].flags.c_contiguous):
+            return result
+        # NumPy keeps any common order of the axes, torch only row-major and channels-last.
+        if result.ndim in (4, 5) and all([suggests_channels_last(a) for a in tensors]):
+            return np.moveaxis(np.ascontiguousarray(np.moveaxis(result, 1, -1)), -1, 1)
+        return np.ascontiguousarray(result)
+    except ValueError:
+        pass  # which torch may take all the same, or say more of
+    # A tensor of shape (0,) may stand anywhere, for historical reasons.
+    real = [a for a in tensors if a.shape != (0,)]
+    if not real:
+        return np.concatenate(tensors, wrap_dim(dim, 1)) if tensors else np.empty(0)
+    for i, a in enumerate(tensors):
+        if not a.ndim:
+            raise AutogradError(f"zero-dimensional tensor (at position {i}) cannot be concatenated", remedy="use stack, or reshape(1)")
+    n = real[0].ndim
+    d = wrap_dim(dim, n)
+    for i, a in enumerate(tensors):
+        if a.shape == (0,):
+            continue
+        if a.ndim != n:
+            raise AutogradError(f"Tensors must have same number of dimensions: got {n} and {a.ndim}", expected=f"{n} dimensions",
+                                found=f"{a.ndim} in tensor {i}", remedy="reshape it, or use stack")
+        for j in range(n):
+            if j != d and a.shape[j] != real[0].shape[j]:
+                raise AutogradError(f"Sizes of tensors must match except in dimension {d}. Expected size {real[0].shape[j]} but got size "
+                                    f"{a.shape[j]} for tensor number {i} in the list.", expected=str(list(real[0].shape)),
+                                    found=str(list(a.shape)))
+    return np.concatenate(real, d)
+
+
+@op("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), promotion="promote", result="same", quiet="all",
+    method=False)
+class cat:
+    """The tensors one after another along a dimension.
+
+    >>> torch.cat([torch.tensor([1., 2.]), torch.tensor([3.])])
+    tensor([1., 2., 3.])
+    """
+
+    out_dtype = CASTS_INPUTS
+    amp = "widest"
+    saved_as = {"tensors_shape": None}
+    numpy = _cat
+    shape = shapes.cat
+    compose = on_host(numpy)
+
+    def check(tensors, dim):
+        if not tensors:
+            raise _EmptyListError("torch.cat(): expected a non-empty list of Tensors", expected="at least one tensor", found="none")
+
+    def vjp(F, grad, tensors_shape, dim):
+        d = dim % grad.ndim
+        pieces = F.split_with_sizes(grad, tuple([0 if len(s) != grad.ndim else s[d] for s in tensors_shape]), d)
+        return [p if len(s) == grad.ndim else F.zeros_for(grad, (0,)) for p, s in zip(pieces, tensors_shape)]
+    jvp = "linear"
+
+    def batch(F, call):
+        wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
+        kept = [w for w in wholes if w.shape[1:] != (0,)] or wholes[:1]  # torch ignores empty vectors
+        return call(tensors=kept, dim=batches.shifted(call.dim, max([w.ndim for w in wholes]) - 1))
+
+    def samples(rng):
+        yield ([rng.standard_normal((2, 3)), rng.standard_normal((1, 3))],)
+        yield [rng.standard_normal((2, 3)), rng.standard_normal((2, 1)), rng.standard_normal((2, 2))], -1
+
+    def errors(rng):
+        yield ([],), ValueError, "torch.cat(): expected a non-empty list of Tensors"
+        yield ([np.ones((2, 3)), np.ones(3)],), RuntimeError, "Tensors must have same number of dimensions: got 2 and 1"
+        yield ([np.ones((2, 3)), np.ones((2, 4))],), RuntimeError, (
+            "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1 in the list.")
+
+
+def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    shape = tensors[0].shape
+    for i, a in enumerate(tensors):
+        if a.shape != shape:
+            raise AutogradError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(a.shape)} at "
+                                f"entry {i}",
+                                expected=str(list(shape)), found=str(list(a.shape)), remedy="use cat, or pad them")
+    if len(shape) in (4, 5) and dim % (len(shape) + 1) < len(shape) and not tensors[0].flags.c_contiguous:
+        # torch joins along the dimension and splits that, which keeps tensors with the channels innermost so
+        d = dim % (len(shape) + 1)
+        joined, size = _cat(tensors, d), (*shape[:d], len(tensors), *shape[d:])
+        return strided(joined, size, view_strides(joined.shape, joined.strides, size) or joined.strides)
+    if dim == 0:
+        # NumPy keeps a common order of the axes when it joins, torch does not
+        return np.array(tensors, order="C") if tensors[0].size < SHORT else np.ascontiguousarray(np.concatenate([a[None] for a in tensors]))
+    d = wrap_dim(dim, len(shape) + 1)
+    at = (slice(None),) * d + (None,)
+    result = np.concatenate([a[at] for a in tensors], d)
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+@op("stack(Tensor[] tensors, int dim=0) -> Tensor", promotion="promote", result="same", quiet="all", method=False)
+class stack:
+    """Tensors of one shape joined along a new dimension.
+
+    >>> torch.stack([torch.tensor([1., 2.]), torch.tensor([3., 4.])], 1)
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+
+    out_dtype = CASTS_INPUTS
+    amp = "widest"
+    numpy = _stack
+    shape = shapes.stack
+    compose = on_host(numpy)
+
+    def check(tensors, dim):
+        if not tensors:
+            raise AutogradError("stack expects a non-empty TensorList", expected="at least one tensor", found="none")
+
+    def vjp(F, grad, dim): return list(F.unbind(grad, dim))
+    jvp = "linear"
+
+    def batch(F, call):
+        wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
+        return call(tensors=wholes, dim=batches.shifted(call.dim, wholes[0].ndim))
+
+    def samples(rng):
+        yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3))],)
+        yield [rng.standard_normal((2, 3)) for _ in range(3)], -1
+        yield ([rng.standard_normal(()), rng.standard_normal(())],)
+
+    def errors(rng):
+        yield ([],), RuntimeError, "stack expects a non-empty TensorList"
+        yield ([np.ones((2, 3)), np.ones(3)],), RuntimeError, (
+            "stack expects each tensor to be equal size, but got [2, 3] at entry 0 and [3] at entry 1")
+
+
+def _at_least(F: Any, x: Any, n: int) -> Any:
+    """`x` with at least `n` dimensions: (m,) becomes (1, m) and (1, m, 1); (m, k) becomes (m, k, 1)."""
+    d = x.ndim
+    if d >= n:
+        return x
+    if d == 0:
+        return F.view(x, (1,) * n)
+    if d == 1:
+        x = F.unsqueeze(x, 0)
+    return F.unsqueeze(x, -1) if n == 3 else x
+
+
+def _each_at_least(F: Any, tensors: Sequence[Any], n: int) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    elif len(tensors) == 1:
+        return _at_least(F, tensors[0], n)
+    return F.list_type(RECORDS["broadcast_tensors"])([_at_least(F, x, n) for x in tensors])
+
+
+@op("atleast_1d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
+class atleast_1d:
+    """Tensors with at least one dimension.
+
+    >>> torch.atleast_1d(torch.tensor(1.))
+    tensor([1.])
+    """
+
+    def function(F, *tensors): return _each_at_least(F, tensors, 1)
+
+    def samples(rng):
+        yield (rng.standard_normal(()),)
+        yield (rng.standard_normal(3),)
+        yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
+
+@op("atleast_2d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
+class atleast_2d:
+    """Tensors with at least two dimensions.
+
+    >>> torch.atleast_2d(torch.tensor([1., 2.]))
+    tensor([[1., 2.]])
+    """
+
+    def function(F, *tensors): return _each_at_least(F, tensors, 2)
+
+    def samples(rng):
+        yield (rng.standard_normal(()),)
+        yield (rng.standard_normal(3),)
+        yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
+
+@op("atleast_3d(Tensor[] tensors) -> Tensor[]", out=False, method=False)
+class atleast_3d:
+    """Tensors with at least three dimensions.
+
+    >>> torch.atleast_3d(torch.zeros(2, 3)).shape
+    torch.Size([2, 3, 1])
+    """
+
+    def function(F, *tensors): return _each_at_least(F, tensors, 3)
+
+    def samples(rng):
+        yield (rng.standard_normal(()),)
+        yield (rng.standard_normal(3),)
+        yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
+
+def _joined(F: Any, name: str, tensors: Any, least: int, dim: int, out: Any) -> Any:
+    if not tensors:
+        raise AutogradError(f"{name} expects a non-empty TensorList")
+    tensors = [_at_least(F, x, least) for x in tensors]
+    return F.cat(tensors, 0 if tensors[0].ndim == 1 else dim, out=out)
+
+
+@op("hstack(Tensor[] tensors) -> Tensor", method=False)
+class hstack:
+    """Tensors joined side by side: along dimension 1, or 0 for vectors.
+
+    >>> torch.hstack([torch.tensor([1., 2.]), torch.tensor([3.])])
+    tensor([1., 2., 3.])
+    """
+
+    def function(F, tensors, *, out=None): return _joined(F, "hstack", tensors, 1, 1, out)
+    def samples(rng): yield ([rng.standard_normal(2), rng.standard_normal(3)],)
+    def errors(rng): yield ([],), RuntimeError, "hstack expects a non-empty TensorList"
+
+
+@op("vstack(Tensor[] tensors) -> Tensor", method=False, alias="row_stack")
+class vstack:
+    """Tensors joined below each other, vectors as rows.
+
+    >>> torch.vstack([torch.tensor([1., 2.]), torch.tensor([3., 4.])])
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+
+    def function(F, tensors, *, out=None): return _joined(F, "vstack", tensors, 2, 0, out)
+    def samples(rng): yield ([rng.standard_normal(3), rng.standard_normal((2, 3))],)
+
+
+@op("dstack(Tensor[] tensors) -> Tensor", method=False)
+class dstack:
+    """Tensors joined along dimension 2.
+
+    >>> torch.dstack([torch.tensor([1., 2.]), torch.tensor([3., 4.])])
+    tensor([[[1., 3.],
+             [2., 4.]]])
+    """
+
+    def function(F, tensors, *, out=None): return _joined(F, "dstack", tensors, 3, 2, out)
+    def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3, 2))],)
+
+
+@op("column_stack(Tensor[] tensors) -> Tensor", method=False)
+class column_stack:
+    """Tensors joined side by side, vectors as columns.
+
+    >>> torch.column_stack([torch.tensor([1., 2.]), torch.tensor([3., 4.])])
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+
+    def function(F, tensors, *, out=None):
+        if not tensors:
+            raise AutogradError("column_stack expects a non-empty TensorList")
+        return F.hstack([F.reshape(x, (x._data.size, 1)) if x.ndim <= 1 else x for x in tensors], out=out)
+
+    def samples(rng): yield ([rng.standard_normal(2), rng.standard_normal((2, 3))],)
+
+
+def _block_diag(tensors: Sequence[np.ndarray]) -> np.ndarray:
+    for i, a in enumerate(tensors):
+        if a.ndim > 2:
+            raise AutogradError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {a.ndim} dimensions")
+    blocks = [a.reshape((1,) * (2 - a.ndim) + a.shape) for a in tensors]
+    result = np.zeros((sum([b.shape[0] for b in blocks]), sum([b.shape[1] for b in blocks])), blocks[0].dtype if blocks else np.float32)
+    row = column = 0
+    for b in blocks:
+        result[row:row + b.shape[0], column:column + b.shape[1]] = b
+        row, column = row + b.shape[0], column + b.shape[1]
+    return result
+
+
+@op("block_diag_list(Tensor[] tensors) -> Tensor", promotion="promote", result="same", quiet="all", method=False, namespace="_internal",
+    node="BlockDiagBackward0", out=False)
+class block_diag_list:
+    """The tensors as blocks on the diagonal of a matrix."""
+
+    saved_as = {"tensors_shape": None}
+    numpy = _block_diag
+    compose = on_host(numpy)
+
+    def vjp(F, grad, tensors_shape):
+        grads, row, column = [], 0, 0
+        for shape in tensors_shape:
+            rows, columns = (1,) * (2 - len(shape)) + tuple(shape)
+            part = F.slice(F.slice(grad, 0, row, row + rows), 1, column, column + columns)
+            grads.append(F.reshape(part, tuple(shape)))
+            row, column = row + rows, column + columns
+        return grads
+    jvp = "linear"
+
+    def batch(F, call):
+        """Blocks of rows, with zeros on both sides, one below the other."""
+        wholes = [call.expanded(t, m) for t, m in zip(call.tensors, call.marks["tensors"])]
+        blocks = [F.reshape(w, (call.size, *(1,) * (3 - w.ndim), *w.shape[1:])) for w in wholes]
+        columns, rows, at = sum([b.shape[2] for b in blocks]), [], 0
+        for b in blocks:
+            n = b.shape[2]
+            rows.append(F.constant_pad_nd(b, (at, columns - at - n)))
+            at += n
+        return F.cat(rows, 1)
+
+    def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(())],)
+
+
+@op("block_diag(Tensor[] tensors) -> Tensor", method=False, out=False)
+class block_diag:
+    """The tensors as blocks on the diagonal of a matrix.
+
+    >>> torch.block_diag(torch.tensor([[1., 2.]]), torch.tensor(3.))
+    tensor([[1., 2., 0.],
+            [0., 0., 3.]])
+    """
+
+    def function(F, *tensors): return F.block_diag_list(tensors)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
+    def errors(rng):
+        yield (np.ones((2, 2, 2)),), RuntimeError, (
+            "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input 0 has 3 dimensions")
+
+
+@op("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", method=False, out=False)
+class meshgrid:
+    """The coordinates of a grid: each vector expanded over the others.
+
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
+
+    def function(F, *tensors, indexing=None):
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+            tensors = tuple(tensors[0])
+        if not tensors:
+            raise AutogradError("meshgrid expects a non-empty TensorList")
+        if indexing not in (None, "ij", "xy"):
+            raise AutogradError(f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
+        for t in tensors:
+            if t.ndim > 1:
+                raise AutogradError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
+            if t._k.dtype is not tensors[0]._k.dtype:
+                raise AutogradError("torch.meshgrid expects all tensors to have the same dtype")
+        swap = indexing == "xy" and len(tensors) > 1
+        order = (tensors[1], tensors[0], *tensors[2:]) if swap else tensors
+        shape = tuple([t._data.size for t in order])
+        n = len(shape)
+        grids = [F.expand(F.view(t, (1,) * i + (-1,) + (1,) * (n - 1 - i)), shape) for i, t in enumerate(order)]
+        if swap:
+            grids[0], grids[1] = grids[1], grids[0]
+        return F.list_type(RECORDS["broadcast_tensors"])(grids)
+
+    def samples(rng):
+        yield Sample((rng.standard_normal(2), rng.standard_normal(3)), {"indexing": "ij"})
+        yield Sample((rng.standard_normal(2), rng.standard_normal(3), rng.standard_normal(())), {"indexing": "xy"})
+
+
+@op("cartesian_prod(Tensor[] tensors) -> Tensor", method=False, out=False)
+class cartesian_prod:
+    """All combinations of one element of each vector, as rows.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
+
+    def function(F, *tensors):
+        tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        for t in tensors:
+            if t.ndim != 1:
+                raise AutogradError(f"Expect a 1D vector, but got shape {list(t.shape)}")
+        if len(tensors) == 1:
+            return tensors[0]
+        return F.stack([F.reshape(g, (-1,)) for g in F.meshgrid(*tensors, indexing="ij")], 1)
+
+    def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
+
+
+@op("combinations(Tensor input, int r=2, bool with_replacement=False) -> Tensor", method=True, out=False)
+class combinations:
+    """All combinations of `r` elements of a vector, as rows.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3])).tolist()
+    [[1, 2], [1, 3], [2, 3]]
+    """
+
+    def function(F, input, r=2, with_replacement=False):
+        import itertools
+
+        if input.ndim != 1:
+            raise AutogradError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+        if r < 0:
+            raise AutogradError(f"Expect a non-negative number, but got {r}")
+        if r == 0:
+            return F.slice(input, 0, 0, 0)
+        if on_meta(input):
+            data_dependent()
+        chosen = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(input.shape[0]), r)
+        at = constant(F, input, np.array(list(chosen), np.int64).reshape(-1, r))
+        return F.reshape(F.index_select(input, 0, F.reshape(at, (-1,))), at.shape)
+
+    def samples(rng):
+        yield (rng.standard_normal(4),)
+        yield rng.standard_normal(3), 3, True

@@ -1,0 +1,324 @@
+"""Masks: choice and filling by a mask, masked_select, masked_scatter; and where a tensor is not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES, result_dtype
+from ...errors import AutogradError
+from ...executors.kernels import select
+from ...executors.meta import meta_array
+from ...functions.general import broadcast_shape
+from ...functions.out import SELF_AND_RESULT, OutRule
+from ...record import RECORDS, dynamic_shape, op
+from ...strided import empty_strided
+from ...tensor import TensorRef
+from .. import _batch as batches
+from .._host import data_dependent, on_host
+from .._samples import C_TYPE_NAMES, category
+from ..elementwise.arithmetic import broadcast_shapes
+from ..elementwise.comparison import LARGE
+
+_np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
+
+
+def _where(condition: Any, input: Any, other: Any) -> Any:
+    try:
+        large = condition.size >= LARGE
+    except AttributeError:  # a Python bool, in compositions
+        large = False
+    return select.where(condition, input, other) if large else _np_where(condition, input, other)
+
+
+def _where_half(condition: Any, input: Any, other: Any) -> Any:
+    half = next(x.dtype for x in (input, other) if isinstance(x, np.ndarray) and x.dtype.itemsize == 2)
+    return np.where(condition, *[x if isinstance(x, np.ndarray) else np.asarray(x).astype(half) for x in (input, other)])
+
+
+def _where_meta(condition: Any, input: Any, other: Any) -> Any:
+    return meta_array(broadcast_shapes(condition.shape, input.shape, other.shape), input.dtype)
+
+
+@op("where(Mask condition, Operand input=None, Operand other=None) -> Tensor", promotion="promote", result="same", quiet="all",
+    broadcasts=True, dtypes="float int bool half")
+class where:
+    """input where condition is true, other elsewhere; with the condition alone, the indices of what is true.
+
+    >>> torch.where(torch.tensor([True, False]), torch.tensor([1., 2.]), 0.)
+    tensor([1., 0.])
+    """
+
+    out_dtype = OutRule("Expected out type to be {wanted} but got {found}")
+    def no_out(input, other, **_): return not (isinstance(input, TensorRef) and isinstance(other, TensorRef))
+    saved_as = {"condition": "condition"}
+    numpy = _where
+    half = _where_half  # bfloat16 and numbers have no common dtype in NumPy
+    meta = _where_meta
+
+    mindspore = "ops.Select"
+
+    def redirect(condition, input, other): return ("nonzero", (condition, True)) if input is None and other is None else None
+    def method(F, input, condition, other): return F.where(condition, input, other)
+
+    def check(condition, input, other):
+        if condition._k.dtype.name not in ("bool", "uint8"):
+            raise AutogradError("where expected condition to be a boolean tensor, but got a tensor with dtype "
+                                f"{SCALAR_TYPE_NAMES[condition._k.dtype.name]}", remedy="compare it with something")
+
+    def vjp_input(F, grad, condition): return F.where(condition, grad, 0 if grad.ndim else F.zero_gradient(grad))
+    def vjp_other(F, grad, condition): return F.masked_fill(grad, condition, 0)
+    aten = ".self"
+
+    def decompose(F, condition, input, other):
+        tensors = [x for x in (input, other) if isinstance(x, TensorRef)]
+        if len(tensors) != 1:
+            return NotImplemented
+        dtype = result_dtype([(t._k.dtype, t.ndim) for t in tensors], [x for x in (input, other) if not isinstance(x, TensorRef)])
+        return F.where(condition, *[x if isinstance(x, TensorRef) else F.scalar_tensor(x, dtype=dtype, device=condition.device)
+                                    for x in (input, other)])
+
+
+    def samples(rng):
+        yield rng.random((2, 3)) > 0.5, rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.random((2, 1)) > 0.5, rng.standard_normal((4, 1, 3)), rng.standard_normal(3)
+        yield rng.random((2, 3)) > 0.5, rng.standard_normal((2, 1)), 2.0
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2), np.ones(2)), RuntimeError, (
+            "where expected condition to be a boolean tensor, but got a tensor with dtype Float")
+
+
+def _value_text(value: Any) -> str:
+    return f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+
+
+def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    if value.__class__ is np.ndarray and value.ndim:
+        raise AutogradError(_value_text(value))
+    if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
+        value = np.asarray(value).astype(input.dtype)
+    return _where(mask, value, input)
+
+
+@op("masked_fill(Tensor input, Mask mask, Operand value) -> Tensor", result="numpy", quiet="all", broadcasts=True, inplace=True,
+    out=False,
+    dtypes="float int bool half", node="MaskedFillBackward1")
+class masked_fill:
+    """input with `value`, a number or 0-dim tensor, where the mask is true.
+
+    >>> torch.masked_fill(torch.tensor([1., 2.]), torch.tensor([True, False]), -1.)
+    tensor([-1.,  2.])
+    """
+
+    layout = "rows"
+    numbers = {"value": "MaskedFillBackward0"}
+    numpy = _masked_fill
+    may_share = "itself"
+    def compose(F, input, mask, value): return F.where(mask, np.asarray(value, input.dtype), input)
+    def meta(input, mask, value): return _where_meta(mask, input, input)
+
+    def check(input, mask, value):
+        if mask._k.dtype.category != BOOL:
+            raise AutogradError(f"masked_fill_ only supports boolean masks, but got mask with dtype {C_TYPE_NAMES[mask._k.dtype.name]}",
+                                remedy="compare it with something")
+        if isinstance(value, TensorRef) and value.ndim:
+            raise AutogradError(_value_text(value), remedy="use where")
+        number = value.item() if isinstance(value, TensorRef) and value._k.dtype.is_complex else value
+        if isinstance(number, complex) and number.imag and BOOL < category(input) < COMPLEX:
+            name = input._k.dtype.name
+            raise AutogradError(f"value cannot be converted to type {name + '_t' if 'int' in name else C_TYPE_NAMES[name]} without "
+                                "overflow")
+
+    def vjp_input(F, grad, mask): return F.masked_fill(grad, mask, 0)
+    def vjp_value(F, grad, mask): return F.where(mask, grad, 0)
+
+    def batch(F, call):
+        """With a value of its own for each example, a choice between the two."""
+        if not call.is_batched["value"]:
+            return call(**batches.aligned(F, call))
+        return F.cast(F.where(*[{**call.values, **batches.aligned(F, call)}[n] for n in ("mask", "value", "input")]), call.input.dtype)
+    def no_vmap_(value, **_): return None if value else "arithmetic"
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.random((2, 3)) > 0.5, 1.5
+        yield rng.standard_normal((2, 3)), np.array([True, False, True]), rng.standard_normal(())
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32), 1), RuntimeError, (
+            "masked_fill_ only supports boolean masks, but got mask with dtype float")
+        yield (np.ones(2), np.array([True, False]), np.ones(1)), RuntimeError, (
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 dimension(s).")
+
+
+def _check_mask(mask: Any, name: str) -> None:
+    if mask._k.dtype.name != "bool":
+        raise AutogradError("masked_select: expected BoolTensor for mask" if name == "masked_select" else
+                            f"{name} only supports boolean masks, but got mask with dtype {SCALAR_TYPE_NAMES[mask._k.dtype.name]}",
+                            expected="a bool tensor", found=mask._k.dtype.name,
+                            remedy="compare it with something, or convert it with .bool()")
+
+
+def _both(input: Any, mask: Any, **rest: Any) -> None:
+    broadcast_shape(tuple(mask.shape), tuple(input.shape))
+
+
+def _select(input: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    if input.shape != mask.shape:
+        input, mask = np.broadcast_arrays(input, mask)
+    return input[mask] if input.ndim else input.reshape(1)[mask.reshape(1)]
+
+
+@op("masked_select(Tensor input, Mask mask) -> Tensor", quiet="all")
+class masked_select:
+    """The elements where `mask` is true, in one dimension.
+
+    >>> torch.masked_select(torch.tensor([1., 2., 3.]), torch.tensor([True, False, True]))
+    tensor([1., 3.])
+    """
+
+    out_dtype = SELF_AND_RESULT
+    saved_as = {"input_shape": None}
+    numpy = _select
+    meta = data_dependent
+    def mindspore(ms, input, mask): return ms.ops.masked_select(input, mask)
+    compose = on_host(_select)
+    def check(input, mask):
+        _check_mask(mask, "masked_select")
+        _both(input, mask)
+
+    def vjp(F, grad, input_shape, mask): return F.reduce_to_shape(F.masked_place(grad, mask, tuple(input_shape)), tuple(input_shape))
+    jvp = "linear"
+
+    def batch(F, call):
+        if call.is_batched["mask"]:
+            raise RuntimeError("vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+                               "each batch this would return a differently shaped Tensor. Please file an issue at "
+                               "https://github.com/pytorch/pytorch/issues if you need this feature.")
+        return NotImplemented
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]])
+        yield rng.standard_normal((2, 3)), np.array([True, False, True])
+        yield rng.standard_normal((1, 3)), np.array([[True], [False]])
+
+    def errors(rng): yield (np.ones((3, 4)), np.ones(3, np.int64)), RuntimeError, "masked_select: expected BoolTensor for mask"
+
+
+def _place(values: np.ndarray, mask: np.ndarray, shape: Any) -> np.ndarray:
+    shape = np.broadcast_shapes(shape, mask.shape)
+    result = np.zeros(shape, values.dtype)
+    result[np.broadcast_to(mask, shape)] = values
+    return result
+
+
+@op("masked_place(Tensor values, Mask mask, int[] shape) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class masked_place:
+    """Zeros of the broadcast shape with `values` where `mask` is true."""
+
+    numpy = _place
+    def shape(values, mask, shape): return np.broadcast_shapes(tuple(shape), mask)
+    compose = on_host(_place)
+    def vjp(F, grad, mask): return F.masked_select(grad, mask)
+    jvp = "linear"
+    def samples(rng): yield rng.standard_normal(2), np.array([True, False, True]), (3,)
+
+
+def _scatter(input: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
+    shape = np.broadcast_shapes(input.shape, mask.shape)
+    result = np.array(np.broadcast_to(input, shape), order="C")
+    mask = np.broadcast_to(mask, shape)
+    n = np.count_nonzero(mask)
+    if source.size < n:
+        raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
+    result[mask] = source.reshape(-1)[:n]
+    return result
+
+
+@op("masked_scatter(Tensor input, Mask mask, Tensor source) -> Tensor", quiet="all", inplace=True, out=False)
+class masked_scatter:
+    """`input` with the elements of `source`, one after the other, where `mask` is true.
+
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1., 2.]))
+    tensor([1., 0., 2.])
+    """
+
+    saved_as = {"input_shape": None, "source_shape": "source_sym_sizes"}
+    numpy = _scatter
+    compose = on_host(_scatter)
+
+    def check(input, mask, source):
+        _check_mask(mask, "masked_scatter_")
+        if source._k.dtype is not input._k.dtype:
+            raise AutogradError("masked_scatter: expected self and source to have same dtypes but got "
+                                f"{input._k.dtype.name} and {source._k.dtype.name}")
+        _both(input, mask)
+
+    def vjp_input(F, grad, mask, input_shape): return F.reduce_to_shape(F.masked_fill(grad, mask, 0), tuple(input_shape))
+
+    def vjp_source(F, grad, mask, source_shape):
+        used = F.masked_select(grad, mask)
+        size = 1
+        for n in source_shape:
+            size *= n
+        if used.shape[0] < size:
+            used = F.cat([used, F.zeros_for(grad, (size - used.shape[0],))])
+        return F.reshape(used, tuple(source_shape))
+    jvp = "linear"
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), np.array([[True, False, True], [False, False, True]]), rng.standard_normal(4)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.ones((3, 4), bool), np.zeros(1)), RuntimeError, "Number of elements of source < number of ones in mask"
+
+
+# -- where it is not zero -------------------------------------------------------------------------------------------------------
+
+
+def _nonzero(input: np.ndarray) -> np.ndarray:
+    count = int(np.count_nonzero(input))
+    result = empty_strided((count, input.ndim), (1, count), np.dtype(np.int64))  # torch's memory runs along the positions of one dimension
+    if input.ndim:
+        result.T[...] = np.nonzero(input)
+    return result
+
+
+@op("argwhere(Tensor input) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)
+class argwhere:
+    """The indices of all elements that are not zero, a row each.
+
+    >>> torch.argwhere(torch.tensor([[1, 0], [0, 2]]))
+    tensor([[0, 0],
+            [1, 1]])
+    """
+
+    numpy = _nonzero
+    meta = data_dependent
+    compose = on_host(_nonzero)
+    def samples(rng): yield (rng.integers(0, 2, (2, 3)),)
+
+
+@op("nonzero(Tensor input, *, bool as_tuple=False) -> Tensor", dtypes="float int bool")
+class nonzero:
+    """The indices of all elements that are not zero: a row each, or with `as_tuple` a vector for each dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 0, 4]))
+    tensor([[1],
+            [3]])
+    """
+
+    out_dtype = OutRule("nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
+    def no_vmap(as_tuple, **_): return "aten::nonzero_numpy" if as_tuple else dynamic_shape("nonzero")
+
+    def function(F, input, as_tuple=False):
+        if as_tuple:
+            at = F.argwhere(F.reshape(input, (1,)) if not input.ndim else input)
+            return F.list_type(RECORDS["broadcast_tensors"])(F.unbind(at, 1))
+        result = F.argwhere(input)
+        return result
+
+    def samples(rng):
+        yield (rng.integers(0, 2, (2, 3)),)
+        yield rng.integers(0, 2, (2, 3)), True

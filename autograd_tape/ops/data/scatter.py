@@ -1,0 +1,637 @@
+"""Elements gathered from, and scattered to, positions along a dimension, or of the flattened tensor."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import BOOL
+from ...errors import AutogradError, IndexRangeError
+from ...executors.kernels._on_demand import is_half
+from ...executors.kernels.reduce import add_at
+from ...functions.constants import SMALL
+from ...functions.general import broadcast_shape
+from ...functions.out import EXPECTED, OutRule
+from ...functions.refusals import no_kernel
+from ...record import op
+from ...tensor import TensorRef
+from .. import _batch as batches
+from .. import _shapes as shapes
+from .._host import on_host
+from .._samples import check_number
+from ..networks._losses import constant
+
+NUMBERED = 1 << 31  # elements up to which places have numbers
+
+
+class _RangeError(AutogradError, IndexError):
+    """An index out of range, which torch reports as a RuntimeError here."""
+
+
+def _is_index(index: Any, name: str, dtypes: str = "int32/int64") -> None:
+    if index._k.dtype.name not in ("int32", "int64"):
+        raise AutogradError(f"{name}(): Expected dtype {dtypes} for index", expected="int64", found=index._k.dtype.name,
+                            remedy="convert the index with .long()")
+
+
+def _in_range(index: np.ndarray, n: int, d: int, error: type[AutogradError] = _RangeError) -> None:
+    if index.size and (index.min() < 0 or index.max() >= n):
+        bad = index[(index < 0) | (index >= n)].reshape(-1)[0]
+        raise error(f"index {bad} is out of bounds for dimension {d} with size {n}", expected=f"0 to {n - 1}", found=str(bad))
+
+
+def _positions(index: np.ndarray, d: int) -> tuple[Any, ...]:
+    """The NumPy index whose coordinate `d` is `index`, the others the element's own."""
+    grid = [np.arange(n).reshape((n,) + (1,) * (index.ndim - 1 - i)) for i, n in enumerate(index.shape)]
+    grid[d] = index
+    return tuple(grid)
+
+
+# -- gather and scatter ---------------------------------------------------------------------------------------------------
+
+
+def _check_rank(name: str, input: Any, index: Any, other: str = "input") -> None:
+    if max(input.ndim, 1) != max(index.ndim, 1) and index._data.size:
+        raise AutogradError(f"Index tensor must have the same number of dimensions as {other} tensor", expected=f"{input.ndim} dimensions",
+                            found=f"{index.ndim}")
+
+
+def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if not index.size:
+        return np.empty(index.shape, input.dtype)
+    if not input.ndim or not index.ndim:
+        wrap_dim(dim, input.ndim)
+        flat = input.reshape(-1)
+        _in_range(index, flat.size, 0)
+        return flat[index]
+    if index.ndim != input.ndim and index.size:
+        raise ValueError("the ranks differ")
+    d = wrap_dim(dim, input.ndim)
+    try:
+        if (min(index.ravel().tolist()) if index.size <= SMALL else index.min()) >= 0:  # NumPy itself finds what is too large
+            return input[_positions(index, d)]
+    except IndexError:
+        pass  # found and reported below
+    _in_range(index, input.shape[d], d)
+    raise ValueError("the index is larger than the input")
+
+
+def _flat_positions(F: Any, call: Any, n: int) -> Any:
+    """Positions in flattened examples, (batch, count), those from the end counted from the start."""
+    index = call.whole("index")
+    index = F.reshape(index, (call.size, prod(index.shape[1:])))
+    return F.where(F.lt(index, 0), index + n, index)
+
+
+@op("gather(Tensor input, int dim, Index index, *, bool sparse_grad=False) -> Tensor", quiet="all")
+class gather:
+    """The elements at `index` along a dimension: `result[i][j] = input[index[i][j]][j]` for dim 0.
+
+    >>> torch.gather(torch.tensor([[1., 2.], [3., 4.]]), 1, torch.tensor([[0], [1]]))
+    tensor([[1.],
+            [4.]])
+    """
+
+    out_dtype = EXPECTED
+    saved_as = {"input_shape": None}
+    layout = "rows"
+    def numpy(input, dim, index, sparse_grad=False): return _gather(input, dim, index)
+    compose = on_host(numpy)
+    def shape(input, dim, index, sparse_grad): return index
+
+    def check(input, dim, index, sparse_grad):
+        if index._data.size:
+            _is_index(index, "gather")
+        _check_rank("gather", input, index)
+        d = wrap_dim(dim, input.ndim)
+        if any([n > m and i != d for i, (n, m) in enumerate(zip(index.shape, input.shape))]):
+            at = next(i for i, (n, m) in enumerate(zip(index.shape, input.shape)) if n > m and i != d)
+            raise AutogradError(f"Size does not match at dimension {at} expected index {list(index.shape)} to be no larger than self "
+                                f"{list(input.shape)} apart from dimension {d}")
+
+    def vjp(F, grad, input_shape, dim, index): return F.scatter_add(F.zeros_for(grad, tuple(input_shape)), dim, index, grad)
+    jvp = "linear"
+
+    def batch(F, call):
+        """One dimension further, both with a batch dimension."""
+        result = call(input=call.lifted("input"), index=call.lifted("index"), dim=batches.shifted(call.dim, call.ranks["input"]))
+        return call.lowered(result, "index")
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, rng.integers(0, 4, (3, 2))
+        yield rng.standard_normal((3, 4)), 0, rng.integers(0, 3, (5, 2))
+        yield rng.standard_normal(()), 0, np.zeros((), np.int64)
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros(1, np.int64)), RuntimeError, (
+            "Index tensor must have the same number of dimensions as input tensor")
+        yield (np.ones((3, 4)), 0, np.full((1, 1), 7)), RuntimeError, "index 7 is out of bounds for dimension 0 with size 3"
+        yield (np.ones((3, 4)), 0, np.zeros((1, 9), np.int64)), RuntimeError, (
+            "Size does not match at dimension 1 expected index [1, 9] to be no larger than self [3, 4] apart from dimension 0")
+
+
+def _scatter_arguments(input: np.ndarray, dim: int, index: np.ndarray, src: Any) -> tuple[np.ndarray, Any, Any]:
+    """(a copy of `input`, the NumPy index, the part of `src` that is used)."""
+    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
+    d = wrap_dim(dim, input.ndim)
+    target = result if input.ndim else result.reshape(1)
+    if not index.size:
+        index = np.zeros((0,) * target.ndim, np.int64)
+    elif index.ndim != target.ndim:
+        if max(index.ndim, 1) != target.ndim:
+            raise ValueError("the ranks differ")
+        index = index.reshape(-1)
+    _in_range(index, target.shape[d], d)
+    part = src
+    if isinstance(src, np.ndarray) and src.ndim:
+        part = src[tuple([slice(0, n) for n in index.shape])]
+    return result, _positions(index, d), part
+
+
+def _scatter(input: np.ndarray, dim: int, index: np.ndarray, src: Any) -> np.ndarray:
+    result, at, part = _scatter_arguments(input, dim, index, src)
+    (result if result.ndim else result.reshape(1))[at] = part
+    return result
+
+
+def _check_scatter(name: str) -> Any:
+    def check(input: Any, dim: int, index: Any, src: Any = None, **rest: Any) -> None:
+        _is_index(index, name)
+        _check_rank(name, input, index, "self")
+        d = wrap_dim(dim, input.ndim)
+        if src is not None:
+            if src._k.dtype is not input._k.dtype:
+                raise AutogradError("scatter(): Expected self.dtype to be equal to src.dtype", expected=input.dtype.name,
+                                    found=src.dtype.name)
+            _check_rank(name, src, index, "src")
+        if not index._data.size:
+            return
+        for i, n in enumerate(index.shape):
+            if i < input.ndim and (i != d and n > input.shape[i] or src is not None and n > src.shape[i]):
+                raise AutogradError(f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
+                                    f"dimension {d}"
+                                    + (f" and to be no larger size than src {list(src.shape)}" if src is not None else ""))
+
+    return check
+
+
+def _zeroed(F: Any, grad: Any, dim: int, index: Any) -> Any:
+    return F.scatter_value(grad, dim, index, 0)
+
+
+def _batched_scatter(F: Any, call: Any) -> Any:
+    """One dimension further, all with a batch dimension."""
+    more = {"src": call.lifted("src")} if "src" in call.ranks else {}
+    result = call(input=call.lifted("input"), index=call.lifted("index"), dim=batches.shifted(call.dim, call.ranks["input"]), **more)
+    return call.lowered(result, "input")
+
+
+@op("scatter_src(Tensor input, int dim, Index index, Tensor src) -> Tensor", quiet="all", method=False, namespace="_internal", inplace=True,
+    node="ScatterBackward0")
+class scatter_src:
+    """`input` with the elements of `src` put at `index` along a dimension."""
+
+    out_dtype = EXPECTED
+    saved_as = {"src_shape": None}
+    numpy = _scatter
+    compose = on_host(_scatter)
+    def shape(input, dim, index, src): return input
+    check = _check_scatter("scatter")
+    def vjp_input(F, grad, dim, index): return _zeroed(F, grad, dim, index)
+    def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
+    jvp = "linear"
+    batch = _batched_scatter
+    aten = "scatter.src"
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
+        yield rng.standard_normal((3, 4)), 0, np.array([[0, 2, 1]]), rng.standard_normal((2, 3))
+
+
+def _to_source(F: Any, part: Any, shape: Sequence[int]) -> Any:
+    """The gradient of the part of `src` that was used, with zeros for the rest."""
+    if tuple(part.shape) == tuple(shape):
+        return part
+    if not shape or not part.shape:
+        return F.reshape(part, tuple(shape))
+    return F.basic_index_backward(part, tuple(shape), tuple([slice(0, n) for n in part.shape]))
+
+
+@op("scatter_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", method=False, namespace="_internal",
+    inplace=True,
+    node="ScatterBackward1")
+class scatter_value:
+    """`input` with a number put at `index` along a dimension."""
+
+    out_dtype = EXPECTED
+    numpy = _scatter
+    compose = on_host(_scatter)
+    def shape(input, dim, index, value): return input
+    def check(input, dim, index, value):
+        _check_scatter("scatter")(input, dim, index)
+        check_number(value, input.dtype)
+
+    def vjp(F, grad, dim, index): return _zeroed(F, grad, dim, index)
+    batch = _batched_scatter
+    aten = "scatter.value"
+    def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
+
+
+def _scatter_any(F: Any, suffix: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None, out: Any) -> Any:
+    src = value if src is None else src
+    kwargs = {} if suffix else {"out": out}
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise AutogradError("reduce argument must be either add or multiply.")
+        if not isinstance(src, TensorRef):
+            src = F.expand(constant(F, input, np.asarray(src, input._k.np)), index.shape)
+        result = F.scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
+        return F.copy_(input, result) if suffix else result if out is None else F.give("scatter", out, result)
+    if isinstance(src, TensorRef):
+        return getattr(F, "scatter_src" + suffix)(input, dim, index, src, **kwargs)
+    return getattr(F, "scatter_value" + suffix)(input, dim, index, src, **kwargs)
+
+
+@op("scatter(Tensor input, int dim, Index index, Any src, *, str? reduce=None) -> Tensor", inplace=True)
+class scatter:
+    """`input` with elements of `src`, or a number, put at `index` along a dimension; or added or multiplied where `reduce` says so.
+
+    >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+
+    out_dtype = EXPECTED
+    def no_forward(reduce, **_): return None if reduce is None else "aten::scatter"
+
+    def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
+        return _scatter_any(F, "", input, dim, index, src, value, reduce, out)
+
+    def function_(F, input, dim, index, src=None, *, value=None, reduce=None):
+        return _scatter_any(F, "_", input, dim, index, src, value, reduce, None)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), rng.standard_normal((2, 2))
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.full((1, 1), 7), 1.0), RuntimeError, "index 7 is out of bounds for dimension 0 with size 3"
+        yield (np.ones((3, 4)), 0, np.zeros(1, np.int64), 1.0), RuntimeError, (
+            "Index tensor must have the same number of dimensions as self tensor")
+        yield (np.ones((3, 4)), 0, np.zeros((2, 9), np.int64), np.ones((3, 4))), RuntimeError, (
+            "Expected index [2, 9] to be no larger than self [3, 4] apart from dimension 0 and to be no larger size than src [3, 4]")
+
+
+def _scatter_add(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if not index.size:
+        return np.array(input, order="C")
+    result, at, part = _scatter_arguments(input, dim, index, src)
+    target = result if result.ndim else result.reshape(1)
+    if target.flags.c_contiguous and target.size < NUMBERED:
+        # NumPy adds at repeated positions of one dimension much faster than of several.
+        step, flat = 1, np.zeros((), np.int64)
+        for i in range(target.ndim - 1, -1, -1):
+            flat = flat + at[i] * step
+            step *= target.shape[i]
+        add_at(target.reshape(-1), flat.reshape(-1), np.broadcast_to(part, flat.shape).reshape(-1))
+    else:
+        add_at(target, at, part)
+    return result
+
+
+@op("scatter_add(Tensor input, int dim, Index index, Tensor src) -> Tensor", quiet="all", inplace=True)
+class scatter_add:
+    """`input` with the elements of `src` added at `index` along a dimension.
+
+    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([2, 2]), torch.tensor([1., 2.]))
+    tensor([0., 0., 3.])
+    """
+
+    out_dtype = EXPECTED
+    saved_as = {"src_shape": None}
+    numpy = _scatter_add
+    compose = on_host(_scatter_add)
+    def shape(input, dim, index, src): return input
+    check = _check_scatter("scatter_add")
+    def vjp_input(F, grad): return grad
+    def vjp_src(F, grad, src_shape, dim, index): return _to_source(F, F.gather(grad, dim, index), src_shape)
+    jvp = "linear"
+    batch = _batched_scatter
+    no_vmap_ = "name"
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), 1, np.array([[0, 0], [1, 3]]), rng.standard_normal((2, 2))
+        yield rng.standard_normal((3, 4)), 0, np.array([[0, 2, 0], [0, 1, 0]]), rng.standard_normal((2, 4))
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros((4, 4), np.int64), np.ones((3, 4))), RuntimeError, (
+            "Expected index [4, 4] to be no larger than self [3, 4] apart from dimension 0 and to be no larger size than src [3, 4]")
+
+
+_REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+_NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def _neutral(reduce: str, dtype: np.dtype) -> Any:
+    if reduce in _NEUTRAL:
+        return _NEUTRAL[reduce]
+    if dtype.kind == "b":
+        return reduce == "amin"
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
+    return dtype.type(-np.inf if reduce == "amax" else np.inf)
+
+
+def _reduce_at(result: np.ndarray, at: Any, part: Any, reduce: str, include_self: bool) -> np.ndarray:
+    """`part` reduced into `result` at a NumPy index, in place."""
+    if not include_self:
+        result[at] = _neutral(reduce, result.dtype)
+    reducer: Any = _REDUCERS[reduce]
+    if reduce == "mean" and is_half(result.dtype):
+        wide = _reduce_at(result.astype(np.float32), at, np.asarray(part).astype(np.float32), reduce, include_self)
+        result[...] = wide
+        return result
+    if reducer is np.add:
+        add_at(result, at, part)
+    else:
+        reducer.at(result, at, part)
+    if reduce == "mean":
+        counts = np.full(result.shape, int(include_self), np.int64)
+        np.add.at(counts, at, 1)
+        if not include_self:
+            counts[counts == 0] = 1
+        if result.dtype.kind in "iu":
+            np.floor_divide(result, counts.astype(result.dtype), out=result)
+        else:
+            np.divide(result, counts.astype(result.dtype), out=result)
+    return result
+
+
+def _scatter_reduce(input: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    result, at, part = _scatter_arguments(input, dim, index, src)
+    if index.size:
+        _reduce_at(result if result.ndim else result.reshape(1), at, part, reduce, include_self)
+    return result
+
+
+def _check_reduce(reduce: str) -> None:
+    if reduce not in _REDUCERS:
+        raise AutogradError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}",
+                            expected="one of these", found=reduce)
+
+
+@op("scatter_reduce(Tensor input, int dim, Index index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", quiet="all",
+    inplace=True, complex="no gradient")
+class scatter_reduce:
+    """`input` with the elements of `src` at `index` along a dimension reduced into it: sum, prod, mean, amax or amin.
+
+    >>> torch.scatter_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([3., 2.]), "amax")
+    tensor([3., 1.])
+    """
+
+    out_dtype = EXPECTED
+    def complex_kernel(reduce, **_):
+        return f"scatter_gather_tensor_cpu_reduce_{reduce}" if reduce in ("amax", "amin") else None
+    numpy = _scatter_reduce
+    compose = on_host(_scatter_reduce)
+    def shape(input, dim, index, src, reduce, include_self): return input
+
+    def check(input, dim, index, src, reduce, include_self):
+        _check_scatter("scatter_reduce")(input, dim, index, src)
+        _check_reduce(reduce)
+        if reduce == "mean" and input.dtype.category == BOOL:
+            no_kernel("scatter_gather_tensor_cpu_reduce_mean", input)
+
+    def vjp(F, grad, input, src, result, dim, index, reduce, include_self):
+        return _reduce_vjp(F, grad, input, src, result, reduce, include_self,
+                           lambda x: F.gather(x, dim, index), lambda x, v: F.scatter_add(x, dim, index, v),
+                           lambda x: _zeroed(F, x, dim, index), lambda g: _to_source(F, g, src.shape),
+                           lambda x: _used(F, x, index), lambda a, b: F.scatter_reduce(a, dim, index, b, reduce, include_self=include_self),
+                           "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
+                           "position in self")
+    batch = _batched_scatter
+
+    def samples(rng):
+        index, src = np.array([[0, 0], [1, 3]]), rng.uniform(0.5, 2, (2, 2))
+        for reduce in ("sum", "mean", "prod", "amax", "amin"):
+            yield rng.uniform(0.5, 2, (3, 4)), 1, index, src, reduce
+        yield rng.uniform(0.5, 2, (3, 4)), 1, index, src, "mean", False
+        yield rng.uniform(0.5, 2, (3, 4)), 1, index, src, "prod", False
+
+    def errors(rng):
+        yield (np.ones((3, 4)), 0, np.zeros((1, 1), np.int64), np.ones((3, 4)), "foo"), RuntimeError, (
+            "reduce argument must be either sum, prod, mean, amax or amin, got foo")
+
+
+def _used(F: Any, src: Any, index: Any) -> Any:
+    """The part of `src` that an index as large or smaller uses."""
+    for d, n in enumerate(index.shape):
+        if src.shape[d] != n:
+            src = F.slice(src, d, 0, n)
+    return src
+
+
+def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool, gather: Any, add: Any, zeroed: Any,
+                restore: Any, used: Any, again: Any, refusal: str = "") -> Any:
+    """Gradients of a reduction at indices: `gather` reads at them, `add` adds at them, `zeroed` clears them, `again` reduces."""
+    shape = tuple(input.shape)
+    part = used(src)
+    if reduce == "sum":
+        g_input, g_src = grad, gather(grad)
+    elif reduce == "mean":
+        counts = add(F.ones_for(grad, shape) if include_self else F.zeros_for(grad, shape), F.ones_for(grad, tuple(part.shape)))
+        counts = F.masked_fill(counts, F.eq(counts, 0), 1)
+        g_input, g_src = grad / counts, gather(grad / counts)
+    elif reduce == "prod":
+        # A factor of zero gets the product of the others: the product again with ones in the place of such factors.
+        ones = F.masked_fill(input, F.eq(input, 0), 1)
+        g_input = grad * again(ones, src) / ones
+        zero = F.eq(part, 0)
+        zeros = gather(add(F.zeros_for(grad, shape), F.cast_like(zero, grad)))
+        alone = F.logical_and(zero, F.eq(zeros, 1))
+        without = again(input, F.masked_fill(part, alone, 1))
+        g_src = F.where(alone, gather(grad * without), gather(grad * result) / F.masked_fill(part, zero, 1))
+        if isinstance(g_src, TensorRef):
+            g_src = F.once_where(g_src, F.le(zeros, 1), refusal)
+    else:
+        # Equal extremes share the gradient.
+        same = F.cast_like(F.eq(part, gather(result)), grad)
+        kept = F.cast_like(F.eq(input, result), grad)
+        if not include_self:
+            kept = zeroed(kept)
+        counts = add(kept, same)
+        counts = F.masked_fill(counts, F.eq(counts, 0), 1)
+        g_input, g_src = grad * kept / counts, same * gather(grad / counts)
+    if not include_self:
+        g_input = zeroed(g_input)
+    return g_input, restore(g_src)
+
+
+def _once(F: Any, grad: Any, condition: Any, refusal: str) -> Any:
+    if not F.all(condition):
+        raise AutogradError(refusal, remedy="keep zeros apart")
+    return grad
+
+
+@op("once_where(Tensor input, Mask condition, str refusal) -> Tensor", quiet="all", broadcasts=True, method=False, out=False,
+    namespace="_internal", node="Error")
+class once_where:
+    """A gradient that may be differentiated where the condition holds everywhere; else that is refused with the text given."""
+
+    numpy = lambda input, condition, refusal: input
+    compose = on_host(numpy)
+    def shape(input, condition, refusal): return input
+    vjp = _once
+    def samples(rng): yield rng.standard_normal(3), np.ones(3, bool), "no"
+
+
+@op("cast_like(Tensor input, Tensor like) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
+class cast_like:
+    """A mask as numbers of the dtype of `like`."""
+
+    def numpy(input, like): return input.astype(like.dtype)
+    shape = shapes.like_first
+    compose = on_host(numpy)
+
+    def batch(F, call):
+        """Only the dtype of the second argument matters."""
+        return call() if call.is_batched["input"] else call.expanded(F.cast(call.input, call.like.dtype), False)
+
+    def samples(rng): yield np.array([True, False]), rng.standard_normal(3)
+
+
+# -- positions in the flattened tensor --------------------------------------------------------------------------------------------
+
+
+def _take(input: np.ndarray, index: np.ndarray) -> np.ndarray:
+    try:
+        return input.reshape(-1)[index]
+    except IndexError:
+        bad = index[(index < -input.size) | (index >= input.size)].reshape(-1)[0]
+        raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.") from None
+
+
+@op("take(Tensor input, Index index) -> Tensor", quiet="all")
+class take:
+    """The elements at positions of the flattened tensor.
+
+    >>> torch.take(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([0, 3]))
+    tensor([1., 4.])
+    """
+
+    out_dtype = OutRule("take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {found}")
+    saved_as = {"input_shape": None}
+    numpy = _take
+    compose = on_host(_take)
+    def shape(input, index): return index
+    def vjp(F, grad, input_shape, index): return F.put(F.zeros_for(grad, tuple(input_shape)), index, grad, True)
+    jvp = "linear"
+
+    def batch(F, call):
+        """Along the flattened examples."""
+        x = call.whole("input")
+        n = prod(x.shape[1:])
+        result = F.gather(F.reshape(x, (call.size, n)), 1, _flat_positions(F, call, n))
+        return F.reshape(result, (call.size, *call.whole("index").shape[1:]))
+
+    def samples(rng): yield rng.standard_normal((3, 4)), np.array([[0, -1], [5, 0]])
+    def errors(rng): yield (np.ones((3, 4)), np.array([99])), IndexError, (
+        "out of range: tried to access index 99 on a tensor of 12 elements.")
+
+
+def _put(input: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
+    if index.size != source.size:
+        raise ValueError("the sizes differ")
+    result = np.array(input, order="C")
+    flat, n = result.reshape(-1), result.size
+    if index.size and (index.min() < -n or index.max() >= n):
+        bad = index[(index < -n) | (index >= n)].reshape(-1)[0]
+        raise IndexRangeError(f"out of range: tried to access index {bad} on a tensor of {n} elements.")
+    if accumulate:
+        add_at(flat, index.reshape(-1), source.reshape(-1))
+    else:
+        flat[index.reshape(-1)] = source.reshape(-1)
+    return result
+
+
+@op("put(Tensor input, Index index, Tensor source, bool accumulate=False) -> Tensor", quiet="all", inplace=True, out=False)
+class put:
+    """`input` with the elements of `source` put, or added, at positions of the flattened tensor.
+
+    >>> torch.put(torch.zeros(3), torch.tensor([2, 0]), torch.tensor([1., 2.]))
+    tensor([2., 0., 1.])
+    """
+
+    saved_as = {"source_shape": None}
+    layout = "input"
+    numpy = _put
+    compose = on_host(_put)
+    def shape(input, index, source, accumulate): return input
+
+    def check(input, index, source, accumulate):
+        if source._data.size != index._data.size:
+            raise IndexRangeError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                                  f"{source._data.size}, index.numel() = {index._data.size}")
+
+    def vjp_input(F, grad, index, accumulate, source_shape):
+        return grad if accumulate else F.put(grad, index, F.zeros_for(grad, tuple(index.shape)), False)
+
+    def vjp_source(F, grad, index, source_shape): return F.reshape(F.take(grad, index), tuple(source_shape))
+    jvp = "linear"
+
+    def batch(F, call):
+        """Along the flattened examples."""
+        x, source = call.whole("input"), call.whole("source")
+        n, count = prod(x.shape[1:]), prod(source.shape[1:])
+        index = _flat_positions(F, call, n)
+        if index.shape[1] != count or source.dtype is not x.dtype:
+            return NotImplemented
+        store = F.scatter_add if call.accumulate else F.scatter_src
+        return F.reshape(store(F.reshape(x, (call.size, n)), 1, index, F.reshape(source, (call.size, count))), tuple(x.shape))
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), np.array([0, 5]), rng.standard_normal(2)
+        yield rng.standard_normal((3, 4)), np.array([0, 5, 0]), rng.standard_normal(3), True
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.array([0, 1]), np.ones(1)), IndexError, (
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = 1, index.numel() = 2")
+
+
+@op("take_along_dim(Tensor input, Index indices, int? dim=None) -> Tensor")
+class take_along_dim:
+    """The elements at `indices` along a dimension, the other dimensions broadcast; in the flattened tensor without one.
+
+    >>> torch.take_along_dim(torch.tensor([[3., 1.], [2., 4.]]), torch.tensor([[1], [0]]), 1)
+    tensor([[1.],
+            [2.]])
+    """
+
+    out_dtype = EXPECTED
+    def function(F, input, indices, dim=None, *, out=None):
+        _is_index(indices, "torch.take_along_dim", "Long")
+        if dim is None:
+            return F.gather(F.reshape(input, (-1,)), 0, F.reshape(indices, (-1,)), out=out)
+        if input.ndim != indices.ndim:
+            raise AutogradError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                                f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+
+        d = wrap_dim(dim, input.ndim)
+        if indices._data.size and indices._data.min() < 0:
+            indices = F.where(F.lt(indices, 0), indices + input.shape[d], indices)
+        i, j = [s[:d] + (1,) + s[d + 1:] for s in (tuple(input.shape), tuple(indices.shape))]
+        common = broadcast_shape(i, j)
+        sized = lambda x: common[:d] + (x.shape[d],) + common[d + 1:]
+        return F.gather(F.expand(input, sized(input)), d, F.expand(indices, sized(indices)), out=out)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), np.array([[2], [0], [3]]), 1
+        yield rng.standard_normal((3, 4)), np.array([5, 0])
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.zeros(3, np.int64), 0), RuntimeError, (
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got 2 dimensions for input, and 1 "
+            "dimensions for indices")

@@ -1,0 +1,187 @@
+"""Writing into a tensor's memory: copy_, fill_, zero_."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ArgumentError, AutogradError
+from ...functions.general import broadcast_shape
+from ...record import no_derivative, op
+from ...strided import address, owner_of
+from ...tensor import TensorRef
+from .._host import on_host
+from .._samples import check_number
+
+
+def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if src.dtype.kind == "c" and input.dtype.kind != "c":
+        src = src.real
+    try:
+        return np.broadcast_to(src, input.shape)
+    except ValueError:
+        raise AutogradError(f"output with shape {list(input.shape)} doesn't match the broadcast shape "
+                            f"{list(broadcast_shape(input.shape, src.shape))}") from None
+
+
+@op("copy(Tensor input, Tensor src, bool non_blocking=False) -> Tensor", family="store", quiet="all", broadcasts=False, method=False,
+    inplace=True, out=False, node="CopyBackwards", namespace="_internal", dtypes="float")
+class copy:
+    """`input` overwritten with the values of `src`, which may be on another device; `Tensor.copy_`.
+
+    >>> torch.zeros(2).copy_(torch.tensor([1., 2.]))
+    tensor([1., 2.])
+    """
+
+    def numpy(input, src, non_blocking=False): return _copy(input, src)
+    def store(a, src):
+        if src.ndim > a.ndim:
+            raise ValueError("NumPy would drop leading dimensions of size one")
+        a[...] = src if src.dtype is a.dtype or src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
+    may_share = "same"
+
+    def compose(F, input, src, non_blocking=False): return _copy(input, src)
+    def shape(input, src, non_blocking=False):
+        both = tuple(broadcast_shape(input, src))
+        if both != tuple(input):
+            raise AutogradError(f"output with shape {list(input)} doesn't match the broadcast shape {list(both)}")
+        return input
+
+    def place(values): return values["input"]._k.device
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def vjp_src(F, grad, src_shape): return F.reduce_to_shape(grad, tuple(src_shape))
+    def jvp(F, outputs, arguments, tangents): return F.expand(tangents["src"], outputs[0].shape) if "src" in tangents else None
+    no_vmap_ = "arithmetic"
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3)
+
+
+@op("fill(Tensor input, Operand value) -> Tensor", family="store", quiet="all", inplace=True, out=False, node="FillBackward1")
+class fill:
+    """A tensor like `input` with every element `value`.
+
+    >>> torch.fill(torch.zeros(2), 3.)
+    tensor([3., 3.])
+    """
+
+    meta_layout = "input"
+    numbers = {"value": "FillBackward0"}
+    node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
+
+    def numpy(input, value): return np.full_like(input, value)
+    def store(a, value): a.fill(value)
+    may_share = "itself others"
+    def check(input, value): check_number(value, input.dtype)
+    def compose(F, input, value): return np.full(input.shape, value, input.dtype)
+    def shape(input, value): return input
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def vjp_value(F, grad): return F.sum(grad)
+    def jvp(F, outputs, arguments, tangents):
+        return F.expand(tangents["value"], tuple(outputs[0].shape)) if "value" in tangents else F.zeros_like(outputs[0])
+    no_vmap_ = "name"
+    def samples(rng): yield rng.standard_normal((2, 3)), 1.5
+
+
+@op("zero(Tensor input) -> Tensor", family="store", quiet="all", inplace=True, out=False, method=False, namespace="_internal")
+class zero:
+    """A tensor like `input` with every element zero; `Tensor.zero_`.
+
+    >>> torch.ones(2).zero_()
+    tensor([0., 0.])
+    """
+
+    def numpy(input): return np.zeros(input.shape, input.dtype)
+    def store(a): a.fill(0)
+    may_share = "itself"
+    def compose(F, input): return np.zeros(input.shape, input.dtype)
+    def shape(input): return input
+    def vjp(F, grad): return F.zero_gradient(grad)
+    aten = "zero"
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+
+@op("drawn(Tensor input, Tensor numbers, str by) -> Tensor", family="store", quiet="all", inplace=True, out=False, method=False,
+    namespace="_internal")
+class drawn:
+    """A tensor like `input` with `numbers` in its place that have no derivative by what was there: random ones, or those of a comparison,
+    by the method `by`.
+    """
+
+    nodes = {f"by == '{by}'": node for by, node in (
+        ("uniform_", "UniformBackward0"), ("normal_", "NormalBackward0"), ("bernoulli_", "BernoulliBackward2"),
+        ("exponential_", "ExponentialBackward0"), ("cauchy_", "CauchyBackward0"), ("log_normal_", "LogNormalBackward0"),
+        ("geometric_", "GeometricBackward0"), ("random_", "RandomBackward2"), ("eq_", "EqBackward1"), ("ne_", "NeBackward1"),
+        ("lt_", "LtBackward1"), ("le_", "LeBackward1"), ("gt_", "GtBackward1"), ("ge_", "GeBackward1"))}
+
+    def numpy(input, numbers, by): return _copy(input, numbers)
+    def store(a, numbers, by): a[...] = numbers
+    def compose(F, input, numbers, by): return _copy(input, numbers)
+    def shape(input, numbers, by): return input
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "normal_"
+
+
+_NO_BERNOULLI = no_derivative("bernoulli")
+
+
+@op("sampled(Tensor numbers, Tensor parameter, Tensor? other, str by) -> Tensor", family="ternary", promotion="none", result="same",
+    quiet="all", broadcasts=True, out=False, method=False, namespace="_internal")
+class sampled:
+    """Random `numbers`, drawn by `by` with parameters that are tensors. The parameters' gradients are zeros: numbers drawn are taken to
+    be constants.
+    """
+
+    nodes = {f"by == '{by}'": node for by, node in (
+        ("bernoulli", "BernoulliBackward0"), ("bernoulli(p)", "NotImplemented"), ("poisson", "PoissonBackward0"),
+        ("normal(mean)", "NormalBackward1"), ("normal(std)", "NormalBackward2"), ("normal(mean, std)", "NormalBackward3"))}
+
+    def numpy(numbers, parameter, other, by):
+        parameters = [p.shape for p in (parameter, other) if p is not None]
+        return np.broadcast_to(numbers, np.broadcast_shapes(numbers.shape, *parameters)).copy()
+
+    compose = on_host(numpy)
+    def shape(numbers, parameter, other, by): return np.broadcast_shapes(*[s for s in (numbers, parameter, other) if s is not None])
+    def no_forward(by, **_): return "aten::bernoulli" if by == "bernoulli(p)" else None
+    def vjp_parameter(F, grad, by): return _NO_BERNOULLI(F, grad) if by == "bernoulli(p)" else F.zero_gradient(grad)
+    def vjp_other(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0, 1, (3,)), "normal(mean, std)"
+
+
+@op("fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False) -> Tensor", namespace="Tensor", out=False)
+class fill_diagonal_:
+    """The main diagonal overwritten with a number: elements whose indices are all equal. With `wrap`, the diagonal of a tall matrix
+    begins anew a row after its end.
+
+    >>> torch.zeros(2, 2).fill_diagonal_(3.)
+    tensor([[3., 0.],
+            [0., 3.]])
+    """
+
+    def function(F, input, fill_value, wrap=False):
+        data = input._data
+        shape, n = data.shape, data.ndim
+        if not isinstance(fill_value, (int, float, complex, np.generic, TensorRef)):
+            found = type(fill_value).__name__
+            raise ArgumentError(f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {found}", expected="a number",
+                                found=found)
+        if n < 2:
+            raise AutogradError("dimensions must larger than 1")
+        if n > 2 and len({*shape}) > 1:
+            raise AutogradError("all dimensions of input must be of equal length")
+        steps = [s // data.itemsize for s in data.strides]
+        offset = (address(data) - address(owner_of(data))) // data.itemsize if data.size else 0
+        length, step = min(shape[:2]), sum(steps)
+        F.fill_(F.as_strided(input, (length,), (step,), offset), fill_value)
+        height, width = shape[:2]
+        if wrap and n == 2 and height > width + 1:
+            again = -(-data.size // (width + 1)) - length
+            F.fill_(F.as_strided(input, (again,), (step,), offset + steps[0] * (width + 1)), fill_value)
+        return input
+
+    def samples(rng):
+        yield rng.standard_normal((3, 3)), 2.0
+        yield rng.integers(0, 9, (7, 2)), -1, True
+
+    def errors(rng):
+        yield (np.ones(3), 1), RuntimeError, "dimensions must larger than 1"
+        yield (np.ones((2, 3, 2)), 1), RuntimeError, "all dimensions of input must be of equal length"

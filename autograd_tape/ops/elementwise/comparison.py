@@ -1,0 +1,568 @@
+"""Comparisons, logical and bitwise operations, tests of elements, and selection by masks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import COMPLEX, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, UnsupportedDTypeError
+from ...functions.constants import SMALL
+from ...functions.out import FOUND, ONLY_BOOL
+from ...functions.overloads import EITHER_NUMBER_WITHOUT_OUT, TENSOR_OR_NUMBER
+from ...functions.refusals import on_meta
+from ...record import op
+from .._host import NO_ITEM, data_dependent
+from .._samples import category, integer_pairs, pairs, takes
+from .arithmetic import broadcast_shapes
+
+LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
+
+# -- comparisons --------------------------------------------------------------------------------------------------------
+
+
+@op("eq(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, dtypes="float int bool half")
+class eq:
+    """Whether elements are equal.
+
+    >>> torch.eq(torch.tensor([1., 2., 3.]), 2)
+    tensor([False,  True, False])
+    """
+
+    node_ = "EqBackward1"
+
+    overloads = TENSOR_OR_NUMBER
+    numpy = np.equal
+    mindspore = "ops.Equal"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+
+@op("ne(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="not_equal", dtypes="float int bool half")
+class ne:
+    """Whether elements differ.
+
+    >>> torch.ne(torch.tensor([1., 2., 3.]), 2)
+    tensor([ True, False,  True])
+    """
+
+    node_ = "NeBackward1"
+
+    overloads = TENSOR_OR_NUMBER
+    numpy = np.not_equal
+    mindspore = "ops.NotEqual"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+
+@op("lt(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="less", dtypes="float int bool half", complex="lt_cpu")
+class lt:
+    """Whether input is less than other.
+
+    >>> torch.lt(torch.tensor([1., 2., 3.]), 2)
+    tensor([ True, False, False])
+    """
+
+    node_ = "LtBackward1"
+
+    overloads = TENSOR_OR_NUMBER
+    numpy = np.less
+    mindspore = "ops.Less"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"lt_cpu\" not implemented for 'ComplexFloat'"
+
+@op("le(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="less_equal", dtypes="float int bool half", complex="le_cpu")
+class le:
+    """Whether input is less than or equal to other.
+
+    >>> torch.le(torch.tensor([1., 2., 3.]), 2)
+    tensor([ True,  True, False])
+    """
+
+    node_ = "LeBackward1"
+
+    overloads = TENSOR_OR_NUMBER
+    numpy = np.less_equal
+    mindspore = "ops.LessEqual"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"le_cpu\" not implemented for 'ComplexFloat'"
+
+@op("gt(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="greater", dtypes="float int bool half", complex="gt_cpu")
+class gt:
+    """Whether input is greater than other.
+
+    >>> torch.gt(torch.tensor([1., 2., 3.]), 2)
+    tensor([False, False,  True])
+    """
+
+    node_ = "GtBackward1"
+
+    overloads = TENSOR_OR_NUMBER
+    numpy = np.greater
+    mindspore = "ops.Greater"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"gt_cpu\" not implemented for 'ComplexFloat'"
+
+@op("ge(Tensor input, Operand other) -> Tensor", family="compare", promotion="promote", result="bool", quiet="all", broadcasts=True,
+    inplace=True, alias="greater_equal", dtypes="float int bool half", complex="ge_cpu")
+class ge:
+    """Whether input is greater than or equal to other.
+
+    >>> torch.ge(torch.tensor([1., 2., 3.]), 2)
+    tensor([False,  True,  True])
+    """
+
+    node_ = "GeBackward1"
+
+    overloads = TENSOR_OR_NUMBER
+    numpy = np.greater_equal
+    mindspore = "ops.GreaterEqual"
+    samples = pairs(number=0.5)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, (
+            "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
+        yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"ge_cpu\" not implemented for 'ComplexFloat'"
+
+def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    with np.errstate(all="ignore"):
+        close = np.isfinite(input) & np.isfinite(other) & (np.abs(input - other) <= atol + np.abs(rtol * other))
+        close = close | (input == other)
+    return close | np.isnan(input) & np.isnan(other) if equal_nan else close
+
+
+@op("isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", result="bool", out=False,
+    broadcasts=True, dtypes="float int")
+class isclose:
+    """Whether |input - other| <= atol + rtol * |other|.
+
+    >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1., 2.1]))
+    tensor([ True, False])
+    """
+
+    def numpy(input, other, rtol, atol, equal_nan):
+        if rtol < 0 or atol < 0:
+            raise ValueError  # which `check` words
+        if input.dtype.kind in "biu":
+            input, other = input.astype(np.float64), other.astype(np.float64)
+        return _isclose(input, other, rtol, atol, equal_nan)
+
+    def compose(F, input, other, rtol, atol, equal_nan):
+        close = F.isfinite(input) & F.isfinite(other) & (F.abs(input - other) <= F.abs(other * rtol) + atol) | (input == other)
+        return close | F.isnan(input) & F.isnan(other) if equal_nan else close
+
+    shape = broadcast_shapes
+
+    def check(input, other, rtol, atol, equal_nan):
+        if input._k.dtype is not other._k.dtype:
+            names = [SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (input, other)]
+            raise AutogradError(f"{names[0]} did not match {names[1]}", remedy="convert one of them")
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            if value < 0:
+                raise AutogradError(f"{name} must be greater than or equal to zero, but got {value:g}")
+
+    def samples(rng):
+        x = rng.standard_normal((2, 3))
+        yield x, x + np.array([0, 1e-7, 1e-3])
+        yield np.array([np.nan, np.inf, 1.0]), np.array([np.nan, np.inf, 1.0]), 0.0, 0.0, True
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, int)), RuntimeError, "Float did not match Long"
+
+
+@op("allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Any", out=False)
+class allclose:
+    """Whether all elements are close, as a bool.
+
+    >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 2.1]))
+    False
+    """
+
+    no_vmap = "vmap over torch.allclose isn't supported yet."
+
+    def function(F, input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+        if on_meta(input, other):
+            raise AutogradError(NO_ITEM)
+        return bool(F.isclose(input, other, rtol, atol, equal_nan)._data.all())
+
+    def samples(rng): yield np.ones(3), np.ones(3)
+
+
+@op("equal(Tensor input, Tensor other) -> Any", out=False)
+class equal:
+    """Whether two tensors have one shape and the same elements, as a bool.
+
+    >>> torch.equal(torch.tensor([1., 2.]), torch.tensor([1., 2.]))
+    True
+    """
+
+    no_vmap = "aten::equal"
+
+    def function(F, input, other):
+        if on_meta(input, other):
+            data_dependent()
+        if input.shape != other.shape:
+            return False
+        same = F.eq(input, other)._data
+        return b"\0" not in same.tobytes() if same.size <= SMALL else bool(same.all())
+
+    def samples(rng): yield np.ones(3), np.ones(3)
+
+
+# -- tests of elements --------------------------------------------------------------------------------------------------
+
+
+def _equals(value: float) -> Any:
+    return lambda input: np.equal(input, value) if input.dtype.kind in "fV" else np.zeros(input.shape, bool)
+
+
+def _signbit(input: Any) -> Any:
+    return np.signbit(input) if input.dtype.kind in "fV" else np.less(input, 0)
+
+
+def _real_only(error: AutogradError, kernel: bool = False) -> Any:
+    def check(input: Any) -> None:
+        if category(input) == COMPLEX and not (kernel and on_meta(input)):
+            raise error
+
+    return check
+
+
+@op("isnan(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isnan:
+    """Whether elements are NaN.
+
+    >>> torch.isnan(torch.tensor([1., float("nan")]))
+    tensor([False,  True])
+    """
+
+    numpy = np.isnan
+    mindspore = "ops.IsNan"
+    def compose(F, input): return F.ne(input, input)
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("isinf(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isinf:
+    """Whether elements are infinite.
+
+    >>> torch.isinf(torch.tensor([1., float("-inf")]))
+    tensor([False,  True])
+    """
+
+    numpy = np.isinf
+    def compose(F, input): return F.abs(input) == math.inf
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("isfinite(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isfinite:
+    """Whether elements are neither infinite nor NaN.
+
+    >>> torch.isfinite(torch.tensor([1., float("nan")]))
+    tensor([ True, False])
+    """
+
+    numpy = np.isfinite
+
+    def decompose(F, input):
+        if not input._k.dtype.is_floating_point:
+            return NotImplemented
+        bounded = F.ne(F.abs(input), float("inf"))
+        return F.mul(F.eq(input, input), bounded)
+
+    mindspore = "ops.IsFinite"
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("isposinf(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
+class isposinf:
+    """Whether elements are plus infinity.
+
+    >>> torch.isposinf(torch.tensor([float("inf"), float("-inf")]))
+    tensor([ True, False])
+    """
+
+    out_dtype = ONLY_BOOL
+    numpy = _equals(np.inf)
+    def compose(F, input): return input == math.inf
+    check = _real_only(AutogradError("isposinf does not support complex inputs."))
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+    def errors(rng):
+        yield (np.ones(2, complex),), RuntimeError, "isposinf does not support complex inputs."
+
+@op("isneginf(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
+class isneginf:
+    """Whether elements are minus infinity.
+
+    >>> torch.isneginf(torch.tensor([float("inf"), float("-inf")]))
+    tensor([False,  True])
+    """
+
+    out_dtype = ONLY_BOOL
+    numpy = _equals(-np.inf)
+    def compose(F, input): return input == -math.inf
+    check = _real_only(AutogradError("isneginf does not support complex inputs."))
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+@op("signbit(Tensor input) -> Tensor", family="unary", result="bool", dtypes="float int bool half")
+class signbit:
+    """Whether the sign bit is set, as it is in -0.
+
+    >>> torch.signbit(torch.tensor([1., -0.]))
+    tensor([False,  True])
+    """
+
+    out_dtype = ONLY_BOOL
+    numpy = _signbit
+    def compose(F, input): return (input < 0) | (input == 0) & (1 / input < 0) if input.dtype.kind == "f" else input < 0
+    check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."), True)
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+    def errors(rng):
+        yield (np.ones(2, complex),), NotImplementedError, "signbit is not implemented for complex tensors."
+
+@op("isreal(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", out=False, dtypes="float int bool half")
+class isreal:
+    """Whether elements have no imaginary part.
+
+    >>> torch.isreal(torch.tensor([1+1j, 2+0j]))
+    tensor([False,  True])
+    """
+
+    numpy = np.isreal
+    def compose(F, input): return input == input.real if input.dtype.kind == "c" else F.isnan(input) | F.eq(input, input)
+    def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
+
+
+# -- logical and bitwise operations -------------------------------------------------------------------------------------
+
+
+@op("logical_and(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+    dtypes="float int bool half")
+class logical_and:
+    """Whether both elements are true (not zero).
+
+    >>> torch.logical_and(torch.tensor([1, 0]), torch.tensor([2., 0.]))
+    tensor([ True, False])
+    """
+
+    numpy = np.logical_and
+    mindspore = "ops.LogicalAnd"
+    shape = broadcast_shapes
+    no_vmap_ = "arithmetic"
+    samples = integer_pairs(-1, 2)
+
+    def errors(rng):
+        yield (np.ones(2), 1), TypeError, "logical_and(): argument 'other' (position 2) must be Tensor, not int"
+
+@op("logical_or(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+    dtypes="float int bool half")
+class logical_or:
+    """Whether one of two elements is true (not zero).
+
+    >>> torch.logical_or(torch.tensor([1, 0]), torch.tensor([2., 0.]))
+    tensor([ True, False])
+    """
+
+    numpy = np.logical_or
+    mindspore = "ops.LogicalOr"
+    shape = broadcast_shapes
+    no_vmap_ = "arithmetic"
+    samples = integer_pairs(-1, 2)
+
+@op("logical_xor(Tensor input, Tensor other) -> Tensor", family="generic", result="bool", broadcasts=True, inplace=True,
+    dtypes="float int bool half")
+class logical_xor:
+    """Whether exactly one of two elements is true (not zero).
+
+    >>> torch.logical_xor(torch.tensor([1, 0]), torch.tensor([2., 0.]))
+    tensor([False, False])
+    """
+
+    numpy = np.logical_xor
+    mindspore = "ops.LogicalXor"
+    shape = broadcast_shapes
+    samples = integer_pairs(-1, 2)
+
+@op("logical_not(Tensor input) -> Tensor", family="unary", result="bool", quiet="all", inplace=True, dtypes="float int bool half")
+class logical_not:
+    """Whether elements are false (zero).
+
+    >>> torch.logical_not(torch.tensor([1, 0]))
+    tensor([False,  True])
+    """
+
+    numpy = np.logical_not
+    mindspore = "ops.LogicalNot"
+    def samples(rng): yield (rng.integers(-1, 2, (2, 3)),)
+
+
+@op("bitwise_and(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True,
+    inplace=True, dtypes="int bool")
+class bitwise_and:
+    """Bitwise and; logical for bool.
+
+    >>> torch.bitwise_and(torch.tensor([5, 3]), 6)
+    tensor([4, 2])
+    """
+
+    overloads = EITHER_NUMBER_WITHOUT_OUT
+    numpy = np.bitwise_and
+    no_vmap_ = "shape"
+    mindspore = "ops.BitwiseAnd"
+    check = takes("bool int", "bitwise_and_cpu")
+    samples = integer_pairs(number=3)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_and_cpu\" not implemented for 'Float'"
+
+@op("bitwise_or(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True,
+    inplace=True, dtypes="int bool")
+class bitwise_or:
+    """Bitwise or; logical for bool.
+
+    >>> torch.bitwise_or(torch.tensor([5, 3]), 6)
+    tensor([7, 7])
+    """
+
+    overloads = EITHER_NUMBER_WITHOUT_OUT
+    numpy = np.bitwise_or
+    no_vmap_ = "shape"
+    mindspore = "ops.BitwiseOr"
+    check = takes("bool int", "bitwise_or_cpu")
+    samples = integer_pairs(number=3)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_or_cpu\" not implemented for 'Float'"
+
+@op("bitwise_xor(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True,
+    inplace=True, dtypes="int bool")
+class bitwise_xor:
+    """Bitwise exclusive or; logical for bool.
+
+    >>> torch.bitwise_xor(torch.tensor([5, 3]), 6)
+    tensor([3, 5])
+    """
+
+    overloads = EITHER_NUMBER_WITHOUT_OUT
+    numpy = np.bitwise_xor
+    no_vmap_ = "shape"
+    mindspore = "ops.BitwiseXor"
+    check = takes("bool int", "bitwise_xor_cpu")
+    samples = integer_pairs(number=3)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"bitwise_xor_cpu\" not implemented for 'Float'"
+
+@op("bitwise_not(Tensor input) -> Tensor", family="unary", result="same", quiet="all", inplace=True, dtypes="int bool")
+class bitwise_not:
+    """Bitwise complement; logical for bool.
+
+    >>> torch.bitwise_not(torch.tensor([0, 5]))
+    tensor([-1, -6])
+    """
+
+    out_dtype = FOUND
+    numpy = np.invert
+    mindspore = "ops.Invert"
+    def compose(F, input): return F.logical_not(input) if input.dtype.kind == "b" else -input - 1
+    check = takes("bool int", "bitwise_not_cpu")
+    def samples(rng): yield (rng.integers(-9, 9, (2, 3)),)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32),), NotImplementedError, "\"bitwise_not_cpu\" not implemented for 'Float'"
+
+
+@op("bitwise_left_shift(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True, inplace=True, dtypes="int")
+class bitwise_left_shift:
+    """Bits moved up by `other` places; 0 beyond the width.
+
+    >>> torch.bitwise_left_shift(torch.tensor([1, 3]), 2)
+    tensor([ 4, 12])
+    """
+
+    overloads = EITHER_NUMBER_WITHOUT_OUT
+    numpy = np.left_shift
+    mindspore = "ops.LeftShift"
+    check = takes("int", "lshift_cpu")
+    samples = integer_pairs(0, 5, number=2)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), 1), NotImplementedError, "\"lshift_cpu\" not implemented for 'Float'"
+
+@op("bitwise_right_shift(Operand input, Operand other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True, inplace=True, dtypes="int")
+class bitwise_right_shift:
+    """Bits moved down by `other` places, keeping the sign.
+
+    >>> torch.bitwise_right_shift(torch.tensor([1, 3]), 2)
+    tensor([0, 0])
+    """
+
+    overloads = EITHER_NUMBER_WITHOUT_OUT
+    numpy = np.right_shift
+    mindspore = "ops.RightShift"
+    check = takes("int", "rshift_cpu")
+    samples = integer_pairs(0, 5, number=2)
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), 1), NotImplementedError, "\"rshift_cpu\" not implemented for 'Float'"
+
+@op("gcd(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    inplace=True, dtypes="int")
+class gcd:
+    """The greatest common divisor.
+
+    >>> torch.gcd(torch.tensor([12, 7]), torch.tensor([18, 14]))
+    tensor([6, 7])
+    """
+
+    numpy = np.gcd
+    no_vmap_ = "shape"
+    mindspore = "ops.Gcd"
+    check = takes("int", "gcd_cpu")
+    samples = integer_pairs()
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), np.ones(2, np.float32)), NotImplementedError, "\"gcd_cpu\" not implemented for 'Float'"
+
+
+@op("lcm(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    inplace=True, dtypes="int")
+class lcm:
+    """The least common multiple.
+
+    >>> torch.lcm(torch.tensor([4, 7]), torch.tensor([6, 14]))
+    tensor([12, 14])
+    """
+
+    numpy = np.lcm
+    mindspore = "ops.Lcm"
+    check = takes("int", "lcm_cpu")
+    samples = integer_pairs()

@@ -1,0 +1,613 @@
+"""Elementary functions: roots, exponentials, logarithms, trigonometric and hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...executors.kernels import elementwise as fused
+from ...executors.kernels._on_demand import state
+from ...functions.constants import BLOCKS, ONE, block
+from ...functions.out import castable, OutRule
+from ...functions.refusals import subtracted
+from ...record import op
+from ...tensor import TensorRef
+from .._samples import domain, pairs, takes
+from .arithmetic import is_complex
+
+_LN2, _LN10 = math.log(2), math.log(10)
+
+
+def _tanh(input: Any) -> Any:
+    return np.tanh(input) if input.size < state.cheap or input.dtype.kind == "c" else fused.tanh(input)
+
+
+_ndarray = np.ndarray
+_reciprocal, _add, _subtract, _exp, _negative = np.reciprocal, np.add, np.subtract, np.exp, np.negative
+
+
+def _sigmoid(input: Any) -> Any:
+    try:
+        one = BLOCKS[input.shape]
+    except KeyError:
+        one = block(input.shape)
+    if one is not None:
+        y = _negative(input)
+        _exp(y, y)
+        return _reciprocal(_add(y, one, y), y)
+    if input.size < state.fused or input.dtype.kind == "c":
+        y = _negative(input)
+        if y.__class__ is not _ndarray:
+            return _reciprocal(_add(_exp(y), 1))
+        _exp(y, y)
+        return _reciprocal(_add(y, ONE.get(y.dtype.char, 1), y), y)
+    return fused.sigmoid(input)
+
+
+# -- roots, exponentials, logarithms ----------------------------------------------------------------------------------
+
+
+@op("sqrt(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class sqrt:
+    """The square root.
+
+    >>> torch.sqrt(torch.tensor([1., 4.]))
+    tensor([1., 2.])
+    """
+
+    numpy = np.sqrt
+    mindspore = "ops.Sqrt"
+    def vjp(F, grad, result): return grad / (result * 2)
+    samples = domain(0.5, 2)
+
+
+@op("rsqrt(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class rsqrt:
+    """1 / sqrt(input).
+
+    >>> torch.rsqrt(torch.tensor([1., 4.]))
+    tensor([1.0000, 0.5000])
+    """
+
+    def numpy(input): return np.reciprocal(np.sqrt(input))
+    mindspore = "ops.Rsqrt"
+    def vjp(F, grad, result): return grad * (result * result * result * -0.5)
+    samples = domain(0.5, 2)
+
+
+@op("exp(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class exp:
+    """e to the power of each element.
+
+    >>> torch.exp(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
+
+    numpy = np.exp
+    mindspore = "ops.Exp"
+    def vjp(F, grad, result): return grad * result
+    samples = domain(-2, 2)
+
+    def errors(rng):
+        yield ("a",), TypeError, "exp(): argument 'input' (position 1) must be Tensor, not str"
+
+
+@op("exp2(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.exp2",
+    dtypes="float int half")
+class exp2:
+    """2 to the power of each element.
+
+    >>> torch.exp2(torch.tensor([0., 3.]))
+    tensor([1., 8.])
+    """
+
+    numpy = np.exp2
+    def compose(F, input): return F.exp(input * _LN2)
+    def vjp(F, grad, result): return grad * (result * _LN2)
+    samples = domain(-2, 2)
+
+
+@op("expm1(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.expm1",
+    dtypes="float int half")
+class expm1:
+    """exp(input) - 1, accurate near zero.
+
+    >>> torch.expm1(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.7183])
+    """
+
+    numpy = np.expm1
+    def compose(F, input):  # Kahan's: the rounding of exp cancels
+        u = F.exp(input)
+        v, w = u - 1, F.log(u)
+        return F.where(F.logical_or(F.eq(w, 0), F.eq(v, 0)), input, F.where(F.logical_and(F.isfinite(u), v > -0.9), v * (input / w), v))
+    def vjp(F, grad, result): return grad * (result + 1)
+    samples = domain(-2, 2)
+
+
+@op("log(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class log:
+    """The natural logarithm.
+
+    >>> torch.log(torch.tensor([1., 10.]))
+    tensor([0.0000, 2.3026])
+    """
+
+    numpy = np.log
+    mindspore = "ops.Log"
+    def vjp(F, grad, input): return grad / input
+    samples = domain(0.5, 2)
+
+
+@op("log2(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class log2:
+    """The logarithm to the base 2.
+
+    >>> torch.log2(torch.tensor([1., 8.]))
+    tensor([0., 3.])
+    """
+
+    numpy = np.log2
+    def compose(F, input): return F.log(input) / _LN2
+    def vjp(F, grad, input): return grad / (input * _LN2)
+    samples = domain(0.5, 2)
+
+
+def _log10(input: Any) -> Any:
+    # Vectorized float32 logarithms of NumPy miss whole powers of ten by an ulp on some machines; torch's do not.
+    return np.log10(input, dtype=np.float64).astype(np.float32) if input.dtype.char == "f" else np.log10(input)
+
+
+@op("log10(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class log10:
+    """The logarithm to the base 10.
+
+    >>> torch.log10(torch.tensor([1., 1000.]))
+    tensor([0., 3.])
+    """
+
+    numpy = _log10
+    def compose(F, input): return F.log(input) / _LN10
+    def vjp(F, grad, input): return grad / (input * _LN10)
+    samples = domain(0.5, 2)
+
+
+@op("log1p(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.log1p",
+    dtypes="float int half")
+class log1p:
+    """log(1 + input), accurate near zero.
+
+    >>> torch.log1p(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
+
+    numpy = np.log1p
+    def compose(F, input):  # Kahan's: the rounding of 1 + input cancels
+        u = input + 1
+        v = u - 1
+        return F.where(F.eq(v, 0), input, F.where(F.isfinite(u), F.log(u) * (input / v), F.log(u)))
+    def vjp(F, grad, input): return grad / (input + 1)
+    samples = domain(-0.5, 2)
+
+
+@op("logaddexp(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    dtypes="float half")
+class logaddexp:
+    """log(exp(input) + exp(other)) without overflow.
+
+    >>> torch.logaddexp(torch.tensor([0., 100.]), torch.tensor([0., 100.]))
+    tensor([  0.6931, 100.6931])
+    """
+
+    numpy = np.logaddexp
+    def compose(F, input, other):
+        gap = F.where(F.eq(input, other), 0, F.abs(input - other))  # infinities of one sign are no distance apart
+        return F.maximum(input, other) + F.log1p(F.exp(-gap))
+    def redirect(input, other):
+        return ("logaddexp_complex", (input, other)) if any(isinstance(x, TensorRef) and is_complex(x) for x in (input, other)) else None
+
+    check = takes("float", "logaddexp_cpu", subtracted)
+    def vjp_input(F, grad, input, other): return grad * F.sigmoid(input - other)
+    def vjp_other(F, grad, input, other): return grad * F.sigmoid(other - input)
+    samples = pairs()
+
+    def errors(rng):
+        yield (np.array([1]), np.array([1])), NotImplementedError, "\"logaddexp_cpu\" not implemented for 'Long'"
+
+
+@op("logaddexp_complex(Tensor input, Tensor other) -> Tensor", namespace="_internal", method=False)
+class logaddexp_complex:
+    """`logaddexp` of complex numbers, computed from the one with the greater real part."""
+
+    def function(F, input, other):
+        swap = F.real(input) < F.real(other)
+        high, low = F.where(swap, other, input), F.where(swap, input, other)
+        return high + F.log(F.exp(low - high) + 1)
+
+    def samples(rng):
+        z = rng.standard_normal((2, 2, 3)) + 1j * rng.standard_normal((2, 2, 3))
+        yield z[0], z[1]
+
+
+@op("logaddexp2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    dtypes="float half", complex="logaddexp2_cpu")
+class logaddexp2:
+    """log2(2 ** input + 2 ** other) without overflow.
+
+    >>> torch.logaddexp2(torch.tensor([0., 3.]), torch.tensor([0., 3.]))
+    tensor([1., 4.])
+    """
+
+    complex_on_meta = "RuntimeError: logaddexp2 doesn't support complex dtypes"
+    numpy = np.logaddexp2
+    def compose(F, input, other):
+        gap = F.where(F.eq(input, other), 0, F.abs(input - other))
+        return F.maximum(input, other) + F.log1p(F.exp2(-gap)) / _LN2
+    check = takes("float complex", "logaddexp2_cpu", subtracted)
+    def vjp_input(F, grad, input, other): return grad * F.sigmoid((input - other) * _LN2)
+    def vjp_other(F, grad, input, other): return grad * F.sigmoid((other - input) * _LN2)
+    samples = pairs()
+
+
+def _ldexp(input: Any, other: Any) -> Any:
+    return np.multiply(input, np.power(np.asarray(other).dtype.type(2), other))
+
+
+@op("ldexp(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    dtypes="float int half")
+class ldexp:
+    """input * 2 ** other.
+
+    >>> torch.ldexp(torch.tensor([1., 2.]), torch.tensor([3, -1]))
+    tensor([8., 1.])
+    """
+
+    out_dtype = OutRule("ldexp can't be cast to the desired output type {found}", castable)
+    numpy = _ldexp
+    def compose(F, input, other): return input * 2 ** other
+    def vjp_input(F, grad, other): return grad * 2.0 ** other
+    def vjp_other(F, grad, result): return grad * (result * _LN2)
+    samples = pairs()
+
+
+# -- trigonometry -------------------------------------------------------------------------------------------------------
+
+
+@op("sin(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class sin:
+    """The sine.
+
+    >>> torch.sin(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8415])
+    """
+
+    numpy = np.sin
+    mindspore = "ops.Sin"
+    def vjp(F, grad, input): return grad * F.cos(input)
+    samples = domain(-2, 2)
+
+
+@op("cos(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class cos:
+    """The cosine.
+
+    >>> torch.cos(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.5403])
+    """
+
+    numpy = np.cos
+    mindspore = "ops.Cos"
+    def vjp(F, grad, input): return grad * -F.sin(input)
+    samples = domain(-2, 2)
+
+
+@op("tan(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class tan:
+    """The tangent.
+
+    >>> torch.tan(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5574])
+    """
+
+    numpy = np.tan
+    mindspore = "ops.Tan"
+    def vjp(F, grad, result): return grad * (result * result + 1)
+    samples = domain(-1, 1)
+
+
+@op("asin(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arcsin", dtypes="float int half")
+class asin:
+    """The inverse sine; NaN outside [-1, 1].
+
+    >>> torch.asin(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
+
+    numpy = np.arcsin
+    mindspore = "ops.Asin"
+    def vjp(F, grad, input): return grad * F.rsqrt(1 - input * input)
+    samples = domain(-0.8, 0.8)
+
+
+@op("acos(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arccos", dtypes="float int half")
+class acos:
+    """The inverse cosine; NaN outside [-1, 1].
+
+    >>> torch.acos(torch.tensor([0., 1.]))
+    tensor([1.5708, 0.0000])
+    """
+
+    numpy = np.arccos
+    mindspore = "ops.ACos"
+    def vjp(F, grad, input): return grad * -F.rsqrt(1 - input * input)
+    samples = domain(-0.8, 0.8)
+
+
+@op("atan(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="arctan", dtypes="float int half")
+class atan:
+    """The inverse tangent.
+
+    >>> torch.atan(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
+
+    numpy = np.arctan
+    mindspore = "ops.Atan"
+    def vjp(F, grad, input): return grad / (input * input + 1)
+    samples = domain(-2, 2)
+
+
+def _atan2_rate(F: Any, grad: Any, numerator: Any, square: Any) -> Any:
+    return F.masked_fill(grad * (numerator / square), square == 0, 0)
+
+
+@op("atan2(Tensor input, Tensor other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    alias="arctan2", dtypes="float int half", complex="atan2_cpu")
+class atan2:
+    """The angle of the point (other, input), in (-pi, pi].
+
+    >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., -1.]))
+    tensor([ 0.7854, -2.3562])
+    """
+
+    numpy = np.arctan2
+    mindspore = "ops.Atan2"
+    def vjp_input(F, grad, input, other): return _atan2_rate(F, grad, other, input * input + other * other)
+    def vjp_other(F, grad, input, other): return _atan2_rate(F, grad, -input, input * input + other * other)
+    no_vmap_ = "shape"
+    samples = pairs(0.5, 2)
+
+    def errors(rng):
+        yield (np.ones(2), 2.0), TypeError, "atan2(): argument 'other' (position 2) must be Tensor, not float"
+
+
+@op("hypot(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
+    dtypes="float half", complex="hypot_cpu")
+class hypot:
+    """sqrt(input**2 + other**2) without overflow.
+
+    >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
+    tensor([5.])
+    """
+
+    numpy = np.hypot
+    mindspore = "ops.Hypot"
+    def compose(F, input, other): return F.sqrt(input * input + other * other)
+    check = takes("float complex", "hypot_cpu")
+    def vjp_input(F, grad, input, result): return grad * (input / result)
+    def vjp_other(F, grad, other, result): return grad * (other / result)
+    samples = pairs(0.5, 2)
+
+    def errors(rng):
+        yield (np.array([1]), np.array([1])), NotImplementedError, "\"hypot_cpu\" not implemented for 'Long'"
+
+
+def _sinc(input: Any) -> Any:
+    x = input * np.pi
+    return np.where(x == 0, 1, np.sin(x) / np.where(x == 0, 1, x))
+
+
+@op("sinc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.sinc",
+    dtypes="float int half")
+class sinc:
+    """sin(pi x) / (pi x), and 1 at zero.
+
+    >>> torch.sinc(torch.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+
+    numpy = _sinc
+    mindspore = "ops.Sinc"
+
+    def vjp(F, grad, input):
+        x = input * math.pi
+        return F.masked_fill(grad * (x * F.cos(x) - F.sin(x)) / (x * input), x * input == 0, 0)
+
+    samples = domain(0.2, 2)
+
+
+@op("deg2rad(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half",
+    complex="RuntimeError: deg2rad is not supported for complex tensors.")
+class deg2rad:
+    """Degrees as radians.
+
+    >>> torch.deg2rad(torch.tensor([180., 90.]))
+    tensor([3.1416, 1.5708])
+    """
+
+    complex_on_meta = True
+    def numpy(input): return input * input.dtype.type(math.pi / 180)
+    def compose(F, input): return input * (math.pi / 180)
+    def vjp(F, grad): return grad * (math.pi / 180)
+    samples = domain(-180, 180)
+
+
+@op("rad2deg(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half",
+    complex="RuntimeError: rad2deg is not supported for complex tensors.")
+class rad2deg:
+    """Radians as degrees.
+
+    >>> torch.rad2deg(torch.tensor([1.]))
+    tensor([57.2958])
+    """
+
+    complex_on_meta = True
+    def numpy(input): return input * input.dtype.type(180 / math.pi)
+    def compose(F, input): return input * (180 / math.pi)
+    def vjp(F, grad): return grad * (180 / math.pi)
+    samples = domain(-2, 2)
+
+
+# -- hyperbolic functions -----------------------------------------------------------------------------------------------
+
+
+@op("sinh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class sinh:
+    """The hyperbolic sine.
+
+    >>> torch.sinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 1.1752])
+    """
+
+    numpy = np.sinh
+    mindspore = "ops.Sinh"
+    def vjp(F, grad, input): return grad * F.cosh(input)
+    samples = domain(-2, 2)
+
+
+@op("cosh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
+class cosh:
+    """The hyperbolic cosine.
+
+    >>> torch.cosh(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.5431])
+    """
+
+    numpy = np.cosh
+    mindspore = "ops.Cosh"
+    def vjp(F, grad, input): return grad * F.sinh(input)
+    samples = domain(-2, 2)
+
+
+@op("tanh(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="nn.functional.tanh",
+    dtypes="float int half")
+class tanh:
+    """The hyperbolic tangent.
+
+    >>> torch.tanh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+
+    numpy = _tanh
+    def compose(F, input):  # MindSpore's Tanh is off by 1e-4
+        e = F.expm1(F.abs(input) * -2)
+        return F.sign(input) * (-e / (e + 2))
+
+    def vjp(F, grad, result): return F.tanh_backward(grad, result)
+    samples = domain(-2, 2)
+
+
+def _tanh_backward(grad: Any, result: Any) -> Any:
+    if result.size < state.cheap or result.dtype.kind == "c":
+        return grad * (1 - result * result)
+    return fused.tanh_backward(grad, result)
+
+
+@op("tanh_backward(Tensor grad_output, Tensor result) -> Tensor", family="binary", promotion="promote", result="same", method=False,
+    namespace="_internal", out=False)
+class tanh_backward:
+    """The gradient of tanh, from its result."""
+
+    numpy = _tanh_backward
+    def compose(F, grad_output, result): return grad_output * (1 - result * result)
+    def vjp_grad_output(F, grad, result): return F.tanh_backward(grad, result)
+    def vjp_result(F, grad, grad_output, result): return grad * grad_output * (result * -2)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(-0.9, 0.9, (2, 3))
+
+
+@op("sigmoid(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
+    alias=("special.expit", "nn.functional.sigmoid"), dtypes="float int half")
+class sigmoid:
+    """1 / (1 + exp(-input)).
+
+    >>> torch.sigmoid(torch.tensor([0., 1.]))
+    tensor([0.5000, 0.7311])
+    """
+
+    numpy = _sigmoid
+    mindspore = "ops.Sigmoid"
+    def vjp(F, grad, result): return F.sigmoid_backward(grad, result)
+    samples = domain(-2, 2)
+
+
+def _sigmoid_backward(grad: Any, result: Any) -> Any:
+    if result.size < state.cheap or result.dtype.kind == "c":
+        rest = _subtract(ONE.get(result.dtype.char, 1), result)
+        return grad * rest * result
+    return fused.sigmoid_backward(grad, result)
+
+
+@op("sigmoid_backward(Tensor grad_output, Tensor result) -> Tensor", family="binary", promotion="promote", result="same", method=False,
+    namespace="_internal", out=False)
+class sigmoid_backward:
+    """The gradient of sigmoid, from its result."""
+
+    numpy = _sigmoid_backward
+    def compose(F, grad_output, result): return grad_output * (1 - result) * result
+    def vjp_grad_output(F, grad, result): return F.sigmoid_backward(grad, result)
+    def vjp_result(F, grad, grad_output, result): return grad * grad_output * (1 - result * 2)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3))
+
+
+@op("asinh(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="arcsinh", dtypes="float int half")
+class asinh:
+    """The inverse hyperbolic sine.
+
+    >>> torch.asinh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
+
+    node_, no_derivative_ = "AsinhBackward1", True
+    numpy = np.arcsinh
+    mindspore = "ops.Asinh"
+    def vjp(F, grad, input): return grad * F.rsqrt(input * input + 1)
+    samples = domain(-2, 2)
+
+
+@op("acosh(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="arccosh", dtypes="float int half")
+class acosh:
+    """The inverse hyperbolic cosine; NaN below 1.
+
+    >>> torch.acosh(torch.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
+
+    node_, no_derivative_ = "AcoshBackward1", True
+    numpy = np.arccosh
+    mindspore = "ops.Acosh"
+    def vjp(F, grad, input):
+        if is_complex(input):  # in two roots: one of the product is on the wrong branch left of the imaginary axis
+            return grad * (F.rsqrt(input - 1) * F.rsqrt(input + 1))
+        return grad * F.rsqrt(input * input - 1)
+
+    samples = domain(1.5, 3)
+
+
+@op("atanh(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="arctanh", dtypes="float int half")
+class atanh:
+    """The inverse hyperbolic tangent; NaN outside [-1, 1].
+
+    >>> torch.atanh(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+
+    node_, no_derivative_ = "AtanhBackward1", True
+    numpy = np.arctanh
+    mindspore = "ops.Atanh"
+    def vjp(F, grad, input): return grad / (1 - input * input)
+    samples = domain(-0.8, 0.8)

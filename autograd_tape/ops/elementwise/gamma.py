@@ -1,0 +1,327 @@
+"""The gamma family: lgamma, its derivatives, and the regularized incomplete gamma functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import COMPLEX, FLOATING
+from ...errors import AutogradError
+from ...functions.refusals import no_kernel
+from ...modes import current_engine
+from ...record import RECORDS, op
+from .. import _mindspore as kernels
+from .._host import on_host
+from .._samples import category, domain
+
+# B_2k / (2k (2k - 1)) of Stirling's series, and B_2k / 2k of its derivative (Abramowitz and Stegun 6.1.41, 6.3.18).
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+_PSI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+_SHIFT = 10
+
+
+def _lgamma(input: Any) -> Any:
+    """log |gamma|: Stirling's series from 10 up, the recurrence below, reflection for negative numbers."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        flip = x < 0.5
+        y = np.where(flip, 1 - x, x)
+        product, z = np.ones_like(y), y
+        for _ in range(_SHIFT):
+            small = z < _SHIFT
+            product = np.where(small, product * z, product)
+            z = np.where(small, z + 1, z)
+        series = np.polyval(_STIRLING[::-1], 1 / (z * z)) / z
+        result = (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + series - np.log(product)
+        # Near the zeros at 1 and 2 the terms cancel; the series of lgamma(1 + t) does not.
+        for centre in (1, 2):
+            t = y - centre
+            result = np.where(np.abs(t) < 0.2, _lgamma_near(t, centre), result)
+        sine = np.abs(np.sin(np.pi * (x - np.rint(x))))
+        result = np.where(flip, math.log(math.pi) - np.log(sine) - result, result)
+        result = np.where(np.isinf(x) | (flip & (x == np.rint(x))), np.inf, result)  # the poles, and all large negative numbers
+    return result.astype(input.dtype)
+
+
+def _zeta_minus_one(n: int) -> float:
+    """zeta(n) - 1 by direct summation, and Euler and Maclaurin's formula for the tail, exact to the last place or two."""
+    m = 40
+    tail = [m ** (1 - n) / (n - 1), 0.5 * m ** -n]
+    for k, b in enumerate(_BERNOULLI[:4], 1):  # B_2k / (2k)! times the derivatives of order 2k - 1
+        tail.append(b / math.factorial(2 * k) * math.prod(range(n, n + 2 * k - 1)) * m ** -(n + 2 * k - 1.0))
+    return math.fsum([*[k ** -n for k in range(2, m)], *tail])
+
+
+_ZETA = tuple(_zeta_minus_one(n) for n in range(2, 40))
+_EULER = 0.57721566490153286
+
+
+def _lgamma_near(t: Any, centre: int) -> Any:
+    """lgamma(centre + t) for small t: -log1p(t) + t (1 - euler) + sum (-1)^k (zeta(k) - 1) t^k / k, less -log1p(t) at 2."""
+    series = np.zeros_like(t)
+    for k in range(len(_ZETA) + 1, 1, -1):
+        series = series * t + (-1) ** k * _ZETA[k - 2] / k
+    tail = t * (1 - _EULER) + series * t * t
+    return tail - np.log1p(t) if centre == 1 else tail
+
+
+def _digamma(input: Any) -> Any:
+    """The recurrence up to 10, the asymptotic series from there; reflection for negative numbers."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        flip = x < 0.5
+        y = np.where(flip, 1 - x, x)
+        offset, z = np.zeros_like(y), y
+        for _ in range(_SHIFT):
+            small = z < _SHIFT
+            offset = np.where(small, offset - 1 / z, offset)
+            z = np.where(small, z + 1, z)
+        square = 1 / (z * z)
+        result = np.log(z) - 0.5 / z - np.polyval(_PSI[::-1], square) * square + offset
+        result = np.where(flip, result - np.pi / np.tan(np.pi * (x - np.rint(x))), result)
+        result = np.where(x == 0, -np.copysign(np.inf, x), np.where((x < 0) & (x == np.rint(x)), np.nan, result))
+    return np.where(np.isposinf(x), np.inf, result).astype(input.dtype)
+
+
+def _hurwitz(s: int, q: Any) -> Any:
+    """Hurwitz zeta(s, q) for q > 0 by Euler and Maclaurin's formula."""
+    total, z = np.zeros_like(q), q
+    for _ in range(_SHIFT):
+        total, z = total + z ** -s, z + 1
+    total = total + z ** (1 - s) / (s - 1) + 0.5 * z ** -s
+    factor, power = 1.0, z ** (-s - 1)
+    for k, b in enumerate(_BERNOULLI, 1):
+        factor = s / 2 if k == 1 else factor * (s + 2 * k - 3) * (s + 2 * k - 2) / (2 * k * (2 * k - 1))
+        total, power = total + b * factor * power, power / (z * z)
+    return total
+
+
+def _cotangent_derivative(n: int, x: Any) -> Any:
+    """The n-th derivative of pi cot(pi x), as a polynomial in the cotangent: d/dx c = -pi (1 + c^2)."""
+    c = 1 / np.tan(np.pi * (x - np.rint(x)))
+    polynomial = np.polynomial.Polynomial([0, 1])
+    for _ in range(n):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-1, 0, -1])
+    return np.pi ** (n + 1) * polynomial(c)
+
+
+def _polygamma(n: int, input: Any) -> Any:
+    if n == 0:
+        return _digamma(input)
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        flip = x < 0.5
+        y = np.where(flip, 1 - x, x)
+        result = (-1.0) ** (n + 1) * math.factorial(n) * _hurwitz(n + 1, y)
+        result = np.where(flip, (-1) ** n * result - _cotangent_derivative(n, x), result)
+        result = np.where((x <= 0) & (x == np.rint(x)), (-1) ** (n + 1) * np.inf, result)
+    return result.astype(input.dtype)
+
+
+@op("lgamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.gammaln",
+    dtypes="float int half", complex="lgamma_vml_cpu")
+class lgamma:
+    """The logarithm of the absolute value of the gamma function.
+
+    >>> torch.lgamma(torch.tensor([1., 4.]))
+    tensor([0.0000, 1.7918])
+    """
+
+    numpy = _lgamma
+    mindspore = "ops.Lgamma"
+    def vjp(F, grad, input): return grad * F.digamma(input)
+    samples = domain(0.5, 4)
+
+
+@op("digamma(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias=("special.digamma", "special.psi"),
+    dtypes="float int half", complex="digamma")
+class digamma:
+    """The derivative of lgamma.
+
+    >>> torch.digamma(torch.tensor([1., 0.5]))
+    tensor([-0.5772, -1.9635])
+    """
+
+    numpy = _digamma
+    mindspore = kernels.in_single("Digamma")
+    compose = on_host(_digamma)
+    def vjp(F, grad, input): return grad * F.polygamma(1, input)
+    samples = domain(0.5, 4)
+
+
+@op("polygamma(int n, Tensor input) -> Tensor", family="unary", promotion="float", result="same", alias="special.polygamma",
+    inplace=True, dtypes="float int")
+class polygamma:
+    """The n-th derivative of digamma.
+
+    >>> torch.polygamma(1, torch.tensor([1., 0.5]))
+    tensor([1.6449, 4.9348])
+    """
+
+    saved_as = {"input": None}
+    layout = "input"
+    def complex_kernel(n, **_): return {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
+    numpy = _polygamma
+    def mindspore(ms, n, input): return ms.ops.polygamma(ms.Tensor(n, ms.int32), input)
+    def shape(n, input): return input
+    def method(F, input, n): return F.polygamma(n, input)
+    def function_(F, input, n):
+        result = F.polygamma(n, F.clone(input))
+        F.check_store(RECORDS["polygamma"], input, result._data, result._k)
+        return F.copy_(input, result)
+
+    def check(n, input):
+        if n < 0:
+            raise AutogradError("polygamma(n, x) does not support negative n.")
+
+    def vjp(F, grad, n, input): return grad * F.polygamma(n + 1, input)
+
+    def samples(rng):
+        yield 1, rng.uniform(0.5, 4, (2, 3))
+        yield 2, rng.uniform(0.5, 4, 3)
+
+    def errors(rng):
+        yield (-1, np.ones(2)), RuntimeError, "polygamma(n, x) does not support negative n."
+
+
+_EPSILON, _TINY = 2.0 ** -53, 1e-300
+
+
+def _prefactor(a: Any, x: Any) -> Any:
+    """x**a * exp(-x) / gamma(a + 1). For large `a` as a power of x / a, whose logarithm is taken of what they differ by, with
+    Stirling's series: the terms of the plain form would cancel."""
+    u = (x - a) / a
+    stirling = 1 / (12 * a) - 1 / (360 * a ** 3)
+    large = np.exp(a * (np.log1p(u) - u) - stirling) / np.sqrt(2 * math.pi * a)
+    return np.where(a > 200, large, np.exp(a * np.log(x) - x - _lgamma(a + 1)))
+
+
+def _series(a: Any, x: Any) -> Any:
+    """P(a, x) = x**a * exp(-x) / gamma(a + 1) * (1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...)."""
+    total, term, n = np.ones_like(a), np.ones_like(a), a
+    for _ in range(100000):
+        n = n + 1
+        term = term * (x / n)
+        total = total + term
+        if not (np.abs(term) > np.abs(total) * _EPSILON).any():
+            break
+    return _prefactor(a, x) * total
+
+
+def _fraction(a: Any, x: Any) -> Any:
+    """Q(a, x) by its continued fraction, evaluated from the front (Lentz's method)."""
+    b = x + 1 - a
+    c, d = np.full_like(a, 1 / _TINY), 1 / b
+    value = d
+    for i in range(1, 100000):
+        b = b + 2
+        factor = i * (a - i)
+        d = factor * d + b
+        d = 1 / np.where(np.abs(d) < _TINY, _TINY, d)
+        c = b + factor / c
+        c = np.where(np.abs(c) < _TINY, _TINY, c)
+        value = value * (c * d)
+        if not (np.abs(c * d - 1) > 4 * _EPSILON).any():  # rounding may keep it a unit in the last place from 1 for good
+            break
+    return _prefactor(a, x) * a * value
+
+
+def _complement_near_zero(a: Any, x: Any) -> Any:
+    """Q(a, x) for small x: 1 - x**a / gamma(a + 1) * (1 + a * sum (-x)**n / (n! (a + n))), with the terms near 1 left out."""
+    power = a * np.log(x) - _lgamma(a + 1)
+    total, term = np.zeros_like(a), np.ones_like(a)
+    for n in range(1, 60):
+        term = term * (-x / n)
+        total = total + term / (a + n)
+    return -np.expm1(power) - np.exp(power) * a * total
+
+
+def _incomplete(a: Any, x: Any, upper: bool) -> Any:
+    """P(a, x), or Q(a, x) with `upper`: whichever is computed without cancellation, and the other from it."""
+    dtype = np.result_type(a, x)
+    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    result = np.full(a.shape, np.nan)
+    with np.errstate(all="ignore"):
+        result[(a == 0) & (x > 0) | (a >= 0) & np.isposinf(x) & np.isfinite(a)] = 0.0 if upper else 1.0
+        result[(a > 0) & (x == 0) | np.isposinf(a) & (x >= 0) & np.isfinite(x)] = 1.0 if upper else 0.0
+        inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+        below = (x <= 1.1) | (x < a)
+        near = inside & below & upper & (x <= 1.1) & (x > 0.5 * a)
+        for where, method, gives_upper in ((inside & below & ~near, _series, False), (inside & ~below, _fraction, True),
+                                           (near, _complement_near_zero, True)):
+            if where.any():
+                value = method(a[where], x[where])
+                result[where] = value if gives_upper is upper else 1 - value
+    return result.astype(dtype)[()]
+
+
+def _check(name: str) -> Any:
+    def check(input: Any, other: Any) -> None:
+        highest = max(category(input), category(other))
+        if highest < FLOATING or highest == COMPLEX:
+            no_kernel(f"{name}_cpu", input)
+
+    return check
+
+
+def _no_gradient(name: str) -> Any:
+    def vjp(F: Any, grad: Any) -> Any:
+        engine = current_engine()
+        if engine is not None and engine.entry is not None and not engine.needs(engine.entry.edges[0]):
+            return None
+        raise NotImplementedError(f"the derivative for '{name}: input' is not implemented.")
+
+    return vjp
+
+
+def _density(F: Any, input: Any, other: Any) -> Any:
+    return F.exp((input - 1) * F.log(other) - other - F.lgamma(F.cast_like(input, other)))
+
+
+def _samples(rng: Any) -> Any:
+    # Integers stand for a tensor without gradient, which `input` must be here.
+    yield np.array([1, 2, 10]), np.array([0.3, 4.0, 9.0])
+    yield np.array([[2], [5]]), np.array([0.3, 4.0, 9.0])
+
+
+@op("igamma(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    alias="special.gammainc", dtypes="float", complex="igamma_cpu")
+class igamma:
+    """The regularized lower incomplete gamma function P(input, other): the integral of t**(input - 1) * exp(-t) / gamma(input) from 0 to
+    other (Abramowitz and Stegun, 6.5).
+
+    >>> torch.igamma(torch.tensor([4.]), torch.tensor([3.]))
+    tensor([0.3528])
+    """
+
+    def numpy(input, other): return _incomplete(input, other, False)
+    compose = on_host(numpy)
+    check = _check("igamma")
+    samples = _samples
+    no_forward = "igamma"
+    vjp_input = _no_gradient("igamma")
+    def vjp_other(F, grad, input, other): return grad * _density(F, input, other)
+    def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"igamma_cpu\" not implemented for 'Long'"
+
+
+@op("igammac(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    alias="special.gammaincc", dtypes="float", complex="igammac_cpu")
+class igammac:
+    """The regularized upper incomplete gamma function, 1 - igamma(input, other).
+
+    >>> torch.igammac(torch.tensor([4.]), torch.tensor([3.]))
+    tensor([0.6472])
+    """
+
+    def numpy(input, other): return _incomplete(input, other, True)
+    compose = on_host(numpy)
+    check = _check("igammac")
+    samples = _samples
+    no_forward = "igammac"
+    vjp_input = _no_gradient("igammac")
+    def vjp_other(F, grad, input, other): return -grad * _density(F, input, other)
+    def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"igammac_cpu\" not implemented for 'Long'"

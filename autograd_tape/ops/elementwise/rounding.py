@@ -1,0 +1,466 @@
+"""Rounding, bounds, and the larger and smaller of two, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import BOOL, COMPLEX, FLOATING, DType, result_dtype, scalar_dtype
+from ...errors import AutogradError, UnsupportedDTypeError
+from ...functions.constants import NUMBERS
+from ...functions.out import FOUND
+from ...functions.overloads import TENSOR_OR_NUMBER
+from ...functions.refusals import no_kernel, on_meta, subtracted
+from ...record import op
+from ...tensor import TensorRef
+from .. import _mindspore as kernels
+from .._samples import category, check_number, domain, pairs, scalar_like, takes
+from .arithmetic import broadcast_shapes
+
+_core: Any = getattr(np, "core" if np.__version__.startswith("1.") else "_core")
+_clip = _core.umath.clip  # the ufunc behind np.clip
+
+# -- rounding -------------------------------------------------------------------------------------------------------
+
+
+def _rounding(ufunc: Any) -> Any:
+    """A kernel that rounds floating-point numbers and leaves integers as they are."""
+    return lambda input: ufunc(input) if input.dtype.kind in "fV" else input.copy()
+
+
+_ROUNDED = domain(-5, 5, kinks=range(-6, 7))
+
+
+@op("ceil(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: ceil is not supported for complex inputs")
+class ceil:
+    """The next integer up.
+
+    >>> torch.ceil(torch.tensor([1.5, -1.5]))
+    tensor([ 2., -1.])
+    """
+
+    out_dtype = FOUND
+    numpy = _rounding(np.ceil)
+    mindspore = "ops.Ceil"
+
+    def compose(F, input):  # for the integers, which MindSpore's kernel refuses
+        return F.clone(input) if input.dtype.kind in "iu" else -F.floor(-input)
+
+    check = takes("int float", "ceil_vml_cpu")
+    def vjp(F, grad): return F.zero_gradient(grad)
+    samples = _ROUNDED
+
+    def errors(rng):
+        yield (np.array([True]),), NotImplementedError, "\"ceil_vml_cpu\" not implemented for 'Bool'"
+
+
+@op("floor(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: floor is not supported for complex inputs")
+class floor:
+    """The next integer down.
+
+    >>> torch.floor(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -2.])
+    """
+
+    out_dtype = FOUND
+    numpy = _rounding(np.floor)
+    mindspore = "ops.Floor"
+
+    def compose(F, input):  # for the integers, which MindSpore's kernel refuses
+        return F.clone(input) if input.dtype.kind in "iu" else F.where(F.gt(F.trunc(input), input), F.trunc(input) - 1, F.trunc(input))
+
+    check = takes("int float", "floor_vml_cpu")
+    def vjp(F, grad): return F.zero_gradient(grad)
+    samples = _ROUNDED
+
+
+@op("trunc(Tensor input) -> Tensor", family="unary", result="same", inplace=True, alias="fix", dtypes="float int half",
+    complex="NotImplementedError: trunc is not supported for complex inputs")
+class trunc:
+    """The next integer towards zero.
+
+    >>> torch.trunc(torch.tensor([1.5, -1.5]))
+    tensor([ 1., -1.])
+    """
+
+    out_dtype = FOUND
+    numpy = _rounding(np.trunc)
+    mindspore = "ops.Trunc"
+
+    def compose(F, input):  # for the integers, which MindSpore's kernel refuses
+        return F.clone(input) if input.dtype.kind in "iu" else F.where(F.ge(input, 0), F.floor(input), F.ceil(input))
+
+    check = takes("int float", "trunc_vml_cpu")
+    def vjp(F, grad): return F.zero_gradient(grad)
+    samples = _ROUNDED
+
+
+@op("frac(Tensor input) -> Tensor", family="unary", result="same", inplace=True, dtypes="float half")
+class frac:
+    """input - trunc(input).
+
+    >>> torch.frac(torch.tensor([1.5, -1.5]))
+    tensor([ 0.5000, -0.5000])
+    """
+
+    out_dtype = FOUND
+    def numpy(input): return input - np.trunc(input)
+    def compose(F, input): return input - F.trunc(input)
+    check = takes("float", "frac_cpu", subtracted)
+    def vjp(F, grad): return grad
+    samples = _ROUNDED
+
+    def errors(rng):
+        yield (np.array([1]),), NotImplementedError, "\"frac_cpu\" not implemented for 'Long'"
+
+
+def _round(input: Any, decimals: int = 0) -> Any:
+    if input.dtype.kind in "iu":
+        return input.copy()
+    if decimals == 0:
+        return np.rint(input)
+    scale = input.dtype.type(10.0 ** max(decimals, -decimals))
+    return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
+
+
+@op("round(Tensor input, *, int decimals=0) -> Tensor", family="unary", result="same", inplace=True, alias="special.round",
+    dtypes="float int half")
+class round:
+    """The nearest integer, or the nearest number with `decimals` digits; half-way cases go to the even one.
+
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.345]))
+    tensor([0., 2., 2.])
+    >>> torch.round(torch.tensor([2.345]), decimals=1)
+    tensor([2.3000])
+    """
+
+    out_dtype = FOUND
+    nodes = {"decimals": "RoundBackward1"}
+
+    def complex_kernel(decimals, **_): return "round_cpu" if decimals else "round_vml_cpu"
+    numpy = _round
+    def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals)  # which takes no digits but 0
+
+    def compose(F, input, decimals):
+        scale = 10.0 ** max(decimals, -decimals)
+        return F.round(input * scale) / scale if decimals > 0 else F.round(input / scale) * scale
+
+    def check(input, decimals):
+        takes("int float", "round_vml_cpu")(input=input)
+        if decimals:
+            takes("float", "round_cpu")(input=input)
+
+    def vjp(F, grad): return F.zero_gradient(grad)
+
+    def samples(rng):
+        yield (np.array([[0.3, -1.7], [2.2, 3.9]]),)
+        yield np.array([0.3333, -1.2345]), 2
+        yield np.array([333.3, -1234.5]), -2
+
+    def errors(rng):
+        yield (np.array([True]),), NotImplementedError, "\"round_vml_cpu\" not implemented for 'Bool'"
+        yield (np.array([1]), 1), NotImplementedError, "\"round_cpu\" not implemented for 'Long'"
+
+
+# -- bounds ---------------------------------------------------------------------------------------------------------
+
+
+def _wider(input: Any, *bounds: Any) -> bool:
+    """Whether a bound is a tensor, or a number of a higher category than the input's, so that dtypes are promoted."""
+    return isinstance(input, TensorRef) and any(
+        isinstance(b, TensorRef) or scalar_like(b) and scalar_dtype(b).category > input._k.dtype.category for b in bounds)
+
+
+class _Bounds(type(NUMBERS)):  # type: ignore[misc]  # its name is the other module's own
+    """NUMBERS, but AutogradError for one beyond the dtype's range."""
+
+    def __missing__(self, key: tuple[str, float]) -> np.ndarray:
+        check_number(key[1], DType.by_name[np.dtype(key[0]).name])
+        return super().__missing__(key)
+
+
+_BOUNDS = _Bounds()
+
+
+def _bound(input: np.ndarray, value: Any) -> Any:
+    """A bound in the dtype of `input`, which Python's numbers beyond its range would change."""
+    return _BOUNDS[input.dtype.char, value] if input.dtype.char in "fd" and not isinstance(value, np.ndarray) else value
+
+
+def _check_bounds(input: Any, *bounds: Any) -> None:
+    """Raises for numbers that the floating-point dtype of the result does not hold."""
+    numbers = [b for b in bounds if scalar_like(b)]
+    dtype = result_dtype([(x._k.dtype, x.ndim) for x in (input, *bounds) if isinstance(x, TensorRef)], numbers) if numbers else None
+    if dtype is not None and dtype.category == FLOATING:
+        for b in numbers:
+            check_number(b, dtype)
+
+
+def _check_bound(input: Any, **bound: Any) -> None:
+    if category(input) == BOOL and not _wider(input, *bound.values()):
+        no_kernel(f"clamp_{next(iter(bound))}_scalar_cpu", input)
+    _check_bounds(input, *bound.values())
+
+
+def _redirect(name: str) -> Any:
+    """A `redirect` to the operation with tensors for bounds where a bound has another category. `clamp` takes a complex bound
+    that is real."""
+    def redirect(input: Any, *bounds: Any) -> Any:
+        if not _wider(input, *bounds):
+            return None
+        if name == "clamp" and category(input) == FLOATING and any([isinstance(b, complex) for b in bounds]):
+            for b in bounds:
+                if isinstance(b, complex):
+                    check_number(b, DType.by_name["float64"])
+            return name, (input, *[b.real if isinstance(b, complex) else b for b in bounds])
+        return f"{name}_tensor", (input, *bounds)
+
+    return redirect
+
+
+def _check_clamp(input: Any, min: Any, max: Any) -> None:
+    if min is None and max is None:
+        raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None", remedy="pass a bound")
+    if any(category(x) == COMPLEX for x in (input, min, max) if x is not None) and not on_meta(input):
+        raise UnsupportedDTypeError("clamp is not supported for complex types", remedy="clamp real and imaginary parts")
+    if category(input) == BOOL and not _wider(input, min, max):
+        no_kernel("clamp_scalar_cpu" if None not in (min, max) else f"clamp_{'max' if min is None else 'min'}_scalar_cpu", input)
+    _check_bounds(input, min, max)
+
+
+def _clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    if min is not None:
+        input = np.maximum(input, _bound(input, min))
+    return input if max is None else np.minimum(input, _bound(input, max))
+
+
+def _keep(F: Any, grad: Any, inside: Any) -> Any:
+    """`grad` where `inside`, else zero."""
+    return F.where(inside, grad, 0)
+
+
+@op("clamp(Tensor input, Scalar? min=None, Scalar? max=None) -> Tensor", family="unary", result="same", inplace=True, alias="clip",
+    dtypes="float int half", node="ClampBackward1")
+class clamp:
+    """Elements brought into [min, max]; either bound may be None, a number or a tensor.
+
+    >>> torch.clamp(torch.tensor([-1., 0.5, 2.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+    out_dtype = FOUND
+    def numpy(input, min, max):
+        if min is None and max is None:
+            raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        if min is not None and max is not None and input.dtype.char in "fd":
+            return _clip(input, _BOUNDS[input.dtype.char, min], _BOUNDS[input.dtype.char, max])
+        return _clamp(input, min, max)
+
+    def compose(F, input, min, max):
+        input = input if min is None else F.maximum(input, min)
+        return input if max is None else F.minimum(input, max)
+
+    redirect = _redirect("clamp")
+    check = _check_clamp
+
+    def vjp(F, grad, input, min, max):
+        if min is None or max is None:
+            return _keep(F, grad, input <= max if min is None else input >= min)
+        return _keep(F, grad, (input >= min) & (input <= max))
+
+    def samples(rng):
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), -0.5, 0.5
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), None, 0.5
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
+
+    def errors(rng):
+        yield (np.ones(2),), RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None"
+        yield (np.ones(2, complex), 0, 1), NotImplementedError, "clamp is not supported for complex types"
+
+
+@op("clamp_tensor(Tensor input, Operand min=None, Operand max=None) -> Tensor", promotion="promote", result="same", quiet="all",
+    broadcasts=True, inplace=True, method=False, namespace="_internal", node="ClampBackward0", dtypes="float int half")
+class clamp_tensor:
+    """`clamp` with tensors for bounds, which broadcast and get gradients."""
+
+    numpy = _clamp
+    check = _check_clamp
+    shape = broadcast_shapes
+
+    def compose(F, input, min, max):
+        input = input if min is None else F.maximum(input, min)
+        return input if max is None else F.minimum(input, max)
+
+    def vjp_input(F, grad, input, min, max):
+        if min is None or max is None:
+            return _keep(F, grad, input <= max if min is None else input >= min)
+        return _keep(F, grad, (input >= min) & (input <= max))
+
+    def vjp_min(F, grad, input, min, max): return _keep(F, grad, input < min if max is None else (min < max) & (input < min))
+    def vjp_max(F, grad, input, min, max): return _keep(F, grad, input > max if min is None else (input > max) | (max < min))
+    aten = "clamp.Tensor"
+
+    def samples(rng):
+        x = np.array([[-1.5, 0.25, 0.75, 2.0]])
+        yield x, np.array([[-0.5], [0.6]]), np.array([1.0, 1.0, 0.5, 0.4])
+        yield x, np.array(0.5), None
+        yield x, None, np.array(0.5)
+
+
+@op("clamp_min(Tensor input, Scalar min) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class clamp_min:
+    """Elements not below `min`, a number or a tensor.
+
+    >>> torch.clamp_min(torch.tensor([-1., 2.]), 0)
+    tensor([0., 2.])
+    """
+
+    out_dtype = FOUND
+    overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
+    def numpy(input, min): return np.maximum(input, _bound(input, min))
+    def compose(F, input, min): return F.maximum(input, min)
+    redirect = _redirect("clamp_min")
+    check = _check_bound
+    def vjp(F, grad, input, min): return _keep(F, grad, input >= min)
+    def samples(rng): yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
+
+
+@op("clamp_max(Tensor input, Scalar max) -> Tensor", family="unary", result="same", inplace=True, dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class clamp_max:
+    """Elements not above `max`, a number or a tensor.
+
+    >>> torch.clamp_max(torch.tensor([-1., 2.]), 0)
+    tensor([-1.,  0.])
+    """
+
+    out_dtype = FOUND
+    overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
+    def numpy(input, max): return np.minimum(input, _bound(input, max))
+    def compose(F, input, max): return F.minimum(input, max)
+    redirect = _redirect("clamp_max")
+    check = _check_bound
+    def vjp(F, grad, input, max): return _keep(F, grad, input <= max)
+    def samples(rng): yield np.array([[-1.5, 0.25, 0.75, 2.0]]), 0.5
+
+
+@op("clamp_min_tensor(Tensor input, Operand min) -> Tensor", promotion="promote", result="same", quiet="all", broadcasts=True, inplace=True,
+    method=False, namespace="_internal", node="ClampMinBackward1", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class clamp_min_tensor:
+    """`clamp_min` with a tensor, which broadcasts and gets a gradient."""
+
+    numpy = np.maximum
+    check = _check_bound
+    def compose(F, input, min): return F.maximum(input, min)
+    shape = broadcast_shapes
+    def vjp_input(F, grad, input, min): return _keep(F, grad, input >= min)
+    def vjp_min(F, grad, input, min): return _keep(F, grad, input < min)
+
+    def samples(rng):
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array([[-0.5], [0.6]])
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array(0.5)
+
+
+@op("clamp_max_tensor(Tensor input, Operand max) -> Tensor", promotion="promote", result="same", quiet="all", broadcasts=True, inplace=True,
+    method=False, namespace="_internal", node="ClampMaxBackward1", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class clamp_max_tensor:
+    """`clamp_max` with a tensor, which broadcasts and gets a gradient."""
+
+    numpy = np.minimum
+    check = _check_bound
+    def compose(F, input, max): return F.minimum(input, max)
+    shape = broadcast_shapes
+    def vjp_input(F, grad, input, max): return _keep(F, grad, input <= max)
+    def vjp_max(F, grad, input, max): return _keep(F, grad, input > max)
+
+    def samples(rng):
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array([[-0.5], [0.6]])
+        yield np.array([[-1.5, 0.25, 0.75, 2.0]]), np.array(0.5)
+
+
+def _no_complex(name: str) -> Any:
+    def check(input: Any, other: Any) -> None:
+        if COMPLEX in (category(input), category(other)) and not on_meta(input, other):
+            raise AutogradError(f"{name} not implemented for complex tensors.", remedy="compare absolute values")
+
+    return check
+
+
+@op("maximum(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    dtypes="float int bool half")
+class maximum:
+    """The larger of two elements; NaN where either is. Equal ones share the gradient.
+
+    >>> torch.maximum(torch.tensor([1., 4.]), torch.tensor([3., 2.]))
+    tensor([3., 4.])
+    """
+
+    numpy = np.maximum
+    mindspore = kernels.without_nan("Maximum")
+    def compose(F, input, other): return F.where(F.logical_or(F.ge(input, other), F.ne(input, input)), input, other)
+    check = _no_complex("maximum")
+    def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
+    def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
+    samples = pairs(apart=True)
+
+    def errors(rng):
+        yield (np.ones(2), 2), TypeError, "maximum(): argument 'other' (position 2) must be Tensor, not int"
+        yield (np.ones(2), np.ones(2, complex)), RuntimeError, "maximum not implemented for complex tensors."
+
+
+@op("minimum(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    dtypes="float int bool half")
+class minimum:
+    """The smaller of two elements; NaN where either is. Equal ones share the gradient.
+
+    >>> torch.minimum(torch.tensor([1., 4.]), torch.tensor([3., 2.]))
+    tensor([1., 2.])
+    """
+
+    numpy = np.minimum
+    mindspore = kernels.without_nan("Minimum")
+    def compose(F, input, other): return F.where(F.logical_or(F.le(input, other), F.ne(input, input)), input, other)
+    check = _no_complex("minimum")
+    def vjp_input(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input > other, 0)
+    def vjp_other(F, grad, input, other): return F.masked_fill(F.where(input == other, grad / 2, grad), input < other, 0)
+    samples = pairs(apart=True)
+
+
+@op("fmax(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    dtypes="float int bool half")
+class fmax:
+    """The larger of two elements, and the number where one of them is NaN.
+
+    >>> torch.fmax(torch.tensor([1., 4.]), torch.tensor([3., float('nan')]))
+    tensor([3., 4.])
+    """
+
+    numpy = np.fmax
+    def compose(F, input, other): return F.where(F.isnan(other) | (input >= other), input, other)
+    check = _no_complex("fmax")
+    def vjp_input(F, grad, input, other): return _keep(F, grad, (input >= other) | F.isnan(other))
+    def vjp_other(F, grad, input, other): return F.masked_fill(grad, (input >= other) | F.isnan(other), 0)
+    samples = pairs(apart=True)
+
+
+@op("fmin(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", quiet="all", broadcasts=True,
+    dtypes="float int bool half")
+class fmin:
+    """The smaller of two elements, and the number where one of them is NaN.
+
+    >>> torch.fmin(torch.tensor([1., 4.]), torch.tensor([3., float('nan')]))
+    tensor([1., 4.])
+    """
+
+    numpy = np.fmin
+    def compose(F, input, other): return F.where(F.isnan(other) | (input <= other), input, other)
+    check = _no_complex("fmin")
+    def vjp_input(F, grad, input, other): return _keep(F, grad, (input <= other) | F.isnan(other))
+    def vjp_other(F, grad, input, other): return F.masked_fill(grad, (input <= other) | F.isnan(other), 0)
+    samples = pairs(apart=True)

@@ -1,0 +1,541 @@
+"""Special functions, and element-wise operations on the representation of numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ...dtypes import COMPLEX, FLOATING
+from ...errors import AutogradError
+from ...executors.kernels import elementwise as fused
+from ...functions.out import OutRule
+from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
+from ...functions.refusals import no_kernel, on_meta
+from ...record import no_derivative, op
+from .. import _batch as batches
+from .. import _mindspore as kernels
+from .._host import on_host
+from .._samples import category, domain, pairs
+
+_2_SQRTPI = 2 / math.sqrt(math.pi)
+
+
+# -- error functions ----------------------------------------------------------------------------------------------------
+
+
+@op("erf(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erf",
+    dtypes="float int half", complex="erf_vml_cpu")
+class erf:
+    """The error function.
+
+    >>> torch.erf(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8427])
+    """
+
+    layout = "input"
+    numpy = fused.erf
+    mindspore = "ops.Erf"
+    def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * _2_SQRTPI)
+    samples = domain(-2, 2)
+
+
+@op("erfc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfc",
+    dtypes="float int half", complex="erfc_vml_cpu")
+class erfc:
+    """1 - erf(input), accurate for large input.
+
+    >>> torch.erfc(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.1573])
+    """
+
+    numpy = fused.erfc
+    mindspore = "ops.Erfc"
+    def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * -_2_SQRTPI)
+    samples = domain(-2, 2)
+
+
+def _erfinv(input: Any) -> Any:
+    """Giles' approximation ("Approximating the erfinv function", 2010) polished by two Newton steps on erfc."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        w = -np.log((1 - x) * (1 + x))
+        near, far = w - 2.5, np.sqrt(np.where(w < 5, 5, w)) - 3
+        p = np.where(w < 5, np.polyval((2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+                                        -0.00417768164, 0.246640727, 1.50140941), near),
+                     np.polyval((-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+                                 0.00943887047, 1.00167406, 2.83297682), far))
+        y = p * x
+        for _ in range(2):
+            # In the tail erf(y) - x would cancel, so the residual is taken of the complements.
+            residual = np.where(np.abs(x) < 0.5, fused.erf(y) - x, np.sign(x) * ((1 - np.abs(x)) - fused.erfc(np.abs(y))))
+            y = y - residual / (_2_SQRTPI * np.exp(-y * y))
+    y = np.where(np.abs(x) == 1, np.copysign(np.inf, x), np.where(np.abs(x) < 1, y, np.nan))
+    return y.astype(input.dtype)
+
+
+@op("erfinv(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfinv",
+    dtypes="float int half", complex="erfinv_vml_cpu")
+class erfinv:
+    """The inverse of erf; infinite at -1 and 1, NaN outside.
+
+    >>> torch.erfinv(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+
+    saved_as = {"result": None}
+    layout = "input"
+    numpy = _erfinv
+    mindspore = "ops.Erfinv"
+    def vjp(F, grad, result): return grad * (F.exp(result * result) / _2_SQRTPI)
+    samples = domain(-0.8, 0.8)
+
+
+@op("ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    dtypes="float int half", complex="erf_vml_cpu")
+class ndtr:
+    """The normal distribution function.
+
+    >>> torch.special.ndtr(torch.tensor([0., 1.]))
+    tensor([0.5000, 0.8413])
+    """
+
+    def numpy(input): return fused.erfc(input * input.dtype.type(-math.sqrt(0.5))) * input.dtype.type(0.5)
+    def compose(F, input): return F.erfc(input * -math.sqrt(0.5)) * 0.5
+    def vjp(F, grad, input): return grad * (F.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi)))
+    samples = domain(-2, 2)
+
+
+def _erfcx(input: Any) -> Any:
+    """exp(x^2) erfc(x): the product up to 4, the continued fraction beyond (Abramowitz and Stegun 7.1.14)."""
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        near = np.minimum(x, 4)
+        result, large = np.exp(near * near) * fused.erfc(near), np.maximum(x, 4)
+        tail = large
+        for k in range(40, 0, -1):
+            tail = large + 0.5 * k / tail
+        result = np.where(x > 4, 1 / (math.sqrt(math.pi) * tail), result)
+    return result.astype(input.dtype)
+
+
+@op("erfcx(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    node="SpecialErfcxBackward0", dtypes="float int", complex="erfcx_cpu")
+class erfcx:
+    """exp(input^2) * erfc(input), which neither overflows nor vanishes for large input.
+
+    >>> torch.special.erfcx(torch.tensor([0., 10.]))
+    tensor([1.0000, 0.0561])
+    """
+
+    lacks = {"half": "erfcx_cpu"}
+    numpy = _erfcx
+    compose = on_host(_erfcx)
+    def vjp(F, grad, input, result): return grad * (2 * input * result - _2_SQRTPI)
+    samples = domain(-2, 2)
+
+
+def _log_ndtr(input: Any) -> Any:
+    x = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        low = np.log(_erfcx(x * -math.sqrt(0.5)) / 2) - x * x / 2
+        return np.where(x < -1, low, np.log1p(fused.erfc(x * math.sqrt(0.5)) * -0.5)).astype(input.dtype)
+
+
+@op("log_ndtr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    node="SpecialLogNdtrBackward0", dtypes="float int", complex="log_ndtr_cpu")
+class log_ndtr:
+    """The logarithm of the normal distribution function, accurate in both tails.
+
+    >>> torch.special.log_ndtr(torch.tensor([0., -10.]))
+    tensor([ -0.6931, -53.2313])
+    """
+
+    lacks = {"half": "log_ndtr_cpu"}
+    numpy = _log_ndtr
+    compose = on_host(_log_ndtr)
+    def vjp(F, grad, input): return grad * (math.sqrt(2 / math.pi) / F.erfcx(input * -math.sqrt(0.5)))
+    samples = domain(-2, 2)
+
+
+def _ndtri(input: Any) -> Any:
+    """Newton's method on the logarithm, which is concave, from a bound on the lower half (Chernoff's); the upper half mirrors it."""
+    p = np.asarray(input, np.float64)
+    with np.errstate(all="ignore"):
+        wanted = np.log(np.minimum(p, 1 - p))
+        x = -np.sqrt(-2 * wanted)
+        for _ in range(8):
+            x = x - (_log_ndtr(x) - wanted) * _erfcx(x * -math.sqrt(0.5)) * math.sqrt(math.pi / 2)
+        x = np.where(p == 0.5, 0.0, np.where(p > 0.5, -x, x))
+        x = np.where((p == 0) | (p == 1), np.where(p == 0, -np.inf, np.inf), x)
+    return x.astype(input.dtype)
+
+
+@op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    node="SpecialNdtriBackward0", dtypes="float int", complex="ndtri_cpu")
+class ndtri:
+    """The inverse of ndtr: the argument at which the normal distribution function has the value `input`.
+
+    >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
+    tensor([0.0000, 1.9600])
+    """
+
+    lacks = {"half": "ndtri_cpu"}
+    numpy = _ndtri
+    compose = on_host(_ndtri)
+    def vjp(F, grad, result): return grad * (F.exp(result * result * 0.5) * math.sqrt(2 * math.pi))
+    samples = domain(0.1, 0.9)
+
+
+# -- Bessel functions ---------------------------------------------------------------------------------------------------
+
+_ANGLES = (np.arange(64) + 0.5) * (math.pi / 64)
+
+
+def _bessel(order: int, input: Any, scaled: bool) -> Any:
+    """I_n(x), n = 0 or 1: 1/pi int_0^pi exp(x cos t) cos(n t) dt (Abramowitz and Stegun 9.6.19). The midpoint rule converges exponentially
+    up to |x| = 200; beyond, Hankel's expansion (9.7.1) is exact to the last digits."""
+    x = np.asarray(input, np.float64)
+    size = np.abs(x)
+    mean = np.zeros_like(size)
+    with np.errstate(all="ignore"):
+        inner = np.minimum(size, 200)
+        for t in _ANGLES:
+            c = math.cos(t)
+            wave = np.exp(inner * (c - 1))
+            # For order 1, t and pi - t taken together, so that nothing cancels near zero.
+            mean = mean + (wave if order == 0 else wave * np.expm1(inner * (-2 * c)) * (-0.5 * c))
+        mean = mean / len(_ANGLES)
+        outer, term, total = np.maximum(size, 30), np.ones_like(size), np.ones_like(size)
+        for k in range(1, 12):
+            term = term * -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * outer)
+            total = total + term
+        result = np.where(size < 30, mean, total / np.sqrt(2 * math.pi * outer))
+        if not scaled:
+            result = result * np.exp(size)
+        if order % 2:
+            result = np.copysign(result, x)
+    return np.where(np.isnan(x), x, result).astype(input.dtype)
+
+
+@op("i0(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    inplace=True, alias="special.i0", dtypes="float int half", complex="i0_vml_cpu")
+class i0:
+    """The modified Bessel function of order 0.
+
+    >>> torch.i0(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
+
+    def numpy(input): return _bessel(0, input, False)
+    mindspore = "ops.BesselI0"
+    def vjp(F, grad, input): return grad * F.i1(input)
+    samples = domain(-2, 2)
+
+
+@op("i1(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="special", dtypes="float int half", complex="i1_cpu", node="SpecialI1Backward0")
+class i1:
+    """The modified Bessel function of order 1.
+
+    >>> torch.special.i1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
+
+    def numpy(input): return _bessel(1, input, False)
+    mindspore = "ops.BesselI1"
+    def vjp(F, grad, input, result): return grad * F.where(input == 0, 0.5, F.i0(input) - result / input)
+    samples = domain(0.5, 2)
+
+
+@op("i0e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="special", dtypes="float int half", complex="i0e_cpu", node="SpecialI0EBackward0")
+class i0e:
+    """i0(input) * exp(-|input|).
+
+    >>> torch.special.i0e(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.4658])
+    """
+
+    def numpy(input): return _bessel(0, input, True)
+    mindspore = "ops.BesselI0e"
+    def vjp(F, grad, input, result): return grad * (F.i1e(input) - F.sgn(input) * result)
+    samples = domain(-2, 2, kinks=(0,))
+
+
+@op("i1e(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="special", dtypes="float int half", complex="i1e_cpu", node="SpecialI1EBackward0")
+class i1e:
+    """i1(input) * exp(-|input|).
+
+    >>> torch.special.i1e(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.2079])
+    """
+
+    def numpy(input): return _bessel(1, input, True)
+    mindspore = "ops.BesselI1e"
+    def vjp(F, grad, input, result): return grad * F.where(input == 0, 0.5, F.i0e(input) - result * (F.sgn(input) + 1 / input))
+    samples = domain(0.5, 2)
+
+
+# -- logarithmic forms --------------------------------------------------------------------------------------------------
+
+
+@op("logit(Tensor input, float? eps=None) -> Tensor", family="unary", promotion="float", result="same", inplace=True,
+    alias="special.logit",
+    dtypes="float int half", complex="logit_cpu")
+class logit:
+    """log(x / (1 - x)), of x brought into [eps, 1 - eps] where eps is given.
+
+    >>> torch.logit(torch.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+
+    def numpy(input, eps):
+        if eps is not None:
+            input = np.minimum(np.maximum(input, input.dtype.type(eps)), input.dtype.type(1 - eps))
+        with np.errstate(all="ignore"):
+            return np.log(input / (1 - input))
+
+    def compose(F, input, eps):
+        if eps is not None:
+            input = F.clamp(input, eps, 1 - eps)
+        return F.log(input / (1 - input))
+
+    def vjp(F, grad, input, eps):
+        low, high = (0, 1) if eps is None else (eps, 1 - eps)
+        return F.where((input < low) | (input > high), math.nan if eps is None else 0, grad / (input * (1 - input)))
+
+    def samples(rng):
+        yield (rng.uniform(0.2, 0.8, (2, 3)),)
+        yield np.array([0.05, 0.3, 0.6, 0.95]), 0.1
+
+
+def _xlogy(input: Any, other: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * np.log(other)))
+
+
+@op("xlogy(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    alias="special.xlogy", dtypes="float int half", complex="xlogy_cpu")
+class xlogy:
+    """input * log(other), and 0 where input is 0.
+
+    >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 1.5]))
+    tensor([0.0000, 0.8109])
+    """
+
+    numbers = {"input": "XlogyBackward1", "other": "XlogyBackward2"}
+    overloads = EITHER_NUMBER
+    numpy = _xlogy
+    half = _xlogy  # which rounds the logarithm, as torch does
+    def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
+    def vjp_input(F, grad, input, other): return F.masked_fill(grad * _log(F, other), (input == 0) & (other <= 0), 0)
+    def vjp_other(F, grad, input, other): return grad * (input / other)
+    samples = pairs(0.5, 2, number=1.5)
+
+
+def _log(F: Any, x: Any) -> Any:
+    """The logarithm of a tensor or of a number."""
+    if isinstance(x, (int, float)):
+        return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+    return F.log(x)
+
+
+@op("xlog1py(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, method=False,
+    namespace="special", dtypes="float int half", complex="xlog1py_cpu", node="SpecialXlog1PyBackward0")
+class xlog1py:
+    """input * log1p(other), and 0 where input is 0.
+
+    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 0.5]))
+    tensor([0.0000, 0.8109])
+    """
+
+    numbers = {"input": "SpecialXlog1PyBackward1", "other": "SpecialXlog1PyBackward2"}
+    overloads = EITHER_NUMBER
+    def numpy(input, other):
+        with np.errstate(all="ignore"):
+            return np.where(np.isnan(other), other, np.where(input == 0, 0, input * np.log1p(other)))
+
+    def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * F.log1p(other)))
+
+    def vjp_input(F, grad, input, other):
+        return F.masked_fill(grad * (_log(F, 1 + other) if isinstance(other, (int, float)) else F.log1p(other)),
+            (input == 0) & (other <= -1), 0)
+
+    def vjp_other(F, grad, input, other): return grad * (input / (other + 1))
+    samples = pairs(0.5, 2, number=1.5)
+
+
+@op("entr(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",
+    dtypes="float int half", complex="entr_cpu", node="SpecialEntrBackward0")
+class entr:
+    """-input * log(input); 0 at 0, minus infinity below.
+
+    >>> torch.special.entr(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.3466])
+    """
+
+    def numpy(input):
+        with np.errstate(all="ignore"):
+            return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), np.where(input == 0, 0, -np.inf)))
+
+    def compose(F, input): return F.where(input > 0, -input * F.log(input), F.where(F.isnan(input), input,
+                                                                                    F.where(input == 0, 0, -math.inf)))
+    def vjp(F, grad, input): return grad * (-F.log(input) - 1)
+    samples = domain(0.2, 2)
+
+
+# -- the representation of numbers ------------------------------------------------------------------------------------
+
+
+@op("nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", family="unary", result="same",
+    quiet="all", inplace=True,
+    dtypes="float int bool half", complex="no gradient")
+class nan_to_num:
+    """NaN and infinities replaced, by default by zero and by the extremes of the dtype.
+
+    >>> torch.nan_to_num(torch.tensor([float('nan'), 1.]))
+    tensor([0., 1.])
+    """
+
+    out_dtype = OutRule("nan_to_num: dtype of out: {found} should be same as input: {wanted}")
+    def numpy(input, nan, posinf, neginf):
+        if input.dtype.kind in "biu":
+            return input.copy()
+        if input.dtype.kind != "c":
+            top = float(ml_dtypes.finfo(input.dtype).max)
+            number = input.dtype.type  # bfloat16 has no common dtype with a Python number
+            result = np.where(np.isnan(input), number(nan or 0.0), input)
+            result = np.where(input == np.inf, number(top if posinf is None else posinf), result)
+            return np.where(input == -np.inf, number(-top if neginf is None else neginf), result).astype(input.dtype)
+        return np.nan_to_num(input, True, nan or 0.0, posinf, neginf)  # complex: part by part
+
+    def compose(F, input, nan, posinf, neginf):
+        if input.dtype.kind != "f":
+            return input + 0 if input.dtype.kind != "b" else input | input
+        top = float(np.finfo(input.dtype).max)
+        input = F.where(F.isnan(input), nan or 0.0, input)
+        input = F.where(input == math.inf, top if posinf is None else posinf, input)
+        return F.where(input == -math.inf, -top if neginf is None else neginf, input)
+
+    def vjp(F, grad, input): return F.where(F.isfinite(input), grad, 0)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1.0, 2.0, 3.0
+
+
+@op("copysign(Tensor input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, inplace=True,
+    dtypes="float int half", complex="copysign_cpu")
+class copysign:
+    """The magnitude of input with the sign of other.
+
+    >>> torch.copysign(torch.tensor([1., -2.]), torch.tensor([-1., 1.]))
+    tensor([-1.,  2.])
+    """
+
+    numbers = {"other": "CopysignBackward1"}
+    overloads = TENSOR_OR_NUMBER
+    numpy = np.copysign
+    def compose(F, input, other): return F.where((other < 0) | ((other == 0) & (1 / other < 0)), -F.abs(input), F.abs(input))
+    def vjp_input(F, grad, input, result): return F.masked_fill(grad * (result / input), input == 0, 0)
+    def vjp_other(F, grad): return F.zero_gradient(grad)
+    no_vmap_ = "shape"
+    without_tangents = ("other",)
+
+    def samples(rng):
+        yield np.array([[1.5, -0.5, 2.0]]), np.array([[-1.0], [2.0]])
+        yield np.array([[1.5, -0.5, 2.0]]), -1.0
+
+
+@op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    inplace=True, node="NotImplemented",
+    dtypes="float int half", complex="RuntimeError: heaviside is not yet implemented for complex tensors.")
+class heaviside:
+    """0 below zero, 1 above, `values` at zero.
+
+    >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+    out_dtype = OutRule("heaviside is not yet implemented for tensors with different dtypes.")
+    def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
+
+    mindspore = kernels.without_nan("Heaviside")
+    compose = on_host(numpy)
+
+    def check(input, values):
+        if input._k.dtype is not values._k.dtype:
+            raise AutogradError("heaviside is not yet implemented for tensors with different dtypes.", remedy="convert one of them")
+        if category(input) == COMPLEX and not on_meta(input):
+            raise AutogradError("heaviside is not yet implemented for complex tensors.")
+
+    vjp = no_derivative("heaviside")
+
+    def samples(rng):
+        yield np.array([[-1.5, 0.0, 2.0]]), np.array([[0.5], [0.25]])
+        yield np.array([[-1.5, 0.0, 2.0]]), np.array([0.5])
+
+    def errors(rng):
+        yield (np.ones(2), np.ones(2, int)), RuntimeError, "heaviside is not yet implemented for tensors with different dtypes."
+
+
+@op("nextafter(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    inplace=True,
+    dtypes="float", complex="nextafter_cpu")
+class nextafter:
+    """The next representable number after input in the direction of other.
+
+    >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.])) > 1
+    tensor([True])
+    """
+
+    numpy = np.nextafter
+
+    compose = on_host(numpy)  # ops.NextAfter broadcasts wrongly, and changes nothing at infinities and large numbers
+    def vjp_input(F, grad, input, other): return F.masked_fill(grad, input == other, 0)
+    def vjp_other(F, grad): return F.zero_gradient(grad)
+    without_tangents = ("other",)
+
+    def check(input, other):
+        if max(category(input), category(other)) < FLOATING:
+            no_kernel("nextafter_cpu", input)
+
+    samples = pairs()
+
+    def errors(rng):
+        yield (np.array([1]), np.array([2])), NotImplementedError, "\"nextafter_cpu\" not implemented for 'Long'"
+
+
+@op("frexp(Tensor input) -> (Tensor mantissa, Int32 exponent)", dtypes="float")
+class frexp:
+    """(mantissa, exponent) with input = mantissa * 2 ** exponent and the mantissa in (-1, -0.5] or [0.5, 1); NaN, infinities and zero
+    have the exponent 0.
+
+    >>> torch.frexp(torch.tensor([3., 0.5]))
+    torch.return_types.frexp(
+    mantissa=tensor([0.7500, 0.5000]),
+    exponent=tensor([2, 0], dtype=torch.int32))
+    """
+
+    out_dtype = (OutRule("torch.frexp() expects mantissa to have dtype {wanted_c} but got {found_c}"),
+                 OutRule("torch.frexp() expects exponent to have int dtype but got {found_c}"))
+    numpy = np.frexp
+    compose = on_host(numpy)
+    def shape(input): return input, input
+
+    def check(input):
+        if category(input) != FLOATING:
+            raise AutogradError("torch.frexp() only supports floating-point dtypes", remedy="convert the tensor")
+
+    # mantissa / input is 2 ** -exponent, in the dtype of the gradient.
+    def vjp(F, grad, exponent): return grad / F.exp2(F.cast_like(exponent, grad))
+    batch = batches.as_is
+
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+    def errors(rng):
+        yield (np.array([1]),), RuntimeError, "torch.frexp() only supports floating-point dtypes"

@@ -1,0 +1,679 @@
+"""Contractions built from matrix products: einsum, tensordot, kron, bilinear, cross, trace, products of many matrices."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import SCALAR_TYPE_NAMES, int64
+from ...errors import AutogradError, ShapeMismatchError
+from ...functions.out import EXPECTED, MULTI_DOT, OutRule, TENSORDOT
+from ...functions.refusals import on_meta
+from ...record import Sample, op
+from .. import _batch as batches
+from .._host import data_dependent
+from .._samples import refuse_complex_gradient
+from ..networks._losses import buffer
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ELLIPSIS = "..."
+
+
+# -- einsum -----------------------------------------------------------------------------------------------------------
+
+
+def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Any]]:
+    """The string form of einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    tensors, terms = list(operands[0:len(operands) // 2 * 2:2]), []
+
+    def spell(sublist: Sequence[Any], name: str) -> str:
+        letters = []
+        for s in sublist:
+            if s is Ellipsis:
+                letters.append(_ELLIPSIS)
+            elif not 0 <= s < len(_LETTERS):
+                raise AutogradError(f"einsum(): subscript {s} is not within the valid range [0, {len(_LETTERS)})")
+            else:
+                letters.append(_LETTERS[s])
+        return "".join(letters)
+
+    for i in range(len(tensors)):
+        terms.append(spell(operands[2 * i + 1], f"operand {i}"))
+    equation = ",".join(terms)
+    return (equation + "->" + spell(operands[-1], "output") if len(operands) % 2 else equation), tensors
+
+
+def _parse(equation: str, n_operands: int) -> tuple[list[list[str]], list[str] | None]:
+    """The labels of each operand and of the output (None where it is implied); an ellipsis is one label."""
+    arrow = equation.find("->")
+    left = equation if arrow < 0 else equation[:arrow]
+    terms: list[list[str]] = [[]]
+    i = 0
+    while i < len(left):
+        c = left[i]
+        if c == ",":
+            terms.append([])
+        elif c == ".":
+            if _ELLIPSIS in terms[-1]:
+                raise AutogradError(f"einsum(): found '.' for operand {len(terms) - 1} for which an ellipsis was already found")
+            if left[i:i + 3] != _ELLIPSIS:
+                raise AutogradError(f"einsum(): found '.' for operand {len(terms) - 1} that is not part of any ellipsis")
+            terms[-1].append(_ELLIPSIS)
+            i += 2
+        elif c in _LETTERS:
+            terms[-1].append(c)
+        elif c != " ":
+            raise AutogradError(f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]")
+        i += 1
+    if len(terms) > n_operands:
+        raise AutogradError("einsum(): fewer operands were provided than specified in the equation")
+    if len(terms) < n_operands:
+        raise AutogradError("einsum(): more operands were provided than specified in the equation")
+    if arrow < 0:
+        return terms, None
+    output: list[str] = []
+    i = arrow + 2
+    while i < len(equation):
+        c = equation[i]
+        if c == ".":
+            if _ELLIPSIS in output:
+                raise AutogradError("einsum(): found '.' for output but an ellipsis (...) was already found")
+            if equation[i:i + 3] != _ELLIPSIS:
+                raise AutogradError("einsum(): found '.' for output that is not part of any ellipsis (...)")
+            output.append(_ELLIPSIS)
+            i += 2
+        elif c in _LETTERS:
+            if c in output:
+                raise AutogradError(f"einsum(): output subscript {c} appears more than once in the output")
+            output.append(c)
+        elif c != " ":
+            raise AutogradError(f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]")
+        i += 1
+    return terms, output
+
+
+def _labels(terms: list[list[str]], output: list[str] | None, operands: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
+    """Labels per dimension, those of ellipses spelled out as numbers that count from the right: -1, -2, ..."""
+    widest, spelled = 0, []
+    for n, (term, x) in enumerate(zip(terms, operands)):
+        extra = x.ndim - (len(term) - 1 if _ELLIPSIS in term else len(term))
+        if _ELLIPSIS in term and extra < 0:
+            raise ShapeMismatchError(f"einsum(): the number of subscripts in the equation ({len(term) - 1}) is more than the number of "
+                                     f"dimensions ({x.ndim}) for operand {n}")
+        if _ELLIPSIS not in term and extra:
+            raise ShapeMismatchError(f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the number of "
+                                     f"dimensions ({x.ndim}) for operand {n} and no ellipsis was given")
+        spelled.append([d for label in term for d in (range(-extra, 0) if label is _ELLIPSIS or label == _ELLIPSIS else (label,))])
+        widest = max(widest, extra if _ELLIPSIS in term else 0)
+    batch = list(range(-widest, 0))
+    if output is None:
+        counts: dict[str, int] = {}
+        for term in terms:
+            for label in term:
+                counts[label] = counts.get(label, 0) + 1
+        return spelled, batch + sorted(label for label, c in counts.items() if c == 1 and label != _ELLIPSIS)
+    known = {label for term in terms for label in term}
+    for label in output:
+        if label != _ELLIPSIS and label not in known:
+            raise AutogradError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+    return spelled, [d for label in output for d in (batch if label == _ELLIPSIS else (label,))]
+
+
+def _diagonal(F: Any, x: Any, labels: list[Any], n: int) -> tuple[Any, list[Any]]:
+    """Takes the diagonal over repeated labels."""
+    i = 0
+    while i < len(labels):
+        first = labels.index(labels[i])
+        if first < i:
+            a, b = x.shape[first], x.shape[i]
+            if a != b:
+                raise ShapeMismatchError(f"einsum(): subscript {labels[i]} is repeated for operand {n} but the sizes don't match, {b} != "
+                                         f"{a}")
+            x = F.diagonal(x, 0, first, i)
+            labels = [d for k, d in enumerate(labels) if k not in (first, i)] + [labels[i]]
+            i = 0
+        else:
+            i += 1
+    return x, labels
+
+
+def _arrange(F: Any, x: Any, labels: list[Any], wanted: list[Any]) -> Any:
+    """The dimensions of `x` in the order `wanted`, those it does not have with size 1."""
+    order = [labels.index(d) for d in wanted if d in labels]
+    if order != list(range(len(order))):
+        x = F.permute(x, tuple(order))
+    if len(order) < len(wanted):
+        sizes = iter(tuple(x.shape))
+        x = F.reshape(x, tuple([next(sizes) if d in labels else 1 for d in wanted]))
+    return x
+
+
+def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[Any], order: list[Any]) -> tuple[Any, list[Any]]:
+    """The product of two operands, summed over the labels that are not in `keep`. `order`, the output's and then the other labels,
+    and dimensions of size 1 that count as the left operand's, decide the result's layout as in torch."""
+    sizes_a, sizes_b, same = dict(zip(la, tuple(a.shape))), dict(zip(lb, tuple(b.shape))), a._k.dtype is b._k.dtype
+    for x_is_a, labels, other in ((True, la, lb), (False, lb, la)):
+        # A label of one operand only, or of size 1 in the other: summed before the product.
+        sizes, others = (sizes_a, sizes_b) if x_is_a else (sizes_b, sizes_a)
+        alone = [d for d in labels if d not in keep and (d not in other or sizes[d] != 1 and others[d] == 1)]
+        if alone:
+            x = F.sum(a if x_is_a else b, tuple([labels.index(d) for d in alone]), True)
+            if x_is_a:
+                a, sizes_a = x, {**sizes_a, **dict.fromkeys(alone, 1)}
+            else:
+                b, sizes_b = x, {**sizes_b, **dict.fromkeys(alone, 1)}
+    if same and a._k.dtype is not b._k.dtype:  # the sum of integers is int64
+        a, b = [F.cast(x, int64) if x._k.dtype is not int64 else x for x in (a, b)]
+    every = sorted({*la, *lb}, key=order.index)
+    size = {d: max(sizes_a.get(d, 1), sizes_b.get(d, 1)) if 0 not in (sizes_a.get(d, 1), sizes_b.get(d, 1)) else 0 for d in every}
+    summed = [d for d in every if d not in keep and d in la and d in lb]
+    wide_a, wide_b = [{d for d, n in sizes.items() if n != 1} for sizes in (sizes_a, sizes_b)]
+    batch = [d for d in every if d in keep and d in wide_a and d in wide_b]
+    right = [d for d in every if d in keep and d in wide_b and d not in wide_a]
+    left = [d for d in every if d in keep and d not in batch and d not in right]
+
+    def matrices(x: Any, labels: list[Any], own: list[Any], sizes: dict[Any, int], own_first: bool) -> Any:
+        present = [d for d in (batch + own + summed if own_first else batch + summed + own) if d in labels]
+        dropped = [d for d in labels if d not in present]  # all of size 1 here
+        x = _arrange(F, x, labels, present + dropped)
+        rows, inner = prod([size[d] for d in own]), prod([size[d] for d in summed])
+        shape = (prod([size[d] for d in batch]), *((rows, inner) if own_first else (inner, rows)))
+        return F.reshape(x, shape if batch else shape[1:])
+
+    product = F.matmul(matrices(a, la, left, sizes_a, True), matrices(b, lb, right, sizes_b, False))
+    labels = batch + left + right
+    return F.reshape(product, tuple([size[d] for d in labels])), labels
+
+
+def _einsum(F: Any, equation: str, operands: Sequence[Any]) -> Any:
+    terms, output = _parse(equation, len(operands))
+    spelled, wanted = _labels(terms, output, operands)
+    xs: list[tuple[Any, list[Any]]] = []
+    size: dict[Any, int] = {}
+    for n, (x, labels) in enumerate(zip(operands, spelled)):
+        x, labels = _diagonal(F, x, labels, n)
+        for d, have in zip(labels, tuple(x.shape)):
+            seen = size.setdefault(d, have)
+            if seen == 1:
+                size[d] = have
+            elif have not in (1, seen):
+                raise ShapeMismatchError(f"einsum(): subscript {d} has size {have} for operand {n} which does not broadcast with "
+                                         f"previously seen size {seen}")
+        xs.append((x, labels))
+    if len(xs) > 2:
+        letters = {d: _LETTERS[i] for i, d in enumerate(size)} if len(size) <= len(_LETTERS) else None
+        path = _path(xs, wanted, letters) if letters else None
+    else:
+        path = None
+    order = wanted + sorted([d for d in size if d not in wanted], key=str)
+    while len(xs) > 1:
+        i, j = path.pop(0) if path else (0, 1)
+        (a, la), (b, lb) = xs[i], xs[j]
+        rest = [x for k, x in enumerate(xs) if k not in (i, j)]
+        keep = {*wanted, *(d for _, labels in rest for d in labels)}
+        product = _contract(F, a, la, b, lb, keep, order)
+        xs = [*rest, product] if path is not None else [product, *rest]
+    x, labels = xs[0]
+    gone = [labels.index(d) for d in labels if d not in wanted]
+    if gone:
+        x = F.sum(x, tuple(gone))
+        labels = [d for d in labels if d in wanted]
+    return _arrange(F, x, labels, wanted) if labels != wanted else x
+
+
+def _path(xs: list[tuple[Any, list[Any]]], wanted: list[Any], letters: dict[Any, str]) -> list[tuple[int, int]] | None:
+    """The order of pairwise contractions that NumPy's optimizer finds cheapest; the shapes alone decide."""
+    spell = ["".join([letters[d] for d in labels]) for _, labels in xs]
+    shapes = [np.broadcast_to(np.zeros(()), tuple(x.shape)) for x, _ in xs]
+    path = np.einsum_path(",".join(spell) + "->" + "".join([letters[d] for d in wanted if d in letters]), *shapes, optimize="greedy")[0][1:]
+    return path if all(len(pair) == 2 for pair in path) else None
+
+
+@op("einsum(str equation, Tensor[] operands) -> Tensor", method=False, out=False)
+class einsum:
+    """Sums of products of elements, after Einstein's convention: repeated subscripts that the output lacks are summed over.
+
+    Subscripts are letters, `...` stands for broadcast dimensions; einsum(a, [0, 1], b, [1, 2], [0, 2]) is the form with lists. Carried
+    out as matrix products of pairs of operands.
+
+    >>> torch.einsum("ij,jk->ik", torch.tensor([[1., 2.]]), torch.tensor([[3.], [4.]]))
+    tensor([[11.]])
+    """
+
+    def function(F, *args):
+        if len(args) < 2:
+            raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+                             "subscripts list")
+        if isinstance(args[0], str):
+            equation, operands = args[0], list(args[1:])
+            if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+                operands = list(operands[0])
+        else:
+            equation, operands = _from_sublists(args)
+        return _einsum(F, equation, operands)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield "ij,jk->ik", r((2, 3)), r((3, 4))
+        yield "ii->i", r((3, 3))
+        yield "...ij->...ji", r((2, 3, 4))
+        yield "bij,bjk,kl->bil", r((2, 3, 4)), r((2, 4, 2)), r((2, 3))
+        yield "i,j", r(2), r(3)
+        yield "ij,ij->", r((2, 3)), r((2, 1))
+        yield "bhid,bhjd->bhij", r((1, 2, 3, 2)), r((1, 2, 4, 2))
+        yield "ij,k->", r((2, 3)), r(4)
+
+    def errors(rng):
+        yield ("ij,jk->ik", np.ones((2, 3)), np.ones((4, 5))), RuntimeError, (
+            "einsum(): subscript j has size 4 for operand 1 which does not broadcast with previously seen size 3")
+        yield ("ij->k", np.ones((2, 2))), RuntimeError, "einsum(): output subscript k does not appear in the equation for any input operand"
+
+
+# -- tensordot and its like -------------------------------------------------------------------------------------------
+
+
+@op("tensordot(Tensor a, Tensor b, Any dims=2) -> Tensor", method=False, out=False)
+class tensordot:
+    """The contraction of `dims` dimensions: the last of `a` with the first of `b`, or two lists of dimensions.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), dims=1)
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
+
+    out_dtype = TENSORDOT
+    def function(F, a, b, dims=2, out=None):
+        if isinstance(dims, (tuple, list)):
+            dims_a, dims_b = [[d] if isinstance(d, int) else list(d) for d in dims]
+        elif hasattr(dims, "ndim") and dims.ndim:
+            dims_a, dims_b = [[int(d) for d in row] for row in dims.numpy().reshape(2, -1)]
+        else:
+            n = int(dims)
+            if n < 0:
+                raise AutogradError(f"tensordot expects dims >= 0, but got dims={n}")
+            if n > min(a.ndim, b.ndim):
+                raise AutogradError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={n}")
+            dims_a, dims_b = list(range(-n, 0)), list(range(n))
+        if len(dims_a) != len(dims_b):
+            raise AutogradError("both dimension lists should have same length")
+        shape_a, shape_b = tuple(a.shape), tuple(b.shape)
+        for i, (da, db) in enumerate(zip(dims_a, dims_b)):
+            wa, wb = wrap_dim(da, len(shape_a)), wrap_dim(db, len(shape_b))
+            if shape_a[wa] == 1 or shape_b[wb] == 1:  # the other one is summed, as if this one were repeated
+                if shape_a[wa] != 1:
+                    a = F.sum(a, wa, True, dtype=a._k.dtype)
+                elif shape_b[wb] != 1:
+                    b = F.sum(b, wb, True, dtype=b._k.dtype)
+            elif shape_a[wa] != shape_b[wb]:
+                raise ShapeMismatchError(f"contracted dimensions need to match, but first has size {shape_a[wa]} in dim {da} and second "
+                                         f"has size {shape_b[wb]} in dim {db}")
+            dims_a[i], dims_b[i] = wa, wb
+        shape_a, shape_b = tuple(a.shape), tuple(b.shape)
+        rest_a = [d for d in range(len(shape_a)) if d not in dims_a]
+        rest_b = [d for d in range(len(shape_b)) if d not in dims_b]
+        inner = prod([shape_a[d] for d in dims_a])
+        left = F.reshape(F.permute(a, (*rest_a, *dims_a)), (prod([shape_a[d] for d in rest_a]), inner))
+        right = F.reshape(F.permute(b, (*dims_b, *rest_b)), (inner, prod([shape_b[d] for d in rest_b])))
+        product = F.mm(left, right)
+        result = F.reshape(product, (*[shape_a[d] for d in rest_a], *[shape_b[d] for d in rest_b]))
+        return result if out is None else F.give("tensordot", out, result)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((3, 4)), 1
+        yield r((2, 3, 4)), r((4, 3, 2)), ([1, 2], [1, 0])
+        yield r((2, 3)), r(2), 0
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((4, 5)), 1), RuntimeError, (
+            "contracted dimensions need to match, but first has size 3 in dim -1 and second has size 4 in dim 0")
+
+
+@op("kron(Tensor input, Tensor other) -> Tensor")
+class kron:
+    """The Kronecker product: every element of `input` times all of `other`.
+
+    >>> torch.kron(torch.tensor([1., 2.]), torch.tensor([1., 10.]))
+    tensor([ 1., 10.,  2., 20.])
+    """
+
+    def function(F, input, other):
+        n = max(input.ndim, other.ndim)
+        a = (1,) * (n - input.ndim) + tuple(input.shape)
+        b = (1,) * (n - other.ndim) + tuple(other.shape)
+        spread_a = tuple([s for size in a for s in (size, 1)])
+        spread_b = tuple([s for size in b for s in (1, size)])
+        return F.reshape(F.reshape(input, spread_a) * F.reshape(other, spread_b), tuple([x * y for x, y in zip(a, b)]))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((3, 2))
+        yield rng.standard_normal((2, 3)), rng.standard_normal(2)
+
+
+def _check_cross(input: Any, other: Any, dim: int) -> None:
+    if input.ndim != other.ndim:
+        raise ShapeMismatchError("linalg.cross: inputs must have the same number of dimensions.")
+    d = wrap_dim(dim, input.ndim)
+    a, b = input.shape[d] if input.ndim else 1, other.shape[d] if other.ndim else 1
+    if a != 3 or b != 3:
+        raise ShapeMismatchError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a} and {b}")
+
+
+def _cross(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
+    if a.ndim != b.ndim:
+        raise ValueError("vectors of the same rank expected")
+    if a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise ValueError("vectors of length 3 expected")
+    return np.ascontiguousarray(np.cross(a, b, axis=dim))
+
+
+@op("linalg_cross(Tensor input, Tensor other, *, int dim=-1) -> Tensor", namespace="_internal", alias="linalg.cross", method=False,
+    promotion="promote", result="same", broadcasts=True)
+class linalg_cross:
+    """The cross products of vectors of length 3 along `dim`.
+
+    >>> torch.linalg.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
+
+    lacks = {"bool": "cross"}
+    out_dtype = EXPECTED
+    layout = "rows"
+    numpy = half = _cross
+    mindspore = None
+    def compose(F, input, other, dim=-1):
+        d = dim % input.ndim
+        a = [F.slice(input, d, i, i + 1) for i in range(3)]
+        b = [F.slice(other, d, i, i + 1) for i in range(3)]
+        return F.cat([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], d)
+    check = _check_cross
+    def vjp_input(F, grad, other, dim): return F.linalg_cross(other, grad, dim=dim)
+    def vjp_other(F, grad, input, dim): return F.linalg_cross(grad, input, dim=dim)
+    jvp = "bilinear"
+
+    def batch(F, call):
+        rank = call.ranks["input"]
+        if rank != call.ranks["other"]:
+            return NotImplemented
+        return call(input=call.whole("input"), other=call.whole("other"), dim=batches.shifted(call.dim, rank))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield Sample((rng.standard_normal((3, 2)), rng.standard_normal((3, 1))), {"dim": 0})
+
+    def errors(rng):
+        yield (np.ones((2, 2)), np.ones((2, 2))), RuntimeError, "linalg.cross: inputs dimension -1 must have length 3. Got 2 and 2"
+
+
+@op("cross(Tensor input, Tensor other, int? dim=None) -> Tensor")
+class cross:
+    """The cross products of vectors of length 3 along `dim`, by default the first dimension of size 3.
+
+    >>> torch.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]), dim=0)
+    tensor([0., 0., 1.])
+    """
+
+    lacks = {"bool": "cross"}
+    out_dtype = EXPECTED
+    def function(F, input, other, dim=None):
+        if dim is None:
+            shape = tuple(input.shape)
+            if 3 not in shape:
+                raise ShapeMismatchError("no dimension of size 3 in input")
+            dim = shape.index(3)
+        return F.linalg_cross(input, other, dim=dim)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+
+
+@op("trace(Tensor input) -> Tensor", out=False)
+class trace:
+    """The sum of the diagonal of a matrix.
+
+    >>> torch.trace(torch.tensor([[1., 2.], [3., 4.]]))
+    tensor(5.)
+    """
+
+    lacks = {"bool": "trace"}
+    amp = "float32"
+    def function(F, input):
+        if input.ndim != 2:
+            raise AutogradError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+        return F.sum(F.diagonal(input))
+
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+    def errors(rng): yield (np.ones(2),), RuntimeError, "trace: expected a matrix, but got tensor with dim 1"
+
+
+@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False, out=False,
+    alias="nn.functional.bilinear")
+class bilinear:
+    """input1^T A input2 + bias for each matrix A of `weight` (out, in1, in2); inputs (..., in1) and (..., in2).
+
+    >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 2), torch.ones(1, 2, 2))
+    tensor([[4.]])
+    """
+
+    amp = "whole"
+    def function(F, input1, input2, weight, bias=None):
+        refuse_complex_gradient("_trilinear", input1, input2, weight)
+        if input1.ndim != input2.ndim:
+            raise ShapeMismatchError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+        for d in range(input1.ndim - 1):
+            if input1.shape[d] != input2.shape[d]:
+                raise ShapeMismatchError(f"bilinear(): input batch dimensions do not match at dim {d}: got {input1.shape[d]} and "
+                                         f"{input2.shape[d]}")
+        for n, x in ((1, input1), (2, input2)):
+            if x.shape[-1] != weight.shape[n]:
+                raise ShapeMismatchError(f"bilinear(): input{n} size does not match weight size: got {x.shape[-1]} but expected "
+                                         f"{weight.shape[n]}")
+        if bias is not None and bias.shape[0] != weight.shape[0]:
+            raise ShapeMismatchError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
+                                     f"{weight.shape[0]}")
+        lead = tuple(input1.shape)[:-1]
+        rows = prod(lead)
+        out, n1, n2 = tuple(weight.shape)
+        pairs = F.reshape(input1, (rows, n1, 1)) * F.reshape(input2, (rows, 1, n2))
+        result = F.mm(F.reshape(pairs, (rows, n1 * n2)), F.transpose(F.reshape(weight, (out, n1 * n2)), 0, 1))
+        result = F.reshape(result, (*lead, out))
+        return result if bias is None else result + bias
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((2, 2)), r((4, 3, 2)), r(4)
+        yield r((2, 1, 3)), r((2, 1, 2)), r((4, 3, 2))
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((3, 4)), np.ones((5, 3, 4))), RuntimeError, (
+            "bilinear(): input batch dimensions do not match at dim 0: got 2 and 3")
+
+
+# -- products of many matrices ----------------------------------------------------------------------------------------
+
+
+def _cheapest_splits(sizes: Sequence[int]) -> list[list[int]]:
+    """Where to split each chain of matrices so that the fewest multiplications are made (Cormen et al., chapter 15.2)."""
+    n = len(sizes) - 1
+    cost = [[0] * n for _ in range(n)]
+    split = [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            choices = [cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            cost[i][j] = min(choices)
+            split[i][j] = i + choices.index(cost[i][j])
+    return split
+
+
+def _multi_dot(F: Any, tensors: Sequence[Any]) -> Any:
+    n = len(tensors)
+    if n < 2:
+        raise AutogradError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    first, last = tensors[0], tensors[-1]
+    for x, which in ((first, "first"), (last, "last")):
+        if x.ndim not in (1, 2):
+            raise AutogradError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {x.ndim}D")
+    for i, x in enumerate(tensors[1:-1], 1):
+        if x.ndim != 2:
+            raise AutogradError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
+    xs = list(tensors)
+    for i in range(n - 1):
+        a, b = xs[i], xs[i + 1]
+        if a.shape[-1] != b.shape[0]:
+            raise ShapeMismatchError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
+                                     "multiplied")
+    if first.ndim == 1:
+        xs[0] = F.reshape(first, (1, first.shape[0]))
+    if last.ndim == 1:
+        xs[-1] = F.reshape(last, (last.shape[0], 1))
+    split = _cheapest_splits([x.shape[0] for x in xs] + [xs[-1].shape[1]])
+
+    def product(i: int, j: int) -> Any:
+        return xs[i] if i == j else F.mm(product(i, split[i][j]), product(split[i][j] + 1, j))
+
+    result = product(0, n - 1)
+    shape = (() if first.ndim == 1 else tuple(result.shape)[:1]) + (() if last.ndim == 1 else tuple(result.shape)[1:])
+    return F.reshape(result, shape) if len(shape) < 2 else result
+
+
+@op("linalg_multi_dot(Tensor[] tensors) -> Tensor", namespace="_internal", alias="linalg.multi_dot", method=False)
+class linalg_multi_dot:
+    """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
+
+    >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3)])
+    tensor([6.])
+    """
+
+    out_dtype = MULTI_DOT
+    def function(F, tensors): return _multi_dot(F, tensors)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield ([r((2, 3)), r((3, 4)), r((4, 2)), r((2, 3))],)
+        yield ([r(3), r((3, 4)), r(4)],)
+
+    def errors(rng):
+        yield ([np.ones((2, 3))],), RuntimeError, "multi_dot(): expected at least 2 tensors but got 1"
+
+
+@op("chain_matmul(Tensor[] matrices) -> Tensor", method=False)
+class chain_matmul:
+    """The product of matrices in the cheapest order.
+
+    >>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 3))
+    tensor([[2., 2., 2.]])
+    """
+
+    out_dtype = MULTI_DOT
+    no_vmap = "aten::chain_matmul"
+
+    def function(F, *matrices):
+        if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
+            matrices = tuple(matrices[0])
+        for x in matrices:
+            if x.ndim != 2:
+                raise AutogradError(f"Tensor dimension is {x.ndim}, expected 2 instead.")
+        return matrices[0] if len(matrices) == 1 else _multi_dot(F, matrices)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((3, 4)), rng.standard_normal((4, 2))
+
+
+@op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="_internal", alias="linalg.vecdot", method=False)
+class linalg_vecdot:
+    """The dot products of vectors along `dim`, the first ones conjugated.
+
+    >>> torch.linalg.vecdot(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+
+    lacks = {"int bool": "RuntimeError: linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype}"}
+    out_dtype = OutRule("linalg.vecdot: Expected out of dtype{wanted} but found {found}")
+    amp = "lower"
+    def function(F, x, y, *, dim=-1): return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
+
+
+# -- covariance -------------------------------------------------------------------------------------------------------
+
+
+@op("cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", out=False)
+class cov:
+    """The covariance matrix of the rows of `input`, whose columns are observations: counted `fweights` times, weighted by `aweights`.
+
+    >>> torch.cov(torch.tensor([[0., 2.], [0., 4.]]))
+    tensor([[2., 4.],
+            [4., 8.]])
+    """
+
+    def function(F, input, *, correction=1, fweights=None, aweights=None):
+        if input.ndim > 2:
+            raise AutogradError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        if input.dtype.name == "bool":
+            raise AutogradError("cov(): bool dtype is not supported for input")
+        if on_meta(input):
+            data_dependent()
+        n = input.shape[1] if input.ndim == 2 else prod(tuple(input.shape))
+        x = input if input.ndim == 2 else F.reshape(input, (1, n))
+        for name, w in (("fweights", fweights), ("aweights", aweights)):
+            if w is None:
+                continue
+            if w.ndim > 1:
+                raise AutogradError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
+            if w.dtype.is_floating_point != (name == "aweights"):
+                kind = "integral" if name == "fweights" else "floating point"
+                raise AutogradError(f"cov(): expected {name} to have {kind} dtype but got {name} with {SCALAR_TYPE_NAMES[w.dtype.name]} "
+                                    "dtype")
+            if prod(tuple(w.shape)) != n:
+                raise ShapeMismatchError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                                         f"{prod(tuple(w.shape))} != {n}")
+            if (buffer(w) < 0).any():
+                raise AutogradError(f"cov(): {name} cannot be negative")
+        weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+        if weights is None:
+            mean, total = F.sum(x, 1, True) / n, n
+        else:
+            total = F.sum(weights)
+            mean = F.sum(x * weights, 1, True) / total
+        if aweights is None or not correction:
+            divisor = total - correction
+        else:
+            divisor = total - correction * F.sum(weights * aweights) / total
+        if isinstance(divisor, int):
+            divisor = max(divisor, 0)
+        elif divisor.item() < 0:
+            divisor = divisor * 0
+        centred = x - mean
+        scaled = centred if weights is None else centred * weights
+        result = F.matmul(centred, F.conj(F.transpose(scaled, 0, 1)) if x.dtype.is_complex else F.transpose(scaled, 0, 1))
+        result = F.reshape(result, ()) if x.shape[0] == 1 else result
+        return F.div(result, F.wrap(np.array(float(divisor), result._k.np), result._k)) if isinstance(divisor, int) else result / divisor
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 4)),)
+        yield Sample((rng.standard_normal((3, 4)),),
+                     {"correction": 0, "fweights": np.array([1, 2, 1, 3]), "aweights": rng.uniform(0.5, 1, 4).astype("f4")})
+
+
+@op("corrcoef(Tensor input) -> Tensor", out=False)
+class corrcoef:
+    """The correlation matrix of the rows of `input`, whose columns are observations.
+
+    >>> torch.corrcoef(torch.tensor([[0., 2.], [0., 4.]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+
+    def function(F, input):
+        if input.ndim > 2:
+            raise AutogradError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
+        c = F.cov(input)
+        if not c.ndim:
+            return c / c
+        deviation = F.sqrt(F.diagonal(c))
+        return c / F.unsqueeze(deviation, 1) / F.unsqueeze(deviation, 0)
+
+    def samples(rng): yield (rng.standard_normal((3, 5)),)

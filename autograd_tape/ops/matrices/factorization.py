@@ -1,0 +1,883 @@
+"""Inverses, determinants, solutions of linear equations and factorizations of batches of matrices, by LAPACK.
+
+Results are column-major, as LAPACK's and torch's are. Gradients of factorizations after Walter and Lehmann (arXiv:1009.6112),
+Wan and Zhang (arXiv:1909.02659), Murray (arXiv:1602.07527) and Golub and Pereyra (SIAM J. Numer. Anal. 10, 1973).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...errors import ArgumentError, AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
+from ...functions.general import broadcast_shape
+from ...functions.out import EXPECTED, OutRule, casts_safely
+from ...record import Sample, get_record, op
+from ...strided import contiguous_strides, empty_strided
+from ...tensor import TensorRef
+from .. import _batch as batches
+from .._host import on_host
+from .._shapes import like_first
+from ..elementwise.arithmetic import is_complex
+from ..networks._losses import buffer, constant
+from .products import adjoint
+
+linalg = np.linalg
+
+
+def _columns(a: np.ndarray) -> np.ndarray:
+    """The same matrices, column-major."""
+    # A copy even of what is contiguous either way, for the strides of sizes 0 and 1.
+    *batch, step, columns = contiguous_strides((*a.shape[:-2], a.shape[-1], a.shape[-2]))
+    result = empty_strided(a.shape, (*batch, columns, step), a.dtype)
+    result[...] = a
+    return result
+
+
+def _mT(F: Any, x: Any) -> Any:
+    return F.transpose(x, -2, -1)
+
+
+def _mH(F: Any, x: Any) -> Any:
+    return F.conj(F.transpose(x, -2, -1))
+
+
+def _product(F: Any, *xs: Any) -> Any:
+    result = xs[0]
+    for x in xs[1:]:
+        result = F.matmul(result, x)
+    return result
+
+
+def _check_matrix(name: str, A: Any, square: bool = False, floating: bool = True) -> None:
+    if A.ndim < 2:
+        raise ShapeMismatchError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if square and A.shape[-1] != A.shape[-2]:
+        raise ShapeMismatchError(f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+    if floating and A.dtype.category < FLOATING:
+        raise AutogradError(f"{name}: Expected a floating point or complex tensor as input. Got {SCALAR_TYPE_NAMES[A.dtype.name]}",
+                            remedy="convert it with .float()")
+
+
+def _square(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Well-conditioned square matrices."""
+    return rng.standard_normal(shape) + 2 * np.eye(shape[-1])
+
+
+def _definite(rng: np.random.Generator, n: int) -> np.ndarray:
+    """A positive definite matrix, single precision: its gradient assumes symmetry, which central differences of single elements break."""
+    a = rng.standard_normal((n, n))
+    return a @ a.T + n * np.eye(n)
+
+
+def _element(ok: Sequence[bool], shape: Sequence[int]) -> str:
+    return f"(Batch element {list(ok).index(False)}): " if len(shape) > 2 else ""
+
+
+# -- inverses and determinants ----------------------------------------------------------------------------------------
+
+
+def _inv(A: np.ndarray) -> np.ndarray:
+    try:
+        return _columns(linalg.inv(A))
+    except linalg.LinAlgError:
+        flat = A.reshape(-1, *A.shape[-2:])
+        ranks = [linalg.matrix_rank(m) for m in flat]
+        full = [r == A.shape[-1] for r in ranks]
+        bad = full.index(False) if False in full else 0
+        raise LinAlgError(f"linalg.inv: {_element(full, A.shape) if False in full else ''}The diagonal element {_zero_pivot(flat[bad])} is "
+                          "zero, the inversion "
+                          "could not be completed because the input matrix is singular.", remedy="use linalg.pinv") from None
+
+
+def _zero_pivot(a: np.ndarray) -> int:
+    """The first diagonal element that elimination with partial pivoting leaves zero, counted from 1."""
+    a = a.astype(np.float64)
+    for i in range(len(a)):
+        p = i + int(np.abs(a[i:, i]).argmax())
+        if a[p, i] == 0:
+            return i + 1
+        a[[i, p]] = a[[p, i]]
+        a[i + 1:] -= np.outer(a[i + 1:, i] / a[i, i], a[i])
+    return len(a)
+
+
+@op("inverse(Tensor input) -> Tensor", alias=("linalg.inv",), node="LinalgInvExBackward0")
+class inverse:
+    """The inverses of square matrices.
+
+    >>> torch.linalg.inv(torch.tensor([[2., 0.], [0., 4.]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+
+    lacks = {"half": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
+    out_dtype = EXPECTED
+    meta_layout = "columns"
+    amp = "float32"
+    saved_as = {"result": "inverse"}
+    numpy = _inv
+    compose = on_host(_inv)
+    def check(input): _check_matrix("linalg.inv", input, True)
+    def shape(input): return input
+    def vjp(F, grad, result): return -_product(F, _mT(F, result), grad, _mT(F, result))
+    batch = batches.matrices
+    def samples(rng):
+        yield (_square(rng, 3, 3),)
+        yield (_square(rng, 2, 2, 2),)
+    def errors(rng):
+        yield (np.ones((2, 3)),), RuntimeError, "linalg.inv: A must be batches of square matrices, but they are 2 by 3 matrices"
+        yield (np.zeros((2, 2)),), RuntimeError, (
+            "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.")
+
+
+def _cofactors(A: np.ndarray) -> np.ndarray:
+    """The cofactor matrices: det(U V^T) U diag(products of the other singular values) V^T, which needs no inverse."""
+    u, s, vh = linalg.svd(A)
+    n = s.shape[-1]
+    others = np.stack([np.delete(s, i, -1).prod(-1) for i in range(n)], -1) if n else s
+    sign = linalg.det(u) * linalg.det(vh)
+    matrices = np.matmul(u * others[..., None, :], vh)
+    return (matrices.conj() if A.dtype.kind == "c" else matrices) * sign[..., None, None]
+
+
+@op("cofactors(Tensor input) -> Tensor", namespace="_internal", method=False, out=False)
+class cofactors:
+    """The gradients of determinants."""
+
+    numpy = _cofactors
+    def compose(F, input): return F.reshape(F.det(input), (*tuple(input.shape)[:-2], 1, 1)) * _mT(F, F.inverse(input))
+    function = compose
+    def samples(rng): yield (_square(rng, 2, 3, 3),)
+
+
+@op("det(Tensor input) -> Tensor", alias="linalg.det", out=False, node="LinalgDetBackward0")
+class det:
+    """The determinants of square matrices.
+
+    >>> torch.linalg.det(torch.tensor([[2., 0.], [0., 4.]]))
+    tensor(8.)
+    """
+
+    lacks = {"half": "lu_cpu if any"}
+    saved_as = {"input": "A"}
+    numpy = linalg.det
+    compose = on_host(linalg.det)
+    def check(input): _check_matrix("linalg.det", input, True)
+    def vjp_input(F, grad, input): return F.reshape(grad, (*grad.shape, 1, 1)) * F.cofactors(input)
+    batch = batches.matrices
+    def samples(rng):
+        yield (_square(rng, 3, 3),)
+        yield (_square(rng, 2, 2, 2),)
+    def errors(rng):
+        yield (np.ones((2, 3)),), RuntimeError, "linalg.det: A must be batches of square matrices, but they are 2 by 3 matrices"
+
+
+def _slogdet(input: np.ndarray) -> tuple[Any, Any]:
+    return tuple(linalg.slogdet(input))
+
+
+@op("slogdet(Tensor input) -> (Tensor sign, Tensor logabsdet)", alias="linalg.slogdet", node="LinalgSlogdetBackward0",
+    complex="explicit")
+class slogdet:
+    """The signs of determinants, and the logarithms of their absolute values.
+
+    >>> torch.linalg.slogdet(torch.tensor([[0., 1.], [1., 0.]])).sign
+    tensor(-1.)
+    """
+
+    lacks = {"half": "RuntimeError: linalg.slogdet: Low precision dtypes not supported. Got {dtype}"}
+    out_dtype = EXPECTED
+    saved_as = {"input": "A"}
+    numpy = _slogdet
+    compose = on_host(_slogdet)
+    def check(input): _check_matrix("linalg.slogdet", input, True)
+    def vjp_input(F, grad, input, sign):
+        rate = grad[1]
+        if is_complex(input) and grad[0] is not None:
+            turn = F.imag_part(grad[0] * F.conj(sign)) * 1j
+            rate = turn if rate is None else rate + turn
+        return None if rate is None else F.reshape(rate, (*rate.shape, 1, 1)) * _mH(F, F.inverse(input))
+    batch = batches.matrices
+    def samples(rng):
+        yield (_square(rng, 3, 3),)
+        yield (_square(rng, 2, 2, 2),)
+
+
+@op("logdet(Tensor input) -> Tensor", out=False)
+class logdet:
+    """The logarithms of determinants, NaN where these are negative.
+
+    >>> torch.logdet(torch.eye(2))
+    tensor(0.)
+    """
+
+    lacks = {"half": "RuntimeError: logdet: Low precision dtypes not supported. Got {dtype}"}
+    def function(F, input):
+        _check_matrix("logdet", input, True)
+        sign, value = F.slogdet(input)
+        if input.dtype.is_complex:
+            return value + F.log(sign)
+        return F.where(sign == -1, float("nan"), value) if (buffer(sign) == -1).any() else value
+    batch = batches.matrices
+
+    def samples(rng):
+        a = rng.standard_normal((3, 3))
+        yield (a @ a.T + np.eye(3),)
+
+
+# -- linear equations -------------------------------------------------------------------------------------------------
+
+
+def _solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    if A.ndim < 2 or B.ndim < 2:
+        raise ValueError("matrices expected")
+    if B.ndim < A.ndim:  # NumPy 1 would take them for vectors
+        B = B.reshape((1,) * (A.ndim - B.ndim) + B.shape)
+    try:
+        return _columns(linalg.solve(A, B))
+    except linalg.LinAlgError:
+        full = [linalg.matrix_rank(m) == A.shape[-1] for m in A.reshape(-1, *A.shape[-2:])]
+        raise LinAlgError(f"torch.linalg.solve: {_element(full, A.shape) if False in full else ''}The solver failed because the input "
+                          "matrix is singular.",
+                          remedy="use linalg.lstsq") from None
+
+
+@op("solve_matrices(Tensor A, Tensor B) -> Tensor", namespace="_internal", method=False, out=False, node="LinalgSolveExBackward0")
+class solve_matrices:
+    """X with A X = B, for batches of matrices."""
+
+    lacks = {"half": "lu_cpu if any"}
+    saved_as = {"A": "A", "A_shape": None, "B_shape": None}
+    numpy = _solve
+    meta_layout = "columns"
+    compose = on_host(_solve)
+    def shape(A, B): return (*broadcast_shape(A[:-2], B[:-2]), A[-1], B[-1])
+    def vjp_A(F, grad, A, result, A_shape):
+        return F.reduce_to_shape(-F.matmul(F.solve_matrices(_mT(F, A), grad), _mT(F, result)), tuple(A_shape))
+    def vjp_B(F, grad, A, B_shape): return F.reduce_to_shape(F.solve_matrices(_mT(F, A), grad), tuple(B_shape))
+    batch = batches.two_matrices
+    def samples(rng):
+        yield _square(rng, 3, 3), rng.standard_normal((3, 2))
+        yield _square(rng, 2, 2, 2), rng.standard_normal((2, 3))
+
+
+@op("column_major(Tensor input) -> Tensor", namespace="_internal", method=False, out=False)
+class column_major:
+    """The same matrices in the layout of LAPACK, which torch leaves results in."""
+
+    numpy = _columns
+    compose = on_host(_columns)
+    shape = like_first
+    def vjp(F, grad): return grad
+    batch = batches.as_is
+    def samples(rng): yield (rng.standard_normal((2, 3)),)
+
+
+@op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", namespace="_internal", alias="linalg.solve", method=False)
+class linalg_solve:
+    """X with A X = B (or X A = B where not `left`) for square A (..., n, n) and vectors or matrices B.
+
+    >>> torch.linalg.solve(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 2.]))
+    tensor([1.0000, 0.5000])
+    """
+
+    out_dtype = EXPECTED
+    amp = "float32"
+    def function(F, A, B, *, left=True):
+        _check_matrix("linalg.solve", A, True)
+        if A.dtype is not B.dtype:
+            names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (A, B)]
+            raise AutogradError("linalg.solve: Expected A and B to have the same dtype, but found A of type "
+                                f"{names[0]} and B of type {names[1]} instead")
+        a, b = tuple(A.shape), tuple(B.shape)
+        vector = len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
+        X = F.unsqueeze(B, -1) if vector else B
+        rows = X.shape[-2 if left or vector else -1]
+        if rows != a[-1]:
+            n, m = X.shape[-2], X.shape[-1]
+            what = f"AX = B ({a[-2]}x{a[-1]} and {n}x{m})" if left else f"XA = B ({a[-2]}x{a[-1]} and {n}x{m})"
+            raise ShapeMismatchError(f"linalg.solve: Incompatible shapes of A and B for the equation {what}")
+        broadcast_shape(a[:-2], tuple(X.shape)[:-2])
+        if left:
+            result = F.solve_matrices(A, X)
+        elif vector:
+            result = F.solve_matrices(_mT(F, A), X)
+        else:
+            result = F.column_major(_mT(F, F.solve_matrices(_mT(F, A), _mT(F, X))))
+        if vector:
+            result = F.squeeze(result, -1)
+            return F.column_major(result) if result.ndim > 1 else result  # as if the vectors were rows of a matrix
+        return result
+
+    def samples(rng):
+        yield _square(rng, 3, 3), rng.standard_normal(3)
+        yield _square(rng, 2, 3, 3), rng.standard_normal((2, 3, 2))
+        yield Sample((_square(rng, 3, 3), rng.standard_normal((2, 3))), {"left": False})
+
+    def errors(rng):
+        yield (np.ones((2, 3)),
+               np.ones(2)), RuntimeError, "linalg.solve: A must be batches of square matrices, but they are 2 by 3 matrices"
+        yield (np.eye(2), np.ones(3)), RuntimeError, "linalg.solve: Incompatible shapes of A and B for the equation AX = B (2x2 and 3x1)"
+        yield (np.zeros((2, 2)), np.ones(2)), RuntimeError, "torch.linalg.solve: The solver failed because the input matrix is singular."
+
+
+@op("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", namespace="_internal",
+    alias="linalg.solve_triangular", method=False)
+class linalg_solve_triangular:
+    """X with A X = B (or X A = B) where only one triangle of A counts.
+
+    >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [0., 4.]]), torch.tensor([[2.], [4.]]), upper=False)
+    tensor([[1.],
+            [1.]])
+    """
+
+    lacks = {"half int bool": "triangular_solve_cpu"}
+    out_dtype = OutRule("expected scalar type {wanted} but found {found}")
+    def function(F, A, B, *, upper, left=True, unitriangular=False):
+        _check_matrix("linalg.solve_triangular", A, True)
+        n, dtype = A.shape[-1], buffer(A).dtype
+        kept = np.tri(n, n, -1 if unitriangular else 0, dtype)
+        A = A * constant(F, A, np.ascontiguousarray(kept.T) if upper else kept)
+        if unitriangular:
+            A = A + constant(F, A, np.eye(n, dtype=dtype))
+        return F.solve_matrices(A, B) if left else _mT(F, F.solve_matrices(_mT(F, A), _mT(F, B)))
+
+    def samples(rng):
+        yield Sample((_square(rng, 3, 3), rng.standard_normal((3, 2))), {"upper": True})
+        yield Sample((_square(rng, 3, 3), rng.standard_normal((2, 3))), {"upper": False, "left": False, "unitriangular": True})
+
+
+# -- factorizations ---------------------------------------------------------------------------------------------------
+
+
+def _cholesky(A: np.ndarray, upper: bool = False, name: str = "linalg.cholesky") -> np.ndarray:
+    try:
+        factor = linalg.cholesky(A.swapaxes(-2, -1) if upper else A)
+    except linalg.LinAlgError:
+        flat = A.reshape(-1, *A.shape[-2:])
+        bad = next((i for i, m in enumerate(flat) if _broken_minor(m)), 0)
+        where = f"(Batch element {bad}): " if A.ndim > 2 else ""
+        raise LinAlgError(f"{name}: {where}The factorization could not be completed because the input is not positive-definite (the "
+                          "leading "
+                          f"minor of order {_broken_minor(flat[bad])} is not positive-definite).") from None
+    return _columns(factor.swapaxes(-2, -1) if upper else factor)
+
+
+def _broken_minor(a: np.ndarray) -> int:
+    """The order of the first leading minor that is not positive; 0 where all are."""
+    for k in range(1, len(a) + 1):
+        try:
+            linalg.cholesky(a[:k, :k])
+        except linalg.LinAlgError:
+            return k
+    return 0
+
+
+@op("linalg_cholesky(Tensor input, *, bool upper=False) -> Tensor", namespace="_internal", alias="linalg.cholesky", method=False,
+    node="LinalgCholeskyExBackward0", complex="explicit")
+class linalg_cholesky:
+    """L with L L^T = A for positive definite A, or its transpose where `upper`.
+
+    >>> torch.linalg.cholesky(torch.tensor([[4., 0.], [0., 9.]]))
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+
+    lacks = {"half": "cholesky_cpu if any"}
+    out_dtype = EXPECTED
+    meta_layout = "columns"
+    amp = "float32"
+    saved_as = {"result": "L"}
+    numpy = _cholesky
+    compose = on_host(_cholesky)
+    def check(input, upper): _check_matrix("linalg.cholesky", input, True)
+    def shape(input, upper): return input
+    def vjp_input(F, grad, result, upper):
+        L, g = (_mH(F, result), _mH(F, grad)) if upper else (result, grad)
+        n, dtype = L.shape[-1], buffer(L).dtype
+        inner = F.matmul(_mH(F, L), g) * constant(F, L, np.tri(n, n, 0, dtype))
+        # Of a complex diagonal the imaginary part is kept, as in torch.
+        symmetric = inner + _mH(F, inner * constant(F, L, np.tri(n, n, -1, dtype)))
+        inverse = F.inverse(L)
+        return _product(F, _mH(F, inverse), symmetric, inverse) * 0.5
+
+    def jvp(F, outputs, arguments, tangents):
+        L = _mH(F, outputs[0]) if arguments["upper"] else outputs[0]
+        n, dtype = L.shape[-1], buffer(L).dtype
+        half = np.tri(n, n, -1, dtype) + np.eye(n, dtype=dtype) / dtype.type(2)
+        inverse = F.inverse(L)
+        change = F.matmul(L, _product(F, inverse, tangents["input"], _mH(F, inverse)) * constant(F, L, half))
+        return _mH(F, change) if arguments["upper"] else change
+    batch = batches.matrices
+
+    def samples(rng):
+        yield Sample((_definite(rng, 3),), through="symmetric")
+        yield Sample((_definite(rng, 3),), {"upper": True}, through="symmetric")
+    def errors(rng):
+        yield (-np.eye(2),), RuntimeError, ("linalg.cholesky: The factorization could not be completed because the input is not "
+                                            "positive-definite (the leading minor of order 1 is not positive-definite).")
+
+
+@op("cholesky(Tensor input, bool upper=False) -> Tensor")
+class cholesky:
+    """L with L L^T = A for positive definite A, or its transpose where `upper`.
+
+    >>> torch.cholesky(torch.tensor([[4., 0.], [0., 9.]]))
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+
+    lacks = {"half int bool": "cholesky_cpu if any"}
+    out_dtype = casts_safely("cholesky")
+    no_forward = "cholesky"
+
+    amp = "float32"
+    def function(F, input, upper=False):
+        if not input._data.size:
+            return F.contiguous(input)
+        try:
+            return F.linalg_cholesky(input, upper=upper)
+        except RuntimeError as error:
+            error.args = (str(error.args[0]).replace("linalg.cholesky", "cholesky"),)
+            raise
+
+    def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
+
+
+def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
+    if mode == "r":
+        return np.zeros(0, A.dtype), _columns(np.asarray(linalg.qr(A, "r")))
+    q, r = linalg.qr(A, mode)
+    return _columns(q), _columns(r)
+
+
+def _qr_grad_tall(F: Any, Q: Any, R: Any, gQ: Any, gR: Any) -> Any:
+    """The gradient for A (m, n), m >= n, of its reduced factors; either cotangent may be None."""
+    n, dtype = R.shape[-1], buffer(R).dtype
+    M = None
+    if gR is not None:
+        M = F.matmul(R, _mH(F, gR))
+    if gQ is not None:
+        inner = F.matmul(_mH(F, gQ), Q)
+        M = -inner if M is None else M - inner
+    lower = M * constant(F, R, np.tri(n, n, -1, dtype))
+    symmetric = lower + _mH(F, lower) + (F.real_part(M) if is_complex(M) else M) * constant(F, R, np.eye(n, dtype=dtype))
+    total = F.matmul(Q, symmetric)
+    if gQ is not None:
+        total = gQ + total
+    return _mH(F, F.solve_matrices(R, _mH(F, total)))
+
+
+@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", namespace="_internal", alias="linalg.qr", method=False,
+    node="LinalgQrBackward0", complex="explicit")
+class linalg_qr:
+    """Q with orthonormal columns and upper triangular R with Q R = A; mode "reduced", "complete" or "r" (no Q).
+
+    >>> torch.linalg.qr(torch.tensor([[-2., 0.], [0., -3.]])).R.abs()
+    tensor([[2., 0.],
+            [0., 3.]])
+    """
+
+    lacks = {"half": "geqrf_cpu"}
+    out_dtype = EXPECTED
+    amp = "float32"
+    numpy = _qr
+    compose = on_host(_qr)
+    def check(A, mode):
+        _check_matrix("linalg.qr", A)
+        if mode not in ("reduced", "r", "complete"):
+            raise AutogradError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    def vjp_A(F, grad, A, Q, R, mode):
+        gQ, gR = grad
+        m, n = A.shape[-2], A.shape[-1]
+        if mode == "r":
+            raise AutogradError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+                                "mode='reduced') if you are going to differentiate through linalg.qr.")
+        if mode == "complete" and m > n:
+            raise AutogradError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+        if m >= n:
+            return _qr_grad_tall(F, Q, R, gQ, gR)
+        # A = [X | Y], R = [U | V]: X = Q U and V = Q^T Y.
+        Y, U = F.slice(A, -1, m, n), F.slice(R, -1, 0, m)
+        if gR is None:
+            gX = _qr_grad_tall(F, Q, U, gQ, None)
+            return F.cat([gX, Y * 0], -1)
+        gU, gV = F.slice(gR, -1, 0, m), F.slice(gR, -1, m, n)
+        through = F.matmul(Y, _mH(F, gV))
+        gX = _qr_grad_tall(F, Q, U, through if gQ is None else gQ + through, gU)
+        return F.cat([gX, F.matmul(Q, gV)], -1)
+    batch = batches.matrices
+    def samples(rng):
+        yield (rng.standard_normal((4, 3)),)
+        yield (rng.standard_normal((2, 2, 3)),)
+        yield _square(rng, 3, 3), "complete"
+    def errors(rng):
+        yield (np.ones(3),), RuntimeError, "linalg.qr: The input tensor A must have at least 2 dimensions."
+        yield (np.ones((3, 2)), "x"), RuntimeError, (
+            "qr received unrecognized mode 'x' but expected one of 'reduced' (default), 'r', or 'complete'")
+
+
+def _svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    u, s, vh = linalg.svd(A, full_matrices)
+    return _columns(u), s, _columns(vh)
+
+
+def _differences(F: Any, x: Any) -> Any:
+    """x_j - x_i at (i, j), with ones on the diagonal."""
+    n = x.shape[-1]
+    return F.unsqueeze(x, -2) - F.unsqueeze(x, -1) + constant(F, x, np.eye(n, dtype=buffer(x).dtype))
+
+
+def _off_diagonal(F: Any, x: Any) -> Any:
+    n = x.shape[-1]
+    return x * constant(F, x, (1 - np.eye(n)).astype(buffer(x).dtype))
+
+
+def _like(F: Any, x: Any, vectors: Any) -> Any:
+    """A real matrix `x`, complex where `vectors` are, for a product with them."""
+    return x * (1 + 0j) if is_complex(vectors) else x
+
+
+def _check_phase(name: str, what: str, phase: Any) -> None:
+    """Refuses gradients of complex vectors by a function of their phases, which are arbitrary."""
+    if phase is not None and not np.allclose(buffer(phase), 0, 1e-2, 1e-2):
+        vectors = "singular vectors" if name == "svd" else "eigenvectors"
+        raise AutogradError(f"{name}_backward: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. The "
+                            f"specified loss function depends on {what} ill-defined.", remedy="use absolute values")
+
+
+def _diagonal_matrix(F: Any, x: Any) -> Any:
+    return F.unsqueeze(x, -1) * constant(F, x, np.eye(x.shape[-1], dtype=buffer(x).dtype))
+
+
+@op("linalg_svd(Tensor A, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", namespace="_internal", alias="linalg.svd",
+    method=False, node="LinalgSvdBackward0", complex="explicit")
+class linalg_svd:
+    """U, S, Vh with U diag(S) Vh = A: orthonormal columns and rows, singular values in descending order.
+
+    >>> torch.linalg.svd(torch.tensor([[0., 2.], [1., 0.]])).S
+    tensor([2., 1.])
+    """
+
+    lacks = {"half": "linalg_svd_cpu if any"}
+    out_dtype = EXPECTED
+    meta_layout = "columns rows rows"
+    amp = "float32"
+    numpy = _svd
+    compose = on_host(_svd)
+    def check(A, full_matrices): _check_matrix("linalg.svd", A)
+    def vjp_A(F, grad, U, S, Vh, full_matrices):
+        gU, gS, gVh = grad
+        k = S.shape[-1]
+        m, n = U.shape[-2], Vh.shape[-1]
+        if full_matrices and m != n:  # what completes a basis is arbitrary and has no gradient
+            U, Vh = F.slice(U, -1, 0, k), F.slice(Vh, -2, 0, k)
+            gU = None if gU is None else F.slice(gU, -1, 0, k)
+            gVh = None if gVh is None else F.slice(gVh, -2, 0, k)
+        inner = None if gS is None else _like(F, _diagonal_matrix(F, gS), U)
+        squares = _differences(F, S * S)
+        row, column = F.unsqueeze(S, -2), F.unsqueeze(S, -1)
+        phase = None
+        for g, is_u in ((gU, True), (gVh, False)):
+            if g is None:
+                continue
+            J = F.matmul(_mH(F, U), g) if is_u else F.matmul(Vh, _mH(F, g))
+            if is_complex(U):
+                turn = F.imag_part(F.diagonal(J, 0, -2, -1))
+                phase = turn if phase is None else phase + turn
+                if is_u:
+                    part = _diagonal_matrix(F, turn / S) * 1j
+                    inner = part if inner is None else inner + part
+            turned = _off_diagonal(F, (J - _mH(F, J)) / squares)
+            part = turned * row if is_u else column * turned
+            inner = part if inner is None else inner + part
+        _check_phase("svd", "this phase term, making it", phase)
+        total = _product(F, U, inner, Vh)
+        if gU is not None and m > k:
+            rest = gU - F.matmul(U, F.matmul(_mH(F, U), gU))
+            total = total + F.matmul(rest / row, Vh)
+        if gVh is not None and n > k:
+            rest = gVh - F.matmul(F.matmul(gVh, _mH(F, Vh)), Vh)
+            total = total + F.matmul(U, rest / column)
+        return total
+
+    def jvp(F, outputs, arguments, tangents):
+        (U, S, Vh), tangent = outputs, tangents["A"]
+        k = S.shape[-1]
+        m, n = U.shape[-2], Vh.shape[-1]
+        full = arguments["full_matrices"] and m != n
+        if full:
+            U, Vh = F.slice(U, -1, 0, k), F.slice(Vh, -2, 0, k)
+        row, column, squares = F.unsqueeze(S, -2), F.unsqueeze(S, -1), _differences(F, S * S)
+        left, right = F.matmul(_mH(F, U), tangent), F.matmul(tangent, _mH(F, Vh))
+        P = F.matmul(left, _mH(F, Vh))
+        turns_u, turns_v = [_off_diagonal(F, (x + _mH(F, x)) / squares) for x in (P * row, column * P)]
+        if is_complex(U):  # a phase that both vectors share is free, and each takes half of the other
+            half = _diagonal_matrix(F, F.imag_part(F.diagonal(P, 0, -2, -1)) / (2 * S)) * 1j
+            turns_u, turns_v = turns_u + half, turns_v - half
+        change_u, change_v = F.matmul(U, turns_u), F.matmul(_mH(F, turns_v), Vh)
+        if m > k:
+            change_u = change_u + (right - F.matmul(U, P)) / row
+        if n > k:
+            change_v = change_v + (left - F.matmul(P, Vh)) / column
+        if full:  # what completes a basis is arbitrary
+            change_u = F.constant_pad_nd(change_u, (0, m - k)) if m > k else change_u
+            change_v = F.constant_pad_nd(change_v, (0, 0, 0, n - k)) if n > k else change_v
+        return change_u, F.real_part(F.diagonal(P, 0, -2, -1)), change_v
+    batch = batches.matrices
+
+    def samples(rng):
+        yield rng.standard_normal((3, 2)), False
+        yield rng.standard_normal((2, 2, 3)), False
+        yield _square(rng, 3, 3), True
+
+
+def _eigh(A: np.ndarray, UPLO: Any = "L") -> tuple[np.ndarray, np.ndarray]:
+    values, vectors = linalg.eigh(A, UPLO)
+    return values, _columns(vectors)
+
+
+@op("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", namespace="_internal", alias="linalg.eigh",
+    method=False, node="LinalgEighBackward0", complex="explicit")
+class linalg_eigh:
+    """Eigenvalues, ascending, and eigenvectors of symmetric matrices, of which one triangle is read.
+
+    >>> torch.linalg.eigh(torch.tensor([[3., 0.], [0., 1.]])).eigenvalues
+    tensor([1., 3.])
+    """
+
+    lacks = {"half": "linalg_eigh_cpu if any"}
+    out_dtype = EXPECTED
+    amp = "float32"
+    numpy = _eigh
+    compose = on_host(_eigh)
+    def check(A, UPLO):
+        _check_matrix("linalg.eigh", A, True, False)
+        if A.dtype.category < FLOATING:
+            raise MissingKernelError(f"\"linalg_eigh_cpu\" not implemented for '{SCALAR_TYPE_NAMES[A.dtype.name]}'")
+        if UPLO.upper() not in ("L", "U"):
+            raise AutogradError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    def vjp_A(F, grad, eigenvalues, eigenvectors):
+        g_values, V = grad[0], eigenvectors
+        inner = None if g_values is None else _like(F, _diagonal_matrix(F, g_values), V)
+        if grad[1] is not None:
+            J = F.matmul(_mH(F, V), grad[1])
+            if is_complex(V):
+                _check_phase("linalg_eigh", "this quantity, so it is", F.imag_part(F.diagonal(J, 0, -2, -1)))
+            turned = _off_diagonal(F, J / _differences(F, eigenvalues))
+            inner = turned if inner is None else inner + turned
+        return _product(F, V, inner, _mH(F, V))
+
+    def jvp(F, outputs, arguments, tangents):
+        values, V = outputs
+        P = _product(F, _mH(F, V), tangents["A"], V)
+        return F.real_part(F.diagonal(P, 0, -2, -1)), F.matmul(V, _off_diagonal(F, P / _differences(F, values)))
+    batch = batches.matrices
+
+    def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
+
+
+@op("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", namespace="_internal", alias="linalg.eigvalsh", method=False)
+class linalg_eigvalsh:
+    """The eigenvalues of symmetric matrices, ascending.
+
+    >>> torch.linalg.eigvalsh(torch.tensor([[3., 0.], [0., 1.]]))
+    tensor([1., 3.])
+    """
+
+    out_dtype = EXPECTED
+    amp = "float32"
+    def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
+    def samples(rng): yield Sample((_definite(rng, 3),), through="symmetric")
+
+
+@op("linalg_svdvals(Tensor A) -> Tensor", namespace="_internal", alias="linalg.svdvals", method=False)
+class linalg_svdvals:
+    """The singular values of matrices, in descending order.
+
+    >>> torch.linalg.svdvals(torch.tensor([[0., 2.], [1., 0.]]))
+    tensor([2., 1.])
+    """
+
+    out_dtype = EXPECTED
+    amp = "float32"
+    def function(F, A): return F.linalg_svd(A, False)[1]
+    def samples(rng): yield (rng.standard_normal((2, 3, 2)),)
+
+
+@op("svd(Tensor input, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
+class svd:
+    """U, S, V with U diag(S) V^T = input; the former form of `linalg.svd`.
+
+    >>> torch.svd(torch.tensor([[0., 2.], [1., 0.]]))[1]
+    tensor([2., 1.])
+    """
+
+    out_dtype = EXPECTED
+    amp = "float32"
+    def function(F, input, some=True, compute_uv=True):
+        _check_matrix("linalg.svd", input)
+        U, S, Vh = F.linalg_svd(input, not some)
+        if not compute_uv:
+            m, n = input.shape[-2], input.shape[-1]
+            zeros = [F.wrap(np.zeros((*tuple(input.shape)[:-2], k, k), input._k.np), input._k) for k in (m, n)]
+            return F.return_type(_svd_record())(zeros[0], S, zeros[1])
+        return F.return_type(_svd_record())(U, S, _mH(F, Vh))
+
+    def samples(rng): yield (rng.standard_normal((3, 2)),)
+
+
+def _svd_record() -> Any:
+    return get_record("svd")
+
+
+# -- built on the above -----------------------------------------------------------------------------------------------
+
+
+def _check_limits(name: str, *limits: Any) -> None:
+    for limit, value in zip(("atol", "rtol"), limits):
+        if value is not None and not isinstance(value, (int, float, np.ndarray, TensorRef)):
+            raise ArgumentError(f"{name}(): argument '{limit}' must be float, not {type(value).__name__}")
+
+
+def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: Any) -> np.ndarray:
+    """Which of the singular values of a matrix, or of the absolute eigenvalues, exceed max(atol, rtol * largest). The limits are numbers,
+    tensors with one for each matrix, or None."""
+    _check_limits("linalg_pinv", atol, rtol)  # here, too: NumPy would take lists, and the quiet path comes without a check
+    atol, rtol = [x._data if isinstance(x, TensorRef) else x for x in (atol, rtol)]
+    absolute = np.asarray(0.0 if atol is None else atol)[..., None]
+    relative = np.where(absolute > 0, 0, max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)) if rtol is None else np.asarray(rtol)[..., None]
+    return sizes > np.maximum(relative * sizes.max(-1, keepdims=True, initial=0), absolute)
+
+
+def _pinv(A: np.ndarray, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> np.ndarray:
+    if hermitian:  # of which one triangle is read
+        s, v = linalg.eigh(A)
+        kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
+    else:
+        u, s, vh = linalg.svd(A, False)
+        kept = _kept(A, s, atol, rtol)
+    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
+    return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))
+
+
+def _pinv_gradient(F: Any, grad: Any, A: Any, P: Any) -> Any:
+    """The gradient of A from that of its pseudo-inverse P."""
+    Pt, gt = _mH(F, P), _mH(F, grad)
+    gtP = F.matmul(gt, F.matmul(P, Pt))
+    PtPgt = F.matmul(F.matmul(Pt, P), gt)
+    return gtP - _product(F, Pt, grad, Pt) - _product(F, A, P, gtP) + PtPgt - _product(F, PtPgt, P, A)
+
+
+@op("linalg_pinv(Tensor input, *, Any atol=None, Any rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
+    alias="linalg.pinv", method=False, complex="explicit")
+class linalg_pinv:
+    """The Moore-Penrose inverses of matrices: singular values up to max(atol, rtol * largest) count as zero.
+
+    >>> torch.linalg.pinv(torch.tensor([[2., 0.], [0., 0.]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
+    """
+
+    out_dtype = casts_safely("linalg.pinv")
+    numpy = _pinv
+    compose = on_host(_pinv)
+    def check(input, atol, rtol, hermitian):
+        if not input.dtype.is_complex and input.dtype.name not in ("float32", "float64"):
+            raise AutogradError(f"linalg.pinv({SCALAR_TYPE_NAMES[input.dtype.name]}{{{list(input.shape)}}}): expected a tensor with 2 or "
+                                "more dimensions of float, double, cfloat or cdouble types")
+        _check_matrix("linalg.pinv", input, hermitian)
+        _check_limits("linalg_pinv", atol, rtol)
+    def vjp_input(F, grad, input, result): return _pinv_gradient(F, grad, input, result)
+    batch = batches.matrices
+
+    def samples(rng):
+        yield (rng.standard_normal((3, 2)),)
+        yield (rng.standard_normal((2, 2, 3)),)
+        yield Sample((_definite(rng, 3),), {"hermitian": True}, through="symmetric")
+
+
+@op("linalg_matrix_rank(Tensor A, *, Any atol=None, Any rtol=None, bool hermitian=False) -> Tensor", namespace="_internal",
+    alias="linalg.matrix_rank", method=False, result="int64", dtypes="float")
+class linalg_matrix_rank:
+    """How many singular values exceed max(atol, rtol * largest).
+
+    >>> torch.linalg.matrix_rank(torch.tensor([[1., 1.], [1., 1.]]))
+    tensor(1)
+    """
+
+    lacks = {"half int bool": "RuntimeError: This function doesn't handle types other than float and double"}
+    out_dtype = casts_safely("torch.linalg.matrix_rank")
+    amp = "float32"
+    def numpy(A, atol=None, rtol=None, hermitian=False):
+        s = np.abs(linalg.eigvalsh(A)) if hermitian else linalg.svd(A, compute_uv=False)
+        return np.add.reduce(_kept(A, s, atol, rtol), -1, np.int64)
+    compose = on_host(numpy)
+    batch = batches.matrices
+    def check(A, atol, rtol, hermitian):
+        _check_matrix("linalg.matrix_rank", A, hermitian, False)
+        _check_limits("linalg_matrix_rank", atol, rtol)
+    def samples(rng):
+        yield (rng.standard_normal((2, 3, 2)),)
+        yield Sample((_definite(rng, 3),), {"hermitian": True})
+
+
+@op("matrix_power(Tensor input, int n) -> Tensor", alias="linalg.matrix_power")
+class matrix_power:
+    """Square matrices multiplied `n` times with themselves; negative `n` is for their inverses.
+
+    >>> torch.linalg.matrix_power(torch.tensor([[1., 1.], [0., 1.]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
+    """
+
+    out_dtype = EXPECTED
+    def function(F, input, n):
+        _check_matrix("linalg.matrix_power", input, True, False)
+        if n == 0:
+            k, k_input = input.shape[-1], input._k
+            nothing = F.masked_fill(input, constant(F, input, np.ones(input._data.shape, np.bool_)), 0)
+            return nothing + constant(F, input, np.eye(k, dtype=k_input.np))
+        x, n = (F.inverse(input), -n) if n < 0 else (input, n)
+        result = None
+        while n:
+            if n & 1:
+                result = x if result is None else F.matmul(result, x)
+            n >>= 1
+            if n:
+                x = F.matmul(x, x)
+        return result
+
+    def samples(rng):
+        yield _square(rng, 3, 3), 5
+        yield _square(rng, 2, 2, 2), -2
+
+
+@op("linalg_cond(Tensor input, Any p=None) -> Tensor", namespace="_internal", alias="linalg.cond", method=False)
+class linalg_cond:
+    """The condition number |A| |A^-1| in a matrix norm, by default the ratio of the extreme singular values.
+
+    >>> torch.linalg.cond(torch.tensor([[4., 0.], [0., 2.]]))
+    tensor(2.)
+    """
+
+    out_dtype = casts_safely("linalg.cond")
+    amp = "float32"
+    def function(F, input, p=None):
+        if p in (None, 2, -2):
+            _check_matrix("linalg.cond", input)
+            if not input._data.size:
+                return F.zeros_for(F.real(input), tuple(input.shape)[:-2])
+            S = F.linalg_svdvals(input)
+            largest, smallest = F.select(S, -1, 0), F.select(S, -1, -1)
+            return smallest / largest if p == -2 else largest / smallest
+        _check_matrix("linalg.cond", input, True)
+        return F.linalg_matrix_norm(input, p) * F.linalg_matrix_norm(F.inverse(input), p)
+
+    def samples(rng):
+        yield (_square(rng, 3, 3),)
+        yield _square(rng, 2, 2, 2), -2

@@ -1,0 +1,865 @@
+"""Products of vectors, matrices and batches of matrices.
+
+Three products of two matrices, A B, A B^H and A^H B, are each other's gradients, so that none of them ever transposes:
+`mm`, `mm_nt`, `mm_tn`. Everything else folds its batch dimensions onto them where it can.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dtypes import SCALAR_TYPE_NAMES
+from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels import blas
+from ...functions.general import broadcast_shape
+from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
+from ...functions.overloads import PRODUCT, PRODUCTS
+from ...functions.refusals import no_kernel
+from ...record import Sample, op
+from .. import _batch as batches
+from .. import _mindspore as kernels
+from .. import _shapes as shapes
+from .._samples import category, check_factor
+
+_SMALL = 4096  # elements below which stacks of matrices are not worth sharing
+
+_C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}
+
+
+# -- what is wrong with the arguments ---------------------------------------------------------------------------------
+
+
+def _same_matrix_dtype(a: Any, b: Any) -> None:
+    if a.dtype is not b.dtype:
+        names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (a, b)]
+        raise AutogradError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}",
+                            remedy="convert one of them with .to(dtype)")
+    if a.dtype.name == "bool":
+        no_kernel("addmm_impl_cpu_", a)
+
+
+def _same_scalar_type(a: Any, b: Any) -> None:
+    if a.dtype is not b.dtype:
+        raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[a.dtype.name]} but found {SCALAR_TYPE_NAMES[b.dtype.name]}",
+                            remedy="convert one of them with .to(dtype)")
+
+
+def _check_dims_match(rows: int, inner: int, inner2: int, columns: int) -> None:
+    if inner != inner2:
+        raise ShapeMismatchError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {inner2}x{columns})",
+                                 expected=f"a second matrix with {inner} rows", found=str(inner2), remedy="transpose one of them")
+
+
+def _check_dot(input: Any, tensor: Any) -> None:
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise AutogradError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.dtype is not tensor.dtype:
+        a, b = SCALAR_TYPE_NAMES[input.dtype.name], SCALAR_TYPE_NAMES[tensor.dtype.name]
+        raise AutogradError(f"dot : expected both vectors to have same dtype, but found {a} and {b}", remedy="convert one of them")
+    n, m = input.shape[0], tensor.shape[0]
+    if n != m:
+        raise ShapeMismatchError(f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, "
+                                 f"but got {n} and {m} elements respectively")
+
+
+def _check_mv(input: Any, vec: Any, added: Any = None) -> None:
+    if input.ndim != 2 or vec.ndim != 1 or added is not None and added.ndim > 1:
+        first = 1 if added is None else added.ndim
+        raise AutogradError(f"vector + matrix @ vector expected, got {first}, {input.ndim}, {vec.ndim}")
+    rows, columns = input.shape
+    _check_mv_sizes(rows, columns, vec, input, added)
+
+
+def _check_mv_sizes(rows: int, columns: int, vec: Any, mat: Any, added: Any = None) -> None:
+    size = rows if added is None or not added.ndim or added.shape[0] == 1 else added.shape[0]
+    if columns != vec.shape[0] or size != rows:
+        raise ShapeMismatchError(f"size mismatch, got input ({size}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
+    if mat.dtype is not vec.dtype:
+        names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (vec if added is None else added, mat, vec)]
+        raise AutogradError(f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}")
+
+
+def _check_mm(input: Any, mat2: Any) -> None:
+    if input.ndim != 2:
+        raise AutogradError("self must be a matrix", expected="2 dimensions", found=str(input.ndim), remedy="use matmul")
+    if mat2.ndim != 2:
+        raise AutogradError("mat2 must be a matrix", expected="2 dimensions", found=str(mat2.ndim), remedy="use matmul")
+    _check_dims_match(*input.shape, *mat2.shape)
+    _same_matrix_dtype(input, mat2)
+
+
+def _check_batches(a: Sequence[int], b: Sequence[int]) -> None:
+    if b[0] != a[0] or b[1] != a[2]:
+        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, "
+                                 f"{b[1]}].")
+
+
+def _check_bmm(input: Any, mat2: Any) -> None:
+    for name, t in (("batch1", input), ("batch2", mat2)):
+        if t.ndim != 3:
+            raise AutogradError(f"{name} must be a 3D tensor", expected="3 dimensions", found=str(t.ndim), remedy="use matmul")
+    _check_batches(input.shape, mat2.shape)
+    _same_scalar_type(input, mat2)
+
+
+def _check_matmul(input: Any, other: Any) -> None:
+    a, b = tuple(input.shape), tuple(other.shape)
+    if not a or not b:
+        raise AutogradError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
+    if len(a) == len(b) == 1:
+        return _check_dot(input, other)
+    if len(b) == 1:
+        return _check_mv_sizes(prod(a[:-1]), a[-1], other, input)
+    if len(b) == 2:
+        _check_dims_match(prod(a[:-1]), a[-1], *b)
+        return _same_matrix_dtype(input, other)
+    _same_scalar_type(input, other)
+    left = a if len(a) > 1 else (1, *a)
+    batch = broadcast_shape(left[:-2], b[:-2])
+    return _check_batches((prod(batch), *left[-2:]), (prod(batch), *b[-2:]))
+
+
+def _check_expand(shape: Sequence[int], size: Sequence[int], tensor: Any) -> None:
+    """Raises where `shape` does not broadcast to `size`."""
+    if len(shape) > len(size):
+        name = SCALAR_TYPE_NAMES[tensor.dtype.name]
+        raise AutogradError(f"expand(torch.{name}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
+                            f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+    lead = len(size) - len(shape)
+    for i in reversed(range(len(shape))):
+        if shape[i] != size[lead + i] and shape[i] != 1:
+            raise ShapeMismatchError(f"The expanded size of the tensor ({size[lead + i]}) must match the existing size ({shape[i]}) at "
+                                     f"non-singleton dimension {lead + i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+
+
+# -- matrix and matrix ------------------------------------------------------------------------------------------------
+
+
+def adjoint(a: np.ndarray) -> np.ndarray:
+    """The conjugate transpose of the last two dimensions; a view where `a` is real."""
+    return (a.conj() if a.dtype.kind == "c" else a).swapaxes(-2, -1)
+
+
+def _mm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    if input.ndim != 2 or mat2.ndim != 2:
+        raise ValueError("matrices expected")
+    return input.dot(mat2)
+
+
+@op("mm(Tensor input, Tensor mat2) -> Tensor")
+class mm:
+    """The product of two matrices (n, m) and (m, p).
+
+    >>> torch.mm(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([[1.], [1.]]))
+    tensor([[3.],
+            [7.]])
+    """
+
+    out_dtype = EXPECTED
+    amp = "lower"
+    numpy = _mm
+    mindspore = "ops.MatMul"
+    mindspore_takes = "complex half"
+    check = _check_mm
+    def shape(input, mat2): return (input[0], mat2[1])
+    def vjp_input(F, grad, mat2): return F.mm_nt(grad, mat2)
+    def vjp_mat2(F, grad, input): return F.mm_tn(input, grad)
+    jvp = "bilinear"
+    batch = batches.product(2, 2)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((3, 4))
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+        yield (np.ones(2), np.ones((4, 5))), RuntimeError, "self must be a matrix"
+
+
+@op("mm_nt(Tensor input, Tensor mat2) -> Tensor", namespace="_internal", method=False, out=False, node="MmBackward0")
+class mm_nt:
+    """`input` times the transpose of `mat2`: (n, m) and (p, m)."""
+
+    def numpy(input, mat2): return input.dot(mat2.T)
+    def shape(input, mat2): return (input[0], mat2[0])
+    def compose(F, input, mat2): return F.mm(input, F.transpose(mat2, 0, 1))
+    mindspore_takes = "half"
+    def vjp_input(F, grad, mat2): return F.mm(grad, mat2)
+    def vjp_mat2(F, grad, input): return F.mm_tn(grad, input)
+    jvp = "bilinear"
+    batch = batches.product(2, 2, change=lambda F, a, b: (a, F.transpose(b, -1, -2)))
+    def decompose(F, input, mat2): return F.mm(input, F.t(mat2))
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
+
+
+@op("mm_tn(Tensor input, Tensor mat2) -> Tensor", namespace="_internal", method=False, out=False, node="MmBackward0")
+class mm_tn:
+    """The transpose of `input` times `mat2`: (m, n) and (m, p)."""
+
+    def numpy(input, mat2): return input.T.dot(mat2)
+    def shape(input, mat2): return (input[1], mat2[1])
+    def compose(F, input, mat2): return F.mm(F.transpose(input, 0, 1), mat2)
+    mindspore_takes = "half"
+    def vjp_input(F, grad, mat2): return F.mm_nt(mat2, grad)
+    def vjp_mat2(F, grad, input): return F.mm(input, grad)
+    jvp = "bilinear"
+    batch = batches.product(2, 2, change=lambda F, a, b: (F.transpose(a, -1, -2), b))
+    def decompose(F, input, mat2): return F.mm(F.t(input), mat2)
+    def samples(rng): yield rng.standard_normal((3, 2)), rng.standard_normal((3, 4))
+
+
+def _matmul(input: np.ndarray, other: np.ndarray) -> Any:
+    if other.ndim == 2:
+        n = input.ndim
+        if n == 2:
+            return input.dot(other)
+        if n > 2:
+            shape = input.shape
+            return input.reshape(prod(shape[:-1]), shape[-1]).dot(other).reshape(*shape[:-1], other.shape[1])
+    return np.matmul(input, other) if input.size < _SMALL else blas.matmul(input, other)
+
+
+def _rows(F: Any, x: Any) -> Any:
+    """All but the last dimension as one."""
+    shape = tuple(x.shape)
+    return F.reshape(x, (prod(shape[:-1]), shape[-1]))
+
+
+def _matmul_grad_input(F: Any, grad: Any, other: Any, input_shape: Sequence[int]) -> Any:
+    n, m = len(input_shape), other.ndim
+    if m == 2:
+        if n == 2:
+            return F.mm_nt(grad, other)
+        if n > 2:
+            return F.reshape(F.mm_nt(_rows(F, grad), other), tuple(input_shape))
+    if m == 1:
+        return (grad if n == 1 else F.reshape(grad, (*grad.shape, 1))) * other
+    if n == 1:
+        moved = F.matmul(other, F.reshape(grad, (*grad.shape, 1)))
+        return F.reduce_to_shape(F.reshape(moved, tuple(moved.shape)[:-1]), tuple(input_shape))
+    return F.reduce_to_shape(F.matmul(grad, F.transpose(other, -2, -1)), tuple(input_shape))
+
+
+def _matmul_grad_other(F: Any, grad: Any, input: Any, other_shape: Sequence[int]) -> Any:
+    n, m = input.ndim, len(other_shape)
+    if m == 2 and n >= 2:
+        return F.mm_tn(input, grad) if n == 2 else F.mm_tn(_rows(F, input), _rows(F, grad))
+    if m == 1:
+        if n == 1:
+            return grad * input
+        return F.matmul(F.reshape(grad, (prod(grad.shape),)), _rows(F, input))
+    if n == 1:
+        shape = tuple(grad.shape)
+        return F.reshape(input, (input.shape[0], 1)) * F.reshape(grad, (*shape[:-1], 1, shape[-1]))
+    return F.reduce_to_shape(F.matmul(F.transpose(input, -2, -1), grad), tuple(other_shape))
+
+
+@op("matmul(Tensor input, Tensor other) -> Tensor", alias="linalg.matmul", node="MmBackward0")
+class matmul:
+    """The matrix product; 1-d tensors are vectors, leading dimensions of more than 2 are batches and broadcast.
+
+    >>> torch.matmul(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+
+    out_dtype = EXPECTED
+    amp = "lower"
+    saved_as = {"other": "mat2"}
+    numpy = _matmul
+    shape = shapes.matmul
+    mindspore = kernels.matmul
+    mindspore_takes = "complex half"
+    check = _check_matmul
+    vjp_input = _matmul_grad_input
+    vjp_other = _matmul_grad_other
+    jvp = "bilinear"
+    batch = batches.product()
+
+    def decompose(F, input, other):
+        ranks = input.ndim, other.ndim
+        if ranks == (1, 1):
+            return F.dot(input, other)
+        if ranks == (2, 1):
+            return F.mv(input, other)
+        if ranks == (1, 2):
+            return F.squeeze(F.mm(F.unsqueeze(input, 0), other), 0)
+        if ranks == (2, 2):
+            return F.mm(input, other)
+        if 0 in ranks:
+            return NotImplemented
+        if ranks[0] > 2 and ranks[1] < 3:
+            shape = tuple(input.shape)
+            flat = F.reshape(input, (prod(shape[:-1]), shape[-1]))
+            return F.view(F.mv(flat, other), shape[:-1]) if ranks[1] == 1 else F.view(F.mm(flat, other), (*shape[:-1], other.shape[1]))
+        a = F.unsqueeze(input, 0) if ranks[0] == 1 else input
+        b = F.unsqueeze(other, 1) if ranks[1] == 1 else other
+        lead = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+        flat = [F.reshape(F.expand(t, (*lead, *t.shape[-2:])), (prod(lead), *t.shape[-2:])) for t in (a, b)]
+        result = F.view(F.bmm(*flat), (*lead, a.shape[-2], b.shape[-1]))
+        return F.squeeze(result, -2) if ranks[0] == 1 else F.squeeze(result, -1) if ranks[1] == 1 else result
+
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((3, 4))
+        yield r(3), r(3)
+        yield r((2, 3)), r(3)
+        yield r(3), r((3, 4))
+        yield r((2, 2, 3)), r((3, 4))
+        yield r((2, 3)), r((4, 3, 2))
+        yield r((3, 1, 2, 3)), r((2, 3, 4))
+        yield r((2, 2, 3)), r(3)
+        yield r(3), r((2, 3, 4))
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+        yield (np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
+        yield (np.ones(2), np.ones(3)), RuntimeError, (
+            "inconsistent tensor size, expected tensor [2] and src [3] to have the same number of elements, but got 2 and 3 elements "
+            "respectively")
+        yield (np.ones(()), np.ones(2)), RuntimeError, "both arguments to matmul need to be at least 1D, but they are 0D and 1D"
+        yield (np.ones((2, 3, 4)), np.ones((3, 4, 5))), RuntimeError, (
+            "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0")
+
+
+def _bmm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
+        raise ValueError("batches of matrices expected")
+    return np.matmul(input, mat2) if input.size < _SMALL else blas.matmul(input, mat2)
+
+
+@op("bmm(Tensor input, Tensor mat2) -> Tensor")
+class bmm:
+    """The products of two batches of matrices (b, n, m) and (b, m, p).
+
+    >>> torch.bmm(torch.ones(1, 2, 2), torch.ones(1, 2, 1))
+    tensor([[[2.],
+             [2.]]])
+    """
+
+    lacks = {"bool": "bmm if any"}
+    out_dtype = EXPECTED
+    amp = "lower"
+    numpy = _bmm
+    mindspore = "ops.BatchMatMul"
+    mindspore_takes = "complex half"
+    check = _check_bmm
+    def shape(input, mat2): return (input[0], input[1], mat2[2])
+    def vjp_input(F, grad, mat2): return F.bmm(grad, F.transpose(mat2, -2, -1))
+    def vjp_mat2(F, grad, input): return F.bmm(F.transpose(input, -2, -1), grad)
+    jvp = "bilinear"
+    batch = batches.product(3, 3)
+    def samples(rng): yield rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 2))
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 3, 4))), RuntimeError, "batch1 must be a 3D tensor"
+        yield (np.ones((2, 3, 4)), np.ones((3, 4, 5))), RuntimeError, (
+            "Expected size for first two dimensions of batch2 tensor to be: [2, 4] but got: [3, 4].")
+
+
+# -- vectors ----------------------------------------------------------------------------------------------------------
+
+
+def _mv(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
+    if input.ndim != 2 or vec.ndim != 1:
+        raise ValueError("a matrix and a vector expected")
+    return input.dot(vec)
+
+
+@op("mv(Tensor input, Tensor vec) -> Tensor")
+class mv:
+    """The product of a matrix (n, m) and a vector (m,).
+
+    >>> torch.mv(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+
+    lacks = {"bool": "addmv_impl_cpu if any"}
+    out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
+    amp = "whole"
+    numpy = _mv
+    shape = shapes.matmul
+    check = _check_mv
+    def compose(F, input, vec): return F.matmul(input, vec)
+    def vjp_input(F, grad, vec): return F.reshape(grad, (grad.shape[0], 1)) * vec
+    def vjp_vec(F, grad, input): return F.matmul(grad, input)
+    jvp = "bilinear"
+    batch = batches.product(2, 1)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3)
+    def errors(rng): yield (np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
+
+
+def _dot(input: np.ndarray, tensor: np.ndarray) -> Any:
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise ValueError("vectors expected")
+    return input.dot(tensor)
+
+
+@op("dot(Tensor input, Tensor tensor) -> Tensor")
+class dot:
+    """The sum of the products of two vectors' elements.
+
+    >>> torch.dot(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
+    tensor(11.)
+    """
+
+    lacks = {"bool": "dot"}
+    out_dtype = DOT
+    amp = "whole"
+    numpy = _dot
+    def shape(input, tensor): return ()
+    check = _check_dot
+    def compose(F, input, tensor): return F.matmul(input, tensor)
+    def vjp_input(F, grad, tensor): return grad * tensor
+    def vjp_tensor(F, grad, input): return grad * input
+    jvp = "bilinear"
+    batch = batches.product(1, 1)
+    def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
+
+    def errors(rng):
+        yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "1D tensors expected, but got 2D and 1D tensors"
+
+
+@op("vdot(Tensor input, Tensor other) -> Tensor", complex="explicit")
+class vdot:
+    """The dot product of two vectors, the first one conjugated.
+
+    >>> torch.vdot(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
+    tensor(11.)
+    """
+
+    lacks = {"bool": "dot"}
+    out_dtype = DOT
+    amp = "whole"
+    def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
+    def shape(input, other): return ()
+    def check(input, other): _check_dot(input, other)
+    def compose(F, input, other): return F.sum(F.conj(input) * other)
+    def vjp_input(F, grad, other): return F.conj(grad) * other
+    def vjp_other(F, grad, input): return grad * input
+    batch = batches.product(1, 1, change=lambda F, a, b: (F.conj_physical(a), b))
+    def samples(rng): yield rng.standard_normal(3), rng.standard_normal(3)
+
+
+def _check_outer(input: Any, vec2: Any) -> None:
+    for name, t in (("self", input), ("vec2", vec2)):
+        if t.ndim != 1:
+            raise AutogradError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
+
+
+@op("outer(Tensor input, Tensor vec2) -> Tensor", alias="ger", promotion="promote", result="same", quiet="all", node="MulBackward0")
+class outer:
+    """The products of all pairs of elements of two vectors (n,) and (m,): (n, m).
+
+    >>> torch.outer(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+
+    amp = "whole"
+    saved_as = {"vec2": "other"}
+
+    def numpy(input, vec2):
+        if input.ndim != 1 or vec2.ndim != 1:
+            raise ValueError("vectors expected")
+        return np.multiply.outer(input, vec2)
+    def shape(input, vec2): return (*input, *vec2)
+    check = _check_outer
+    def compose(F, input, vec2): return F.reshape(input, (*input.shape, 1)) * vec2
+    def vjp_input(F, grad, vec2): return F.mv(grad, vec2)
+    def vjp_vec2(F, grad, input): return F.matmul(input, grad)
+    jvp = "bilinear"
+
+    def batch(F, call):
+        """A column times a row."""
+        return F.mul(F.unsqueeze(call.input, -1), F.unsqueeze(call.vec2,
+                                                              -2)) if call.ranks["input"] == call.ranks["vec2"] == 1 else NotImplemented
+    def decompose(F, input, vec2): return F.mul(F.view(input, (input.shape[0], 1)), vec2)
+
+    def samples(rng): yield rng.standard_normal(2), rng.standard_normal(3)
+    def errors(rng): yield (np.ones((2, 2)), np.ones(2)), RuntimeError, "outer: Expected 1-D argument self, but got 2-D"
+
+
+@op("inner(Tensor input, Tensor other) -> Tensor")
+class inner:
+    """The dot products of all last-dimension rows of two tensors; the plain product where one of them is 0-dimensional.
+
+    >>> torch.inner(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+
+    out_dtype = TENSORDOT
+    def function(F, input, other):
+        a, b = tuple(input.shape), tuple(other.shape)
+        if not a or not b:
+            return input * other
+        if a[-1] != b[-1]:
+            raise ShapeMismatchError("inner() the last dimension must match on both input tensors but got shapes "
+                                     f"{list(a)} and {list(b)}")
+        if len(a) == len(b) == 1:
+            return F.dot(input, other)
+        return F.reshape(F.mm(_rows(F, input), F.transpose(_rows(F, other), 0, 1)), a[:-1] + b[:-1])
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((4, 2, 3))
+        yield rng.standard_normal(3), rng.standard_normal(3)
+
+
+# -- a product added to something -------------------------------------------------------------------------------------
+
+
+def _plus(product: np.ndarray, input: np.ndarray, beta: Any) -> np.ndarray:
+    """beta * input + product, in the product's memory; a `beta` of 0 ignores even a NaN."""
+    if beta == 0:
+        return product
+    return np.add(product, input if beta == 1 else input * product.dtype.type(beta), product)
+
+
+def _scaled(F: Any, grad: Any, factor: Any) -> Any:
+    return grad if factor == 1 else grad * factor
+
+
+def _grad_added(F: Any, grad: Any, input_shape: Sequence[int], beta: Any) -> Any:
+    shape = tuple(input_shape)
+    return _scaled(F, grad if tuple(grad.shape) == shape else F.reduce_to_shape(grad, shape), beta)
+
+
+def _check_self_and(name: str, a: Any, b: Any) -> None:
+    if a.dtype is not b.dtype:
+        raise AutogradError(f"self and {name} must have the same dtype, but got {SCALAR_TYPE_NAMES[a.dtype.name]} and "
+                            f"{SCALAR_TYPE_NAMES[b.dtype.name]}", remedy="convert one of them with .to(dtype)")
+
+
+@op("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
+    inplace=True)
+class addmm:
+    """beta * input + alpha * (mat1 @ mat2); `input` broadcasts to the product.
+
+    >>> torch.addmm(torch.tensor([1., 2.]), torch.tensor([[1., 1.]]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[5., 8.]])
+    """
+
+    amp = "lower"
+    deprecated = ("beta input alpha mat1 mat2", "beta input mat1 mat2")
+    present = PRODUCT
+    out_dtype = EXPECTED
+    saved_as = {"input_shape": None}
+
+    def numpy(input, mat1, mat2, beta=1): return _plus(_mm(mat1, mat2), input, beta)
+    def compose(F, input, mat1, mat2, beta=1):
+        product = F.mm(mat1, mat2)
+        return product if beta == 0 else product + _scaled(F, input, beta)
+    def check(input, mat1, mat2, beta, alpha):
+        for name, t in (("mat1", mat1), ("mat2", mat2)):
+            if t.ndim != 2:
+                raise AutogradError(f"{name} must be a matrix, got {t.ndim}-D tensor")
+        _check_self_and("mat2", input, mat2)
+        _same_matrix_dtype(mat1, mat2)
+        _check_dims_match(*mat1.shape, *mat2.shape)
+        _check_expand(tuple(input.shape), (mat1.shape[0], mat2.shape[1]), input)
+    def shape(input, mat1, mat2, beta): return (mat1[0], mat2[1])
+    vjp_input = _grad_added
+    def vjp_mat1(F, grad, mat2, alpha): return _scaled(F, F.mm_nt(grad, mat2), alpha)
+    def vjp_mat2(F, grad, mat1, alpha): return _scaled(F, F.mm_tn(mat1, grad), alpha)
+    batch = batches.added_product(2, 2, 2)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 4)), r((2, 3)), r((3, 4))
+        yield r(4), r((2, 3)), r((3, 4))
+
+        yield Sample((r((2, 1)), r((2, 3)), r((3, 4))), {"beta": 0.5, "alpha": 2.0})
+
+    def errors(rng):
+        yield (np.ones(5), np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+        yield (np.ones(3), np.ones((2, 3)), np.ones((3, 5))), RuntimeError, (
+            "The expanded size of the tensor (5) must match the existing size (3) at non-singleton dimension 1.  Target sizes: [2, 5].  "
+            "Tensor sizes: [3]")
+
+
+@op("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
+    inplace=True)
+class addmv:
+    """beta * input + alpha * (mat @ vec).
+
+    >>> torch.addmv(torch.tensor([1., 2.]), torch.tensor([[1., 1.], [2., 2.]]), torch.tensor([1., 1.]))
+    tensor([3., 6.])
+    """
+
+    lacks = {"bool": "addmv_impl_cpu if any"}
+    amp = "whole"
+    deprecated = ("beta input alpha mat vec", "beta input mat vec")
+    out_dtype = EXPECTED
+    saved_as = {"input_shape": None}
+
+    def numpy(input, mat, vec, beta=1): return _plus(_mv(mat, vec), input, beta)
+    shape = shapes.added_product
+    def compose(F, input, mat, vec, beta=1):
+        product = F.mv(mat, vec)
+        return product if beta == 0 else product + _scaled(F, input, beta)
+    def check(input, mat, vec, beta, alpha): _check_mv(mat, vec, input)
+    vjp_input = _grad_added
+    def vjp_mat(F, grad, vec, alpha): return _scaled(F, F.reshape(grad, (grad.shape[0], 1)) * vec, alpha)
+    def vjp_vec(F, grad, mat, alpha): return _scaled(F, F.matmul(grad, mat), alpha)
+    batch = batches.added_product(1, 2, 1)
+
+    def samples(rng):
+        yield rng.standard_normal(2), rng.standard_normal((2, 3)), rng.standard_normal(3)
+        yield rng.standard_normal(1), rng.standard_normal((2, 3)), rng.standard_normal(3)
+
+    def errors(rng):
+        yield (np.ones(2), np.ones((2, 3)), np.ones(4)), RuntimeError, "size mismatch, got input (2), mat (2x3), vec (4)"
+
+
+def _check_batch_pair(batch1: Any, batch2: Any) -> None:
+    for name, t in (("batch1", batch1), ("batch2", batch2)):
+        if t.ndim != 3:
+            raise AutogradError(f"{name} must be a 3D tensor", expected="3 dimensions", found=str(t.ndim), remedy="use matmul")
+
+
+@op("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
+    inplace=True)
+class baddbmm:
+    """beta * input + alpha * (batch1 @ batch2), batch by batch.
+
+    >>> torch.baddbmm(torch.ones(1, 1, 1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))
+    tensor([[[3.]]])
+    """
+
+    lacks = {"bool": "baddbmm if any"}
+    amp = "lower"
+    deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
+    present = PRODUCTS
+    out_dtype = EXPECTED
+    saved_as = {"input_shape": None}
+
+    def numpy(input, batch1, batch2, beta=1): return _plus(_bmm(batch1, batch2), input, beta)
+    shape = shapes.added_product
+    def compose(F, input, batch1, batch2, beta=1):
+        product = F.bmm(batch1, batch2)
+        return product if beta == 0 else product + _scaled(F, input, beta)
+    def check(input, batch1, batch2, beta, alpha):
+        _check_batch_pair(batch1, batch2)
+        _check_batches(batch1.shape, batch2.shape)
+        _check_expand(tuple(input.shape), (*batch1.shape[:2], batch2.shape[2]), input)
+        _same_scalar_type(batch1, batch2)
+    vjp_input = _grad_added
+    def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.bmm(grad, F.transpose(batch2, -2, -1)), alpha)
+    def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.bmm(F.transpose(batch1, -2, -1), grad), alpha)
+    batch = batches.added_product(3, 3, 3)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
+        yield rng.standard_normal((1, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
+
+
+@op("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
+    inplace=True)
+class addbmm:
+    """beta * input + alpha * (the sum over the batch of batch1 @ batch2).
+
+    >>> torch.addbmm(torch.ones(1, 1), torch.ones(2, 1, 2), torch.ones(2, 2, 1))
+    tensor([[5.]])
+    """
+
+    lacks = {"bool": "addmm_impl_cpu_ if any"}
+    amp = "lower"
+    deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
+    out_dtype = OutRule("self and mat2 must have the same dtype, but got {found} and {wanted}")
+    saved_as = {"input_shape": None}
+
+    def numpy(input, batch1, batch2, beta=1): return _plus(np.add.reduce(_bmm(batch1, batch2), 0), input, beta)
+    def shape(input, batch1, batch2, beta=1): return (batch1[1], batch2[2])
+    def compose(F, input, batch1, batch2, beta=1):
+        product = F.sum(F.bmm(batch1, batch2), 0)
+        return product if beta == 0 else product + _scaled(F, input, beta)
+    def check(input, batch1, batch2, beta, alpha):
+        _check_batch_pair(batch1, batch2)
+        (b, n, m), (b2, m2, p) = batch1.shape, batch2.shape
+        if b != b2:
+            raise ShapeMismatchError(f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
+        if m != m2:
+            raise ShapeMismatchError(f"Incompatible matrix sizes for bmm ({n}x{m} and {m2}x{p})")
+        _check_expand(tuple(input.shape), (n, p), input)
+        _same_scalar_type(batch1, batch2)
+    vjp_input = _grad_added
+    def vjp_batch1(F, grad, batch2, alpha): return _scaled(F, F.matmul(grad, F.transpose(batch2, -2, -1)), alpha)
+    def vjp_batch2(F, grad, batch1, alpha): return _scaled(F, F.matmul(F.transpose(batch1, -2, -1), grad), alpha)
+    batch = batches.added_product(2, 3, 3)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 4)), rng.standard_normal((2, 2, 3)), rng.standard_normal((2, 3, 4))
+
+
+@op("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
+    inplace=True)
+class addr:
+    """beta * input + alpha * (the outer product of vec1 and vec2).
+
+    >>> torch.addr(torch.ones(1, 2), torch.tensor([2.]), torch.tensor([3., 4.]))
+    tensor([[7., 9.]])
+    """
+
+    amp = "whole"
+    deprecated = ("beta input alpha vec1 vec2", "beta input vec1 vec2")
+    saved_as = {"input_shape": None}
+    layout = "input"
+    def numpy(input, vec1, vec2, beta=1):
+        if vec1.ndim != 1 or vec2.ndim != 1:
+            raise ValueError("vectors expected")
+        return _plus(np.multiply.outer(vec1, vec2), input, beta)
+    def shape(input, vec1, vec2, beta=1): return (*vec1, *vec2)
+    def compose(F, input, vec1, vec2, beta=1):
+        product = F.outer(vec1, vec2)
+        return product if beta == 0 else product + _scaled(F, input, beta)
+    def check(input, vec1, vec2, beta, alpha):
+        for name, number in (("beta", beta), ("alpha", alpha)):
+            check_factor(name, number, max(category(input), category(vec1), category(vec2)))
+        for name, t in (("vec1", vec1), ("vec2", vec2)):
+            if t.ndim != 1:
+                raise AutogradError(f"addr: Expected 1-D argument {name}, but got {t.ndim}-D")
+        _check_expand(tuple(input.shape), (vec1.shape[0], vec2.shape[0]), input)
+    vjp_input = _grad_added
+    def vjp_vec1(F, grad, vec2, alpha): return _scaled(F, F.mv(grad, vec2), alpha)
+    def vjp_vec2(F, grad, vec1, alpha): return _scaled(F, F.matmul(vec1, grad), alpha)
+    batch = batches.added_product(2, 1, 1)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(3)
+    def errors(rng): yield (np.ones((2, 3)), np.ones((2, 2)), np.ones(3)), RuntimeError, "addr: Expected 1-D argument vec1, but got 2-D"
+
+
+# -- linear -----------------------------------------------------------------------------------------------------------
+
+
+def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> Any:
+    if input.ndim == 2:
+        result = input.dot(weight.T)
+    elif weight.ndim == 2 and input.ndim > 2:
+        shape = input.shape
+        result = input.reshape(prod(shape[:-1]), shape[-1]).dot(weight.T).reshape(*shape[:-1], weight.shape[0])
+    else:
+        result = np.matmul(input, weight.T)
+    if bias is None:
+        return result
+    if result.__class__ is not np.ndarray:
+        return result + bias
+    return np.add(result, bias, result)
+
+
+def _check_linear(input: Any, weight: Any, bias: Any) -> None:
+    if weight.ndim > 2:
+        raise AutogradError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    if not input.ndim or not weight.ndim:
+        raise AutogradError(f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
+    if weight.ndim == 1:
+        if bias is not None:
+            raise AutogradError("mat2 must be a matrix, got 1-D tensor")
+        return _check_matmul(input, weight)
+    if bias is not None:
+        _check_self_and("mat2", bias, weight)
+    _same_matrix_dtype(input, weight)
+    rows = prod(tuple(input.shape)[:-1])
+    out_features, in_features = weight.shape
+    _check_dims_match(rows, input.shape[-1], in_features, out_features)
+    if bias is not None:
+        _check_expand(tuple(bias.shape), (rows, out_features) if bias.ndim < 2 else (*input.shape[:-1], out_features), bias)
+
+
+def _linear_grad_input(F: Any, grad: Any, weight: Any, input_shape: Sequence[int]) -> Any:
+    if weight.ndim == 1:
+        return F.reshape(grad, (*grad.shape, 1)) * weight
+    if len(input_shape) == 2:
+        return F.mm(grad, weight)
+    return F.reshape(F.mm(_rows(F, grad), weight), tuple(input_shape))
+
+
+def _linear_grad_weight(F: Any, grad: Any, input: Any, weight_shape: Sequence[int]) -> Any:
+    if len(weight_shape) == 1:
+        return F.reduce_to_shape(F.reshape(grad, (*grad.shape, 1)) * input, tuple(weight_shape))
+    if input.ndim == 2:
+        return F.mm_tn(grad, input)
+    return F.mm_tn(_rows(F, grad), _rows(F, input))
+
+
+def _linear_grad_bias(F: Any, grad: Any, bias_shape: Sequence[int]) -> Any:
+    if grad.ndim == 2 and tuple(bias_shape) == tuple(grad.shape)[1:]:
+        return F.sum(grad, 0)
+    return F.reduce_to_shape(grad, tuple(bias_shape))
+
+
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn.functional", method=False,
+    node="AddmmBackward0")
+class linear:
+    """input @ weight^T + bias: input (..., in), weight (out, in) or (in,), bias (out,).
+
+    >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[1., 1.], [0., 1.]]), torch.tensor([0., 1.]))
+    tensor([[3., 3.]])
+    """
+
+    out_dtype = EXPECTED
+    amp = "lower"
+    numpy = _linear
+    shape = shapes.linear
+    check = _check_linear
+    def compose(F, input, weight, bias=None):
+        product = F.matmul(input, F.transpose(weight, 0, 1) if weight.ndim == 2 else weight)
+        return product if bias is None else product + bias
+    vjp_input = _linear_grad_input
+    vjp_weight = _linear_grad_weight
+    vjp_bias = _linear_grad_bias
+
+    def batch(F, call):
+        """A product with the transposed weight, and the bias."""
+        weight, bias, rank = call.weight, call.bias, call.ranks["input"]
+        if call.ranks["weight"] == 1 and rank and weight.dtype is call.input.dtype:
+            result = batches.matmul(F, call.input, weight, call.is_batched["input"], call.is_batched["weight"])
+            is_batched = call.is_batched["input"] or call.is_batched["weight"]
+            if bias is None:
+                return result
+            if call.ranks["bias"]:
+                return NotImplemented
+            if not call.is_batched["bias"]:
+                return F.add(result, bias)
+            return F.add(call.expanded(result, is_batched), F.reshape(bias, (call.size, *(1,) * (rank - 1))))
+        if call.ranks["weight"] != 2 or not rank or len({t.dtype for t in (call.input, weight, bias) if t is not None}) > 1:
+            return NotImplemented
+        if not call.is_batched["weight"] and not call.is_batched["bias"]:
+            return call()
+        result = batches.matmul(F, call.input, F.transpose(weight, -1, -2), call.is_batched["input"], call.is_batched["weight"])
+        if bias is None:
+            return result
+        if call.is_batched["bias"]:
+            rows = result.ndim - (call.is_batched["input"] or call.is_batched["weight"])
+            for _ in range(rows - 1):
+                bias = F.unsqueeze(bias, 1)
+        return F.add(result, bias)
+
+    def decompose(F, input, weight, bias):
+        if weight.ndim != 2 or input.ndim < 2:
+            result = F.matmul(input, weight if weight.ndim < 2 else F.t(weight))
+            return result if bias is None else F.add(result, bias)
+        if bias is None:
+            return F.matmul(input, F.t(weight))
+        if input.ndim == 2:
+            return F.addmm(bias, input, F.t(weight))
+        shape = tuple(input.shape)
+        return F.view(F.addmm(bias, F.reshape(input, (prod(shape[:-1]), shape[-1])), F.t(weight)), (*shape[:-1], weight.shape[0]))
+
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((4, 3)), r(4)
+        yield r((2, 3)), r((4, 3))
+        yield r((2, 2, 3)), r((4, 3)), r(4)
+        yield r(3), r((4, 3)), r(4)
+        yield r((2, 3)), r(3)
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "mat1 and mat2 shapes cannot be multiplied (2x3 and 5x4)"
+        yield (np.ones((2, 2, 3)), np.ones((4, 3)), np.ones(5)), RuntimeError, (
+            "The expanded size of the tensor (4) must match the existing size (5) at non-singleton dimension 1.  Target sizes: [4, 4].  "
+            "Tensor sizes: [5]")

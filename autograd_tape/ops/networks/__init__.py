@@ -1,0 +1,1 @@
+"""What networks are made of: what torch has in `nn.functional`."""

@@ -1,0 +1,58 @@
+"""What losses share: reductions, torch's retired arguments for them, and constants among tensors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import dtype_of, kind
+from ...tensor import TensorRef
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def constant(F: Any, like: Any, array: np.ndarray) -> Any:
+    """`array` as what `like` is: a buffer, or a tensor on its device that requires no gradient."""
+    return F.wrap(array, kind(dtype_of(array), like._k.device)) if isinstance(like, TensorRef) else array
+
+
+def buffer(x: Any) -> Any:
+    """The buffer of a tensor; buffers unchanged."""
+    return x._data if isinstance(x, TensorRef) else x
+
+
+def size_text(x: Any) -> str:
+    """A shape as torch prints it."""
+    return f"torch.Size({list(x.shape)})"
+
+
+def reduction_name(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """The reduction, checked, after the retired `size_average` and `reduce`.
+
+    >>> reduction_name("mean")
+    'mean'
+    """
+    if size_average is not None or reduce is not None:
+        averaged = size_average is None or size_average
+        reduction = ("mean" if averaged else "sum") if reduce is None or reduce else "none"
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=5)
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduced(F: Any, loss: Any, reduction: str) -> Any:
+    """The loss after its reduction."""
+    if reduction == "mean":
+        return F.mean(loss)
+    return F.sum(loss) if reduction == "sum" else loss
+
+
+def warn_sizes(input: Any, target: Any) -> None:
+    """torch's warning about losses whose arguments would be broadcast."""
+    if tuple(input.shape) != tuple(target.shape):
+        warnings.warn(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}). This will "
+                      "likely "
+                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=5)

@@ -1,0 +1,773 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import BOOL, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels import elementwise as fused
+from ...executors.kernels._on_demand import state
+from ...functions.constants import NUMBERS, ONE, SMALL, ZERO
+from ...functions.out import FOUND, OutRule
+from ...functions.refusals import cast_unsafely, negated, never, on_meta
+from ...record import op
+from ...tensor import TensorRef
+from .. import _batch as batches
+from .. import _mindspore as kernels
+from .._samples import category, domain, takes
+from ..elementwise.elementary import _sigmoid
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+# -- rectifiers ---------------------------------------------------------------------------------------------------------
+
+
+def _check_relu(input: Any, inplace: bool = False) -> None:
+    if category(input) == BOOL and not on_meta(input):
+        raise AutogradError("Boolean inputs not supported for relu", remedy="convert to numbers")
+    takes("int float", "clamp_min_scalar_cpu")(input=input)
+
+
+@op("relu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False,
+    alias="nn.functional.relu",
+    dtypes="float int half", complex="NotImplementedError: clamp is not supported for complex types")
+class relu:
+    """max(0, input).
+
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+
+    def numpy(input):
+        return np.maximum(input, ZERO.get(input.dtype.char, 0)) if input.size < state.cheap else fused.relu(input)
+
+    mindspore = kernels.without_nan("ReLU")
+    def compose(F, input): return F.maximum(input, 0)
+    check = _check_relu
+    def vjp(F, grad, result): return F.threshold_backward(grad, result, 0)
+    samples = domain(-2, 2, kinks=(0,))
+
+    def errors(rng):
+        yield (np.array([True]),), RuntimeError, "Boolean inputs not supported for relu"
+
+
+@op("threshold_backward(Tensor grad_output, Tensor input, Scalar threshold) -> Tensor", family="binary", result="same",
+    method=False, namespace="_internal", out=False)
+class threshold_backward:
+    """grad_output where input > threshold, else zero."""
+
+    def numpy(grad_output, input, threshold):
+        if input.size < state.fused:
+            return np.where(input <= threshold, grad_output.dtype.type(0), grad_output)
+        return fused.threshold_backward(grad_output, input, threshold)
+
+    def compose(F, grad_output, input, threshold): return F.where(input <= threshold, 0, grad_output)
+    def vjp_grad_output(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
+    def vjp_input(F, grad): return F.zero_gradient(grad)  # so that a gradient requires grad where the input does, as in torch
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 1.0, -3.0]]), 0
+
+
+@op("relu6(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False, method=False,
+    namespace="nn.functional", node="HardtanhBackward0", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class relu6:
+    """min(max(0, input), 6).
+
+    >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 7.]))
+    tensor([0., 2., 6.])
+    """
+
+    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh"}
+    saved_also = {"min_val": "0", "max_val": "6"}
+
+    def numpy(input): return np.minimum(np.maximum(input, 0), 6)
+    def compose(F, input): return F.minimum(F.relu(input), 6)
+    check = _check_relu
+    def vjp(F, grad, input): return F.hardtanh_backward(grad, input, 0, 6)
+    samples = domain(-8, 8, kinks=(0, 6))
+
+
+@op("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True,
+    method=False, out=False, namespace="nn.functional", dtypes="float int half",
+    complex="NotImplementedError: clamp is not supported for complex types")
+class hardtanh:
+    """input brought into [min_val, max_val].
+
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 2.]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh"}
+    def numpy(input, min_val, max_val):
+        if min_val > max_val:
+            raise BoundsError("min_val cannot be greater than max_val")
+        return np.minimum(np.maximum(input, min_val), max_val)
+
+    def compose(F, input, min_val, max_val): return F.minimum(F.maximum(input, min_val), max_val)
+
+    def check(input, min_val, max_val, inplace=False):
+        if min_val > max_val:
+            raise BoundsError("min_val cannot be greater than max_val", remedy="exchange them")
+        takes("int float", "hardtanh_cpu", never("{dtype} inputs not supported for hardtanh"))(input=input)
+
+    def vjp(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
+    samples = domain(-2, 2, kinks=(-1, 1))
+
+    def errors(rng):
+        yield (np.ones(2), 1.0, -1.0), ValueError, "min_val cannot be greater than max_val"
+
+
+@op("hardtanh_backward(Tensor grad_output, Tensor input, Scalar min_val, Scalar max_val) -> Tensor", family="binary", result="same",
+    method=False, namespace="_internal", out=False)
+class hardtanh_backward:
+    """grad_output where input is between the bounds, else zero."""
+
+    def numpy(grad_output, input, min_val, max_val):
+        return np.where((input > min_val) & (input < max_val), grad_output, grad_output.dtype.type(0))
+
+    def compose(F, grad_output, input, min_val, max_val): return F.where((input > min_val) & (input < max_val), grad_output, 0)
+    def vjp_grad_output(F, grad, input, min_val, max_val): return F.hardtanh_backward(grad, input, min_val, max_val)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 0.75, -3.0]]), -1, 1
+
+
+class BoundsError(AutogradError, ValueError):
+    """A lower bound above the upper one."""
+
+    builtin = ValueError
+
+
+@op("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True,
+    method=False, out=False, namespace="nn.functional", dtypes="float half")
+class leaky_relu:
+    """input where it is positive, negative_slope * input elsewhere.
+
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+
+    def numpy(input, negative_slope):
+        if 0 < negative_slope <= 1:
+            return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
+        return np.where(input > 0, input, input * negative_slope)
+
+    def compose(F, input, negative_slope): return F.where(input > 0, input, input * negative_slope)
+    check = takes("float", "leaky_relu_cpu", cast_unsafely("negative_slope", ValueError))
+    def vjp(F, grad, input, negative_slope): return F.leaky_relu_backward(grad, input, negative_slope)
+    samples = domain(-2, 2, 0.2, kinks=(0,))
+
+    def errors(rng):
+        yield (np.array([1]),), NotImplementedError, "\"leaky_relu_cpu\" not implemented for 'Long'"
+
+
+@op("leaky_relu_backward(Tensor grad_output, Tensor input, Scalar negative_slope) -> Tensor", family="binary", result="same", method=False,
+    namespace="_internal", out=False)
+class leaky_relu_backward:
+    """grad_output where input is positive, negative_slope * grad_output elsewhere."""
+
+    def numpy(grad_output, input, negative_slope):
+        return np.where(input > 0, grad_output, grad_output * grad_output.dtype.type(negative_slope))
+
+    def compose(F, grad_output, input, negative_slope): return F.where(input > 0, grad_output, grad_output * negative_slope)
+    def vjp_grad_output(F, grad, input, negative_slope): return F.leaky_relu_backward(grad, input, negative_slope)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.1
+
+
+def _channels(input: Any, weight: Any) -> tuple[int, ...]:
+    """The shape in which the weights of prelu broadcast over dimension 1."""
+    return (1, -1) + (1,) * (input.ndim - 2) if weight.ndim == 1 and input.ndim >= 2 else (-1,) if input.ndim else ()
+
+
+@op("prelu(Tensor input, Tensor weight) -> Tensor", out=False, alias="nn.functional.prelu")
+class prelu:
+    """input where it is positive, weight * input elsewhere; one weight, or one per channel (dimension 1).
+
+    >>> torch.prelu(torch.tensor([[-1., 2.]]), torch.tensor([0.5]))
+    tensor([[-0.5000,  2.0000]])
+    """
+
+    amp = "lower"
+    def function(F, input, weight):
+        if input._k.dtype is not weight._k.dtype:
+            raise AutogradError("prelu: Type promoting not supported. Got " +
+                                " and ".join(SCALAR_TYPE_NAMES[x._k.dtype.name] for x in (input, weight)), remedy="convert one of them")
+        takes("float", "prelu_cpu")(input=input)
+        if not input.ndim and weight._data.size != 1:
+            raise AutogradError("Not allow zero-dim input tensor.", remedy="pass one weight")
+        count, channels = int(weight._data.size), input.shape[1] if input.ndim >= 2 else 1
+        if weight.ndim > 1:
+            raise AutogradError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        if count != 1 and count != channels:
+            raise ShapeMismatchError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and "
+                                     f"channel size = {channels}.", expected=str(channels), found=str(count),
+                                         remedy="pass one per channel")
+        return F._prelu_kernel(input, F.reshape(weight, _channels(input, weight)) if weight.ndim else weight)
+
+    def samples(rng):
+        yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3])
+        yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3, 0.2, 0.1])
+
+    def errors(rng):
+        yield (np.ones((2, 3, 4)), np.ones(2)), RuntimeError, (
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = 2 and channel size = 3.")
+        yield (np.ones((2, 3), np.float32), np.ones(3, int)), RuntimeError, "prelu: Type promoting not supported. Got Float and Long"
+
+
+@op("_prelu_kernel(Tensor input, Tensor weight) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+    method=False,
+    out=False, namespace="_internal", node="PreluKernelBackward0")
+class _prelu_kernel:
+    """input where it is positive, weight * input elsewhere, broadcasting."""
+
+    def numpy(input, weight): return np.where(input > 0, input, input * weight)
+    def compose(F, input, weight): return F.where(input > 0, input, input * weight)
+    def vjp_input(F, grad, input, weight): return F.where(input > 0, grad, grad * weight)
+    def vjp_weight(F, grad, input): return F.where(input >= 0, 0, grad * input)  # so that nothing of it is left at 0, as in torch
+    def samples(rng): yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3, 0.2, 0.1])
+
+
+@op("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True,
+    method=False, alias="nn.functional.threshold", dtypes="float int half", complex="threshold_cpu")
+class threshold:
+    """input where it is above the threshold, `value` elsewhere.
+
+    >>> torch.threshold(torch.tensor([-1., 2.]), 0, 9)
+    tensor([9., 2.])
+    """
+
+    lacks = {"bool": "threshold_cpu"}
+    def numpy(input, threshold, value): return np.where(input <= threshold, input.dtype.type(value), input)
+    def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)
+    def vjp(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)
+    samples = domain(-2, 2, 0.1, 20.0, kinks=(0.1,))
+
+
+# -- exponential units --------------------------------------------------------------------------------------------------
+
+
+def _elu(input: Any, alpha: float) -> Any:
+    if alpha == 1 and input.size <= SMALL and input.ndim:
+        zero = ZERO[input.dtype.char]
+        y = np.minimum(input, zero)
+        return np.add(np.expm1(y, y), np.maximum(input, zero), y)
+    return np.where(input > 0, input, np.expm1(np.minimum(input, 0)) * alpha)
+
+
+@op("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, out=False,
+    namespace="nn.functional", dtypes="float half")
+class elu:
+    """input where it is positive, alpha * (exp(input) - 1) elsewhere (Clevert et al., arXiv:1511.07289).
+
+    >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+
+    saved_also = {"scale": "1", "input_scale": "1"}
+    numpy = _elu
+    def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
+    check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
+    def vjp(F, grad, input, alpha): return F.where(input > 0, grad, grad * alpha * F.exp(F.clamp_max(input, 0)))
+    aten = "elu(input, alpha)"
+    samples = domain(-2, 2, 1.5, kinks=(0,))
+
+    def errors(rng):
+        yield (np.array([1]),), NotImplementedError, "\"elu_cpu\" not implemented for 'Long'"
+
+
+@op("selu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False, out=False,
+    alias="nn.functional.selu", node="EluBackward0", dtypes="float half")
+class selu:
+    """elu with the scale and alpha that keep activations normalized (Klambauer et al., arXiv:1706.02515).
+
+    >>> torch.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+
+    saved_also = {"alpha": "1.6732632423543772", "scale": "1.0507009873554805", "input_scale": "1.0"}
+
+    def numpy(input): return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
+    def compose(F, input): return F.where(input > 0, input * _SELU_SCALE, F.expm1(input) * (_SELU_ALPHA * _SELU_SCALE))
+    check = takes("float", "elu_cpu", cast_unsafely("input_scale"))
+
+    def vjp(F, grad, input):
+        return F.where(input > 0, grad * _SELU_SCALE, grad * (_SELU_ALPHA * _SELU_SCALE) * F.exp(F.clamp_max(input, 0)))
+
+    samples = domain(-2, 2, kinks=(0,))
+
+
+@op("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, out=False,
+    alias="nn.functional.celu", dtypes="float half")
+class celu:
+    """input where it is positive, alpha * (exp(input / alpha) - 1) elsewhere (Barron, arXiv:1704.07483).
+
+    >>> torch.celu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+
+    def numpy(input, alpha): return np.where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
+    def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input / alpha) * alpha)
+
+    def check(input, alpha, inplace=False):
+        if alpha == 0:
+            raise AutogradError("ZeroDivisionError: alpha cannot be 0 for CELU", remedy="pass another alpha")
+        takes("float", "elu_cpu", cast_unsafely("alpha", ValueError))(input=input)
+
+    def vjp(F, grad, input, alpha): return F.where(input <= 0, grad * F.exp(F.clamp_max(input, 0) / alpha), grad)  # NaN passes it on
+    samples = domain(-2, 2, 1.5, kinks=(0,))
+
+
+# -- smooth units -------------------------------------------------------------------------------------------------------
+
+
+def _check_gelu(input: Any, approximate: str) -> None:
+    if approximate not in ("none", "tanh"):
+        raise AutogradError("approximate argument must be either none or tanh.", found=repr(approximate), remedy="pass one of the two")
+    takes("float", "GeluKernelImpl")(input=input)
+
+
+_K, _C = math.sqrt(2 / math.pi), 0.044715
+
+
+def _gelu_parts(F: Any, x: Any) -> tuple[Any, Any, Any]:
+    """tanh of the inner polynomial of the tanh form, and the polynomial's first two derivatives."""
+    return F.tanh((x + x * x * x * _C) * _K), (x * x * (3 * _C) + 1) * _K, x * (6 * _C * _K)
+
+
+_SQRT1_2 = math.sqrt(0.5)
+
+
+def _gelu(input: Any, approximate: str) -> Any:
+    if input.size > SMALL or input.size >= state.fused or approximate != "none" or not input.ndim or (c := input.dtype.char) not in "fd":
+        return fused.gelu(input, approximate)
+    y = fused.erf_for_gelu(np.multiply(input, NUMBERS[c, _SQRT1_2]))
+    np.add(y, ONE[c], y)
+    np.multiply(y, NUMBERS[c, 0.5], y)  # first, so that the largest numbers do not overflow
+    return np.multiply(y, input, y)
+
+
+@op("gelu(Tensor input, *, str approximate='none') -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
+    dtypes="float half")
+class gelu:
+    """input * Phi(input), Phi the normal distribution function, or its tanh approximation (Hendrycks and Gimpel, arXiv:1606.08415).
+
+    >>> torch.nn.functional.gelu(torch.tensor([-1., 0., 1.]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+
+    out_dtype = FOUND
+    numpy = _gelu
+    check = _check_gelu
+
+    def compose(F, input, approximate):
+        return input * ((_gelu_parts(F, input)[0] + 1) / 2 if approximate == "tanh" else (F.erf(input * math.sqrt(0.5)) + 1) / 2)
+
+    def vjp(F, grad, input, approximate): return F.gelu_backward(grad, input, approximate=approximate)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), "tanh"
+
+    def errors(rng):
+        yield (np.ones(2), "x"), RuntimeError, "approximate argument must be either none or tanh."
+        yield (np.array([1]),), NotImplementedError, "\"GeluKernelImpl\" not implemented for 'Long'"
+
+
+@op("gelu_backward(Tensor grad_output, Tensor input, *, str approximate='none') -> Tensor", family="binary", result="same",
+    method=False,
+    out=False, namespace="_internal")
+class gelu_backward:
+    """The gradient of gelu."""
+
+    numpy = fused.gelu_backward
+
+    def compose(F, grad_output, input, approximate):
+        if approximate == "tanh":
+            t, du, _ = _gelu_parts(F, input)
+            return grad_output * ((t + 1) / 2 + input / 2 * (1 - t * t) * du)
+        density = F.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi))
+        return grad_output * ((F.erf(input * math.sqrt(0.5)) + 1) / 2 + input * density)
+
+    def vjp_grad_output(F, grad, input, approximate): return F.gelu_backward(grad, input, approximate=approximate)
+
+    def vjp_input(F, grad, grad_output, input, approximate):
+        if approximate == "tanh":
+            t, du, ddu = _gelu_parts(F, input)
+            s = 1 - t * t
+            return grad * grad_output * (s * du + input / 2 * (s * ddu - t * s * du * du * 2))
+        return grad * grad_output * (F.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi)) * (2 - input * input))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "tanh"
+
+
+def _silu(input: Any) -> Any:
+    if input.size > SMALL or input.size >= state.fused or not input.ndim or (c := input.dtype.char) not in "fd":
+        return fused.silu(input) if input.dtype.kind != "c" else input / (1 + np.exp(-input))
+    y = np.negative(input)
+    np.exp(y, y)
+    return np.divide(input, np.add(y, ONE[c], y), y)
+
+
+@op("silu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, out=False, namespace="nn.functional",
+    dtypes="float half", complex="no gradient")
+class silu:
+    """input * sigmoid(input) (Elfwing et al., arXiv:1702.03118).
+
+    >>> torch.nn.functional.silu(torch.tensor([-1., 1.]))
+    tensor([-0.2689,  0.7311])
+    """
+
+    numpy = _silu
+    def compose(F, input): return input * F.sigmoid(input)
+    check = takes("float complex", "silu_cpu")
+    def vjp(F, grad, input): return F.silu_backward(grad, input)
+    samples = domain(-2, 2)
+
+    def errors(rng):
+        yield (np.array([1]),), NotImplementedError, "\"silu_cpu\" not implemented for 'Long'"
+
+
+@op("silu_backward(Tensor grad_output, Tensor input) -> Tensor", family="binary", result="same",
+    method=False, out=False, namespace="_internal")
+class silu_backward:
+    """The gradient of silu."""
+
+    def numpy(grad_output, input):
+        if input.dtype.kind == "c":
+            s = _sigmoid(input)
+            return grad_output * s * (input * (1 - s) + 1)
+        return fused.silu_backward(grad_output, input)
+
+    def compose(F, grad_output, input):
+        s = F.sigmoid(input)
+        return grad_output * s * (input * (1 - s) + 1)
+
+    def vjp_grad_output(F, grad, input): return F.silu_backward(grad, input)
+
+    def vjp_input(F, grad, grad_output, input):
+        s = F.sigmoid(input)
+        return grad * grad_output * s * (1 - s) * (input * (1 - s * 2) + 2)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+
+
+@op("softplus(Tensor input, float beta=1.0, float threshold=20.0) -> Tensor", family="unary", result="same", method=False,
+    namespace="nn.functional", dtypes="float half")
+class softplus:
+    """log(1 + exp(beta * input)) / beta, and input itself where beta * input is above the threshold.
+
+    >>> torch.nn.functional.softplus(torch.tensor([0., 30.]))
+    tensor([ 0.6931, 30.0000])
+    """
+
+    out_dtype = FOUND
+    def numpy(input, beta, threshold):
+        if beta == 1 and input.size <= SMALL and input.size < state.fused and input.ndim and input.dtype.char in "fd":
+            flat = input.ravel()
+            if float(flat.dot(flat)) < threshold * threshold and 0 < threshold < 80:  # then no element is above the threshold
+                y = np.exp(input)
+                return np.log1p(y, y)
+        return fused.softplus(input, beta, threshold)
+
+    def compose(F, input, beta, threshold): return F.where(input * beta > threshold, input, F.log1p(F.exp(input * beta)) / beta)
+    def check(input, beta, threshold):
+        takes("float", "softplus_cpu", cast_unsafely("beta", ValueError) if beta != 1 else None)(input=input)
+    def vjp(F, grad, input, beta, threshold): return F.softplus_backward(grad, input, beta, threshold)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield np.array([0.5, 1.5, -1.0]), 2.0, 2.0
+
+
+@op("softplus_backward(Tensor grad_output, Tensor input, float beta, float threshold) -> Tensor", family="binary", result="same",
+    method=False,
+    out=False, namespace="_internal")
+class softplus_backward:
+    """The gradient of softplus."""
+
+    numpy = fused.softplus_backward
+    def compose(F, grad_output, input, beta, threshold): return F.where(input * beta > threshold, grad_output,
+            grad_output * F.sigmoid(input * beta))
+    def vjp_grad_output(F, grad, input, beta, threshold): return F.softplus_backward(grad, input, beta, threshold)
+
+    def vjp_input(F, grad, grad_output, input, beta, threshold):
+        s = F.sigmoid(input * beta)
+        return F.where(input * beta > threshold, 0, grad * grad_output * (s * (1 - s) * beta))
+
+    def samples(rng): yield rng.standard_normal(3), np.array([0.5, 1.5, -1.0]), 2.0, 2.0
+
+
+def _softplus(input: Any) -> Any:
+    return np.logaddexp(input, input.dtype.type(0))
+
+
+@op("mish(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same",
+    inplace=True, method=False, out=False, namespace="nn.functional",
+    dtypes="float half")
+class mish:
+    """input * tanh(softplus(input)) (Misra, arXiv:1908.08681).
+
+    >>> torch.nn.functional.mish(torch.tensor([-1., 1.]))
+    tensor([-0.3034,  0.8651])
+    """
+
+    def numpy(input): return input * np.tanh(_softplus(input))
+    def compose(F, input): return input * F.tanh(F.log1p(F.exp(-F.abs(input))) + F.relu(input))
+    check = takes("float", "mish_cpu")
+
+    def vjp(F, grad, input):
+        t = F.tanh(F.softplus(input))
+        return grad * (t + input * F.sigmoid(input) * (1 - t * t))
+
+    samples = domain(-2, 2)
+
+
+@op("logsigmoid(Tensor input) -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
+    node="LogSigmoidBackward0", dtypes="float half")
+class logsigmoid:
+    """log(sigmoid(input)) without overflow.
+
+    >>> torch.nn.functional.logsigmoid(torch.tensor([-100., 0.]))
+    tensor([-100.0000,   -0.6931])
+    """
+
+    out_dtype = OutRule("expected scalar type {wanted} but found {found}")
+    def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
+    def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
+    check = takes("float", "log_sigmoid_cpu", negated)
+    def vjp(F, grad, input): return grad * F.sigmoid(-input)
+    aten = "log_sigmoid_forward(input)[0]"
+    samples = domain(-2, 2)
+
+    def errors(rng):
+        yield (np.array([1]),), NotImplementedError, "\"log_sigmoid_cpu\" not implemented for 'Long'"
+
+
+@op("softsign(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="nn.functional", out=False,
+    node="DivBackward0", dtypes="float int half")
+class softsign:
+    """input / (1 + |input|).
+
+    >>> torch.nn.functional.softsign(torch.tensor([-1., 1.]))
+    tensor([-0.5000,  0.5000])
+    """
+
+    lacks = {"bool": "abs_cpu"}
+    def redirect(input): return ("div", (input, input.abs() + 1)) if isinstance(input, TensorRef) and input._k.dtype.is_complex else None
+    def numpy(input): return input / (1 + np.abs(input))
+    def half(input): return input / (np.abs(input) + input.dtype.type(1))
+    def compose(F, input): return input / (F.abs(input) + 1)
+    def vjp(F, grad, input): return grad / F.square(F.abs(input) + 1)
+    samples = domain(-2, 2, kinks=(0,))
+
+
+@op("tanhshrink(Tensor input) -> Tensor", family="unary", promotion="float", result="same",
+    method=False, namespace="nn.functional", out=False,
+    node="SubBackward0", dtypes="float int half")
+class tanhshrink:
+    """input - tanh(input).
+
+    >>> torch.nn.functional.tanhshrink(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.2384])
+    """
+
+    lacks = {"bool": "RuntimeError: Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                     "mask, use the `~` or `logical_not()` operator instead."}
+    saved_also = {"alpha": "1"}
+    saved_as = {"input": None}
+
+    def numpy(input): return input - np.tanh(input)
+    def half(input): return input - np.tanh(input)
+    def compose(F, input): return input - F.tanh(input)
+    def vjp(F, grad, input): return grad * F.square(F.tanh(input))
+    samples = domain(-2, 2)
+
+
+# -- piecewise linear units ---------------------------------------------------------------------------------------------
+
+
+@op("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False,
+    out=False, namespace="nn.functional", dtypes="float half")
+class hardsigmoid:
+    """input / 6 + 1 / 2, brought into [0, 1].
+
+    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+
+    def numpy(input): return np.minimum(np.maximum(input + 3, 0), 6) / 6
+    mindspore = "ops.HSigmoid"
+    check = takes("float", "hardsigmoid_cpu")
+    def vjp(F, grad, input): return F.where((input > -3) & (input < 3), grad / 6, 0)
+    samples = domain(-5, 5, kinks=(-3, 3))
+
+    def errors(rng):
+        yield (np.array([1]),), NotImplementedError, "\"hardsigmoid_cpu\" not implemented for 'Long'"
+
+
+@op("hardswish(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, method=False,
+    out=False, namespace="nn.functional", dtypes="float half")
+class hardswish:
+    """input * hardsigmoid(input) (Howard et al., arXiv:1905.02244).
+
+    >>> torch.nn.functional.hardswish(torch.tensor([-4., 1., 4.]))
+    tensor([-0.0000, 0.6667, 4.0000])
+    """
+
+    def numpy(input): return input * np.minimum(np.maximum(input + 3, 0), 6) / 6
+    mindspore = kernels.finite("HSwish")
+    def compose(F, input): return input * F.clamp(input + 3, 0, 6) / 6
+    check = takes("float", "hardswish_cpu")
+    def vjp(F, grad, input): return F.where(input <= -3, 0, F.where(input >= 3, grad, grad * (input / 3 + 0.5)))
+    samples = domain(-5, 5, kinks=(-3, 3))
+
+
+@op("hardshrink(Tensor input, float lambd=0.5) -> Tensor", family="unary", result="same",
+    alias="nn.functional.hardshrink", dtypes="float half")
+class hardshrink:
+    """input where it is outside [-lambd, lambd], zero inside.
+
+    >>> torch.hardshrink(torch.tensor([-1., 0.3, 2.]))
+    tensor([-1.,  0.,  2.])
+    """
+
+    out_dtype = FOUND
+    def numpy(input, lambd): return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
+    def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
+    check = takes("float", "hardshrink_cpu")
+    def vjp(F, grad, input, lambd): return F.hardshrink_backward(grad, input, lambd)
+    samples = domain(-2, 2, kinks=(-0.5, 0.5))
+
+    def errors(rng):
+        yield (np.array([1]),), NotImplementedError, "\"hardshrink_cpu\" not implemented for 'Long'"
+
+
+@op("softshrink(Tensor input, float lambd=0.5) -> Tensor", family="unary", result="same", method=False, namespace="nn.functional",
+    dtypes="float half")
+class softshrink:
+    """input brought closer to zero by lambd, zero inside [-lambd, lambd].
+
+    >>> torch.nn.functional.softshrink(torch.tensor([-1., 0.3, 2.]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
+
+    out_dtype = FOUND
+    def numpy(input, lambd):
+        if lambd < 0:
+            raise AutogradError("lambda must not be negative")
+        return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, np.abs(input) * 0))
+    def compose(F, input, lambd): return F.where(input > lambd, input - lambd, F.where(input < -lambd, input + lambd, input * 0))
+
+    def check(input, lambd):
+        if lambd < 0:
+            name, top = ("Double", "1.79769e+308") if input._k.dtype.itemsize == 8 else ("Float", "3.40282e+38")
+            raise AutogradError(f"lambda must be in range [0, {top}] for input dtype {name}, but found {lambd:g}",
+                remedy="pass a non-negative one")
+        takes("float", "softshrink_check")(input=input)
+
+    def vjp(F, grad, input, lambd): return F.softshrink_backward(grad, input, lambd)
+    samples = domain(-2, 2, kinks=(-0.5, 0.5))
+
+    def errors(rng):
+        yield (np.ones(2, np.float32), -1.0), RuntimeError, "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1"
+
+
+def _outside(grad_output: Any, input: Any, lambd: float) -> Any:
+    return np.where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
+
+
+@op("hardshrink_backward(Tensor grad_output, Tensor input, Scalar lambd) -> Tensor", family="binary", result="same", method=False,
+    namespace="_internal", out=False)
+class hardshrink_backward:
+    """grad_output where input is outside [-lambd, lambd], else zero."""
+
+    numpy = _outside
+    def compose(F, grad_output, input, lambd): return F.where((input > lambd) | (input < -lambd), grad_output, 0)
+    def vjp_grad_output(F, grad, input, lambd): return F.hardshrink_backward(grad, input, lambd)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.25, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.5
+
+
+@op("softshrink_backward(Tensor grad_output, Tensor input, Scalar lambd) -> Tensor", family="binary", result="same", method=False,
+    namespace="_internal", out=False)
+class softshrink_backward:
+    """The same, as the gradient of softshrink."""
+
+    numpy = _outside
+    def compose(F, grad_output, input, lambd): return F.where((input > lambd) | (input < -lambd), grad_output, 0)
+    def vjp_grad_output(F, grad, input, lambd): return F.softshrink_backward(grad, input, lambd)
+    def vjp_input(F, grad): return F.zero_gradient(grad)
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.25, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.5
+
+
+# -- gates --------------------------------------------------------------------------------------------------------------
+
+
+def _halves(input: Any, dim: int) -> tuple[int, int]:
+    """(dimension, half its size)."""
+    if not len(input.shape):
+        raise AutogradError("glu does not support scalars because halving size must be even")
+    axis = wrap_dim(dim, len(input.shape))
+    if input.shape[axis] % 2:
+        raise AutogradError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}",
+            remedy="pad or choose another")
+    return axis, input.shape[axis] // 2
+
+
+def _glu(input: Any, dim: int) -> Any:
+    axis, _ = _halves(input, dim)
+    a, b = np.split(input, 2, axis)
+    return a * _sigmoid(b)
+
+
+@op("glu(Tensor input, int dim=-1) -> Tensor", result="same", promotion="promote",
+    method=False, out=False, namespace="nn.functional", dtypes="float half")
+class glu:
+    """The first half of a dimension times the sigmoid of the second (Dauphin et al., arXiv:1612.08083).
+
+    >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
+
+    meta_layout = "input"
+    numpy = _glu
+    def shape(input, dim):
+        d = dim % len(input)
+        return (*input[:d], input[d] // 2, *input[d + 1:])
+
+    def check(input, dim):
+        _halves(input, dim)
+        takes("float", "glu_cpu")(input=input)
+
+    def compose(F, input, dim):
+        axis, half = _halves(input, dim)
+        return F.slice(input, axis, 0, half) * F.sigmoid(F.slice(input, axis, half, 2 * half))
+
+    def vjp(F, grad, input, dim):
+        axis, half = _halves(input, dim)
+        a, s = F.slice(input, axis, 0, half), F.sigmoid(F.slice(input, axis, half, 2 * half))
+        return F.cat([grad * s, grad * a * s * (1 - s)], axis)
+    batch = batches.view
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 4)),)
+        yield rng.standard_normal((4, 3)), 0
+
+    def errors(rng):
+        yield (np.ones(3),), RuntimeError, "Halving dimension must be even, but dimension 0 is size 3"
+        yield (np.ones((2, 4)), 5), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 5)"
+        yield (np.ones(()),), RuntimeError, "glu does not support scalars because halving size must be even"

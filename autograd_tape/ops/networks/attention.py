@@ -1,0 +1,239 @@
+"""Scaled dot-product attention: one fused record, whose gradient recomputes the probabilities."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels import attention as fused
+from ...executors.kernels._on_demand import state
+from ...functions.general import broadcast_shape
+from ...record import Sample, op
+from .. import _shapes as shapes
+from ..matrices.products import _C_NAMES
+from ._losses import buffer, constant
+
+
+def _additive(like: Any, mask: Any, queries: int, keys: int, causal: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """What a bool mask and causality add to the scores, and 1 for queries that may look at any key, else 0 (buffers)."""
+    allowed = None if mask is None else buffer(mask)
+    if causal:
+        triangle = np.tri(queries, keys, dtype=bool)
+        allowed = triangle if allowed is None else allowed & triangle
+    if allowed is None:
+        return None
+    alive = allowed.any(-1, keepdims=True)
+    dtype = buffer(like).dtype
+    return np.where(allowed | ~alive, 0, -np.inf).astype(dtype), alive.astype(dtype)
+
+
+def probabilities(F: Any, query: Any, key: Any, mask: Any, bias: Any, causal: bool, scale: float) -> Any:
+    """softmax(scale * query key^T + masks) with zeros for queries that may look at no key."""
+    scores = F.matmul(query * scale, F.transpose(key, -2, -1))
+    added = _additive(query, mask, query.shape[-2], key.shape[-2], causal)
+    if added is not None:
+        scores = scores + constant(F, query, added[0])
+    if bias is not None:
+        scores = scores + bias
+    p = F.softmax(scores, -1)
+    return p if added is None else p * constant(F, query, added[1])
+
+
+def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) -> tuple[np.ndarray, None, np.ndarray]:
+    """Attention without masks in the fewest calls; the probabilities are kept instead of being computed again."""
+    p = np.matmul(query * query.dtype.type(scale), key.swapaxes(-2, -1))
+    p -= np.maximum.reduce(p, -1, None, None, True)
+    np.exp(p, p)
+    p /= np.add.reduce(p, -1, None, None, True)
+    return np.matmul(p, value), None, p
+
+
+def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, p: np.ndarray, scale: float) -> tuple[Any,
+                                                                                                                                   ...]:
+    ds = np.matmul(grad, value.swapaxes(-2, -1))
+    ds *= p
+    ds -= p * np.add.reduce(ds, -1, None, None, True)
+    ds *= ds.dtype.type(scale)
+    return np.matmul(ds, key), np.matmul(ds.swapaxes(-2, -1), query), np.matmul(p.swapaxes(-2, -1), grad), None
+
+
+def _factor(query: Any, scale: float | None) -> float:
+    return 1 / sqrt(query.shape[-1] or 1) if scale is None else scale
+
+
+@op("attention_backward(Tensor grad, Tensor query, Tensor key, Tensor value, Tensor result, Tensor? lse, Tensor? p, Mask? mask, Tensor? "
+    "bias, bool causal, "
+    "float? scale, Any needs) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value, Tensor grad_bias)", namespace="_internal",
+    method=False, out=False)
+class attention_backward:
+    """The gradients of `attention`."""
+
+    def numpy(grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
+        if p is not None:
+            return _small_backward(grad, query, key, value, p, _factor(query, scale))
+        both = mask if bias is None else bias if mask is None else np.where(mask, bias, -np.inf).astype(bias.dtype)
+        return fused.scaled_dot_product_attention_backward(grad, query, key, value, result, lse, both, causal, scale, needs[3])
+    def compose(F, grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
+        factor = _factor(query, scale)
+        p = probabilities(F, query, key, mask, bias, causal, factor)
+        ds = F.softmax_backward(F.matmul(grad, F.transpose(value, -2, -1)), p, -1)
+        def fitted(g, x): return F.reduce_to_shape(g, tuple(x.shape))
+        return (fitted(F.matmul(ds, key) * factor, query), fitted(F.matmul(F.transpose(ds, -2, -1), query) * factor, key),
+                fitted(F.matmul(F.transpose(p, -2, -1), grad), value), fitted(ds, bias) if needs[3] else None)
+    function = compose
+    def samples(rng):
+        r = rng.standard_normal
+        q, k, v = r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2))
+        y, lse = fused.scaled_dot_product_attention(q, k, v)
+        yield r((2, 3, 2)), q, k, v, y, lse, None, None, None, False, None, (True, True, True, False)
+
+
+@op("attention(Tensor query, Tensor key, Tensor value, Mask? mask, Tensor? bias, bool causal, float? scale=None) -> (Tensor result, Saved "
+    "lse, Saved p)",
+    namespace="_internal", method=False, out=False, node="ScaledDotProductFlashAttentionForCpuBackward0",
+    complex="softmax_lastdim_kernel_impl")
+class attention:
+    """softmax(scale * query key^T + bias, where `mask`) value; leading dimensions broadcast."""
+
+    def numpy(query, key, value, mask, bias, causal, scale):
+        if bias is None and mask is None and not causal and query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and (
+                0 < query.size * key.shape[-2] < state.fused * 4 and key.size):
+            return _small(query, key, value, _factor(query, scale))
+        both = mask if bias is None else bias if mask is None else np.where(mask, bias, -np.inf).astype(bias.dtype)
+        return (*fused.scaled_dot_product_attention(query, key, value, both, causal, scale), None)
+    def shape(query, key, value, *rest):
+        result = shapes.matmul((*query[:-1], key[-2]), value)
+        return result, result[:-1], None
+    def compose(F, query, key, value, mask, bias, causal, scale):
+        return F.matmul(probabilities(F, query, key, mask, bias, causal, _factor(query, scale)), value), None, None
+    def vjp(F, grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs):
+        return F.attention_backward(grad, query, key, value, result, lse, p, mask, bias, causal, scale, needs)
+
+    def batch(F, call):
+        """Every tensor with a batch dimension, and as many others before the matrices; those of a mask broadcast."""
+        rank = max([call.ranks[n] for n in ("query", "key", "value")])
+        changed = {}
+        for name, own in call.ranks.items():
+            t = call.whole(name) if name in ("query", "key", "value") else call.values[name]
+            for _ in range(max(rank, 2) - own if call.is_batched[name] or name in ("query", "key", "value") else 0):
+                t = F.unsqueeze(t, 1)
+            changed[name] = t
+        lead = tuple(np.broadcast_shapes(*[changed[n].shape[:-2] for n in ("query", "key", "value")]))
+        for name in ("query", "key", "value"):
+            changed[name] = F.expand(changed[name], (*lead, *changed[name].shape[-2:]))
+        return call(**changed)
+    aten = ("_scaled_dot_product_flash_attention_for_cpu(query, key, value, *[0.0, True] * causal, "
+            "attn_mask=mask if bias is None else bias, scale=scale)[0]")
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2)), None, None, False, None
+        yield r((1, 2, 3, 4)), r((1, 2, 3, 4)), r((1, 2, 3, 2)), None, None, True, 0.7
+        yield r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2)), None, r((3, 5)), False, None
+
+
+def _check(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool) -> None:
+    if query.dtype is not key.dtype or query.dtype is not value.dtype:
+        names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (query, key, value)]
+        raise AutogradError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {names[0]} key.dtype: {names[1]} "
+                            "and "
+                            f"value.dtype: {names[2]} instead.")
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise ShapeMismatchError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+                                 f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead.")
+    if query.dtype.category < FLOATING:
+        raise AutogradError(f"expected scalar type Float but found {SCALAR_TYPE_NAMES[query.dtype.name]}")
+    if attn_mask is not None:
+        if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype and attn_mask.dtype.name != "float32":
+            names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (attn_mask, query)]
+            raise AutogradError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                                f"{names[0]} and  query.dtype: {names[1]} instead.")
+        if is_causal:
+            raise AutogradError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if not 0 <= dropout_p <= 1:
+        raise AutogradError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+
+
+def _check_shapes(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
+    q, k, v = tuple(query.shape), tuple(key.shape), tuple(value.shape)
+    lead = broadcast_shape(q[:-2], k[:-2])
+    rows = 1
+    for n in lead:
+        rows *= n
+    if q[-1] != k[-1]:
+        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{rows}, {q[-1]}] but got: [{rows}, "
+                                 f"{k[-1]}].")
+    if k[-2] != v[-2]:
+        raise ShapeMismatchError(f"Expected size for first two dimensions of batch2 tensor to be: [{rows}, {k[-2]}] but got: [{rows}, "
+                                 f"{v[-2]}].")
+    broadcast_shape(lead, v[:-2])
+    if attn_mask is not None:
+        broadcast_shape((*lead, q[-2], k[-2]), tuple(attn_mask.shape))
+
+
+def _repeat_heads(F: Any, x: Any, heads: int) -> Any:
+    """Each of the key or value heads for as many query heads as share it."""
+    shape = tuple(x.shape)
+    if heads == shape[-3]:
+        return x
+    if not shape[-3] or heads % shape[-3]:
+        raise ShapeMismatchError("Number of heads in key and value must divide the number of heads in ")
+    times = heads // shape[-3]
+    x = F.expand(F.unsqueeze(x, -3), (*shape[:-2], times, *shape[-2:]))
+    return F.reshape(x, (*shape[:-3], heads, *shape[-2:]))
+
+
+@op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool "
+    "is_causal=False, "
+    "float? scale=None, bool enable_gqa=False) -> Tensor", namespace="nn.functional", method=False, out=False)
+class scaled_dot_product_attention:
+    """softmax(scale * query key^T + attn_mask) value: query (..., L, E), key (..., S, E), value (..., S, Ev).
+
+    A bool `attn_mask` says which keys count, another is added to the scores; `scale` is 1 / sqrt(E) unless given; with `enable_gqa`, query
+    heads share the fewer heads of key and value. Vaswani et al., "Attention is all you need" (arXiv:1706.03762).
+
+    >>> torch.nn.functional.scaled_dot_product_attention(torch.zeros(1, 1, 2), torch.zeros(1, 2, 2), torch.tensor([[[1.], [3.]]]))
+    tensor([[[2.]]])
+    """
+
+    def no_forward(query, key, value, attn_mask, dropout_p, **_):
+        tensors = (query, key, value)
+        fused = not dropout_p and len({t._k.dtype for t in tensors}) == 1 == len({t.shape[0] for t in tensors}) and (
+            all([t.ndim == 4 and t._data.size and t.stride(-1) == 1 for t in tensors]) and query.shape[-1] == value.shape[-1])
+        return "_scaled_dot_product_flash_attention_for_cpu" if fused and not (attn_mask is not None and attn_mask.requires_grad) else None
+
+    amp = "lower"
+    def function(F, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        if query._k is not key._k or query._k is not value._k or attn_mask is not None or dropout_p or query.ndim < 2 or key.ndim < 2 or (
+                value.ndim < 2 or query._k.dtype.category < FLOATING):
+            _check(query, key, value, attn_mask, dropout_p, is_causal)
+        if enable_gqa:
+            key, value = _repeat_heads(F, key, query.shape[-3]), _repeat_heads(F, value, query.shape[-3])
+        _check_shapes(query, key, value, attn_mask)
+        mask = bias = None
+        if attn_mask is not None:
+            if attn_mask._k.dtype.name == "bool":
+                mask = attn_mask
+            else:
+                bias = attn_mask if attn_mask._k.dtype is query._k.dtype else F.cast(attn_mask, query._k.dtype)
+        if dropout_p:
+            p = probabilities(F, query, key, mask, bias, is_causal, _factor(query, scale))
+            return F.matmul(F.dropout(p, dropout_p, True), value)
+        return F.attention(query, key, value, mask, bias, is_causal, scale)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2))
+        yield Sample((r((1, 4, 3, 4)), r((1, 2, 3, 4)), r((1, 2, 3, 2))), {"is_causal": True, "enable_gqa": True})
+        yield r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2)), np.array([[True, False, True, True, False]] * 2 + [[False] * 5])
+        yield Sample((r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2)), r((3, 5))), {"scale": 0.3})
+
+    def errors(rng):
+        yield (np.ones((2, 3, 4)), np.ones((2, 5, 5)), np.ones((2, 5, 6))), RuntimeError, (
+            "Expected size for first two dimensions of batch2 tensor to be: [2, 4] but got: [2, 5].")
+        yield (np.ones(4), np.ones((5, 4)), np.ones((5, 4))), RuntimeError, (
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: 1 key.dim: 2 and value.dim: 2 instead.")

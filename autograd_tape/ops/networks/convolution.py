@@ -1,0 +1,616 @@
+"""Convolution in one, two and three dimensions, its transpose, and the windows it is made of.
+
+Convolution, its gradient for the input and its gradient for the weight are three faces of one trilinear form, so each one's
+gradients are the other two, to any order.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...dtypes import SCALAR_TYPE_NAMES
+from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels import conv as fused
+from ...functions.refusals import no_kernel
+from ...record import Sample, op
+from .. import _batch as batches
+from .. import _shapes as shapes
+from .._host import on_host
+from ..matrices.products import _C_NAMES
+
+
+def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """`result`, stored with the channels of (N, C, H, W) innermost where `input` is."""
+    if input.ndim == 4 and not input.flags.c_contiguous and input.transpose(0, 2, 3, 1).flags.c_contiguous:
+        return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    return result
+
+
+# -- the three faces --------------------------------------------------------------------------------------------------
+
+
+def _by_parts(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A bilinear kernel for real arrays, carried on to complex ones by their real and imaginary parts."""
+    def run(a: np.ndarray, b: np.ndarray, *rest: Any) -> np.ndarray:
+        if a.dtype.kind != "c":
+            return kernel(a, b, *rest)
+        a_real, a_imag, b_real, b_imag = (np.ascontiguousarray(x) for x in (a.real, a.imag, b.real, b.imag))
+        real, imag, bare = ([part(x) if isinstance(x, np.ndarray) else x for x in rest] for part in (np.real, np.imag, lambda x: None))
+        result = kernel(a_real, b_real, *real).astype(a.dtype)
+        result.real -= kernel(a_imag, b_imag, *bare)
+        result.imag = kernel(a_real, b_imag, *imag) + kernel(a_imag, b_real, *bare)
+        return result
+
+    return run
+
+
+@_by_parts
+def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Any, padding: Any, dilation: Any,
+             groups: int) -> np.ndarray:
+    if input.ndim == 4:
+        return _keep_channels_last(input, fused.conv2d(input, weight, bias, stride, padding, dilation, groups))
+    return fused.convnd(input, weight, bias, stride, padding, dilation, groups)
+
+
+@_by_parts
+def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
+    function = fused.conv2d_input_grad if grad.ndim == 4 else fused.convnd_input_grad
+    return function(grad, weight, tuple(size), stride, padding, dilation, groups)
+
+
+@_by_parts
+def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
+    function = fused.conv2d_backward if input.ndim == 4 else fused.convnd_backward
+    weight = np.broadcast_to(np.zeros((), input.dtype), tuple(size))  # only its shape and dtype matter
+    result = function(grad, input, weight, stride, padding, dilation, groups, (False, True, False))[1]
+    assert result is not None  # it was asked for
+    return result
+
+
+def _cropped(F: Any, x: Any, size: Sequence[int]) -> Any:
+    """`x` without the rows that an output padding beyond the stride makes."""
+    for d in range(2, len(size)):
+        if x.shape[d] != size[d]:
+            x = F.slice(x, d, 0, size[d])
+    return x
+
+
+def _columns_product(F: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    """Convolution as a product with the gathered windows, for executors without a kernel."""
+    shape, n = tuple(weight.shape), len(stride)
+    size = fused.conv_output_size(tuple(input.shape)[2:], shape[2:], tuple(stride), tuple(padding), tuple(dilation))
+    columns = F.im2col(input, shape[2:], tuple(dilation), tuple(padding), tuple(stride))
+    batch, rows, length = tuple(columns.shape)
+    columns = F.reshape(columns, (batch, groups, rows // groups, length))
+    y = F.matmul(F.reshape(weight, (1, groups, shape[0] // groups, prod(shape[1:]))), columns)
+    y = F.reshape(y, (batch, shape[0], *size))
+    return y if bias is None else y + F.reshape(bias, (1, shape[0]) + (1,) * n)
+
+
+@op("convolution_nd(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    namespace="_internal", method=False, out=False, node="ConvolutionBackward0")
+class convolution_nd:
+    """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
+
+    saved_as = {"input_shape": None, "input": "input", "weight_shape": None}
+    numpy = _forward
+    shape = shapes.convolution
+    compose = _columns_product
+    def vjp_input(F, grad, weight, input_shape, stride, padding, dilation, groups):
+        return F.convolution_nd_input(grad, weight, tuple(input_shape), stride, padding, dilation, groups)
+    def vjp_weight(F, grad, input, weight_shape, stride, padding, dilation, groups):
+        return F.convolution_nd_weight(input, grad, tuple(weight_shape), stride, padding, dilation, groups)
+    def vjp_bias(F, grad): return F.sum(grad, (0, *range(2, grad.ndim)))
+
+    def batch(F, call):
+        """A bigger batch where the weights are shared, more groups where each example has its own."""
+        x, weight, bias = call.input, call.weight, call.bias
+        if not call.size or call.ranks["input"] != call.ranks["weight"]:
+            return NotImplemented
+        if not call.is_batched["weight"] and not call.is_batched["bias"]:
+            return batches.parted(F, call, call(input=batches.merged(F, x)))
+        x, weight = call.whole("input"), call.whole("weight")
+        bias = None if bias is None else F.reshape(call.whole("bias"), (-1,))
+        result = call(input=batches.as_channels(F, x), weight=batches.merged(F, weight), bias=bias, groups=call.groups * call.size)
+        return batches.from_channels(F, call, result)
+    aten = "convolution(input, weight, bias, list(stride), list(padding), list(dilation), False, [0] * len(stride), groups)"
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3, 6)), r((4, 3, 3)), r(4), (2,), (1,), (1,), 1
+        yield r((2, 4, 5, 5)), r((4, 2, 3, 2)), r(4), (1, 2), (1, 0), (2, 1), 2
+        yield r((1, 2, 3, 4, 3)), r((2, 2, 2, 2, 2)), None, (1, 1, 1), (0, 0, 0), (1, 1, 1), 1
+
+
+@op("convolution_nd_input(Tensor input, Tensor weight, int[] size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    namespace="_internal", method=False, out=False, node="ConvolutionBackward0")
+class convolution_nd_input:
+    """The gradient of `convolution_nd` for an input of shape `size`; also the transposed convolution."""
+
+    saved_as = {"input_shape": None, "input": "input", "weight_shape": None}
+    numpy = _input_grad
+    def shape(grad, weight, size, *rest): return tuple(size)
+    def compose(F, input, weight, size, stride, padding, dilation, groups):
+        shape = tuple(weight.shape)
+        batch, out = tuple(input.shape)[:2]
+        length = prod(tuple(input.shape)[2:])
+        w = F.transpose(F.reshape(weight, (1, groups, out // groups, prod(shape[1:]))), 2, 3)
+        columns = F.matmul(w, F.reshape(input, (batch, groups, out // groups, length)))
+        columns = F.reshape(columns, (batch, groups * prod(shape[1:]), length))
+        return F.col2im(columns, tuple(size)[2:], shape[2:], tuple(dilation), tuple(padding), tuple(stride), tuple(input.shape)[2:])
+    def vjp_input(F, grad, weight, input_shape, stride, padding, dilation, groups):
+        return _cropped(F, F.convolution_nd(grad, weight, None, stride, padding, dilation, groups), tuple(input_shape))
+    def vjp_weight(F, grad, input, weight_shape, stride, padding, dilation, groups):
+        return F.convolution_nd_weight(grad, input, tuple(weight_shape), stride, padding, dilation, groups)
+
+    def batch(F, call):
+        """A bigger batch where the weights are shared, more groups where each example has its own."""
+        size = tuple(call.values["size"])
+        if not call.size:
+            return NotImplemented
+        if not call.is_batched["weight"]:
+            return batches.parted(F, call, call(input=batches.merged(F, call.input), size=(call.size * size[0], *size[1:])))
+        result = call(input=batches.as_channels(F, call.whole("input")), weight=batches.merged(F, call.weight),
+                      size=(size[0], call.size * size[1], *size[2:]),
+                      groups=call.groups * call.size)
+        return batches.from_channels(F, call, result)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 4, 3)), r((4, 3, 3)), (2, 3, 6), (2,), (1,), (1,), 1
+        yield r((1, 2, 2, 2)), r((2, 2, 2, 2)), (1, 2, 5, 4), (2, 2), (0, 0), (2, 1), 1
+
+
+@op("convolution_nd_weight(Tensor input, Tensor output, int[] size, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    namespace="_internal", method=False, out=False, node="ConvolutionBackward0")
+class convolution_nd_weight:
+    """The gradient of `convolution_nd` for a weight of shape `size`."""
+
+    numpy = _weight_grad
+    def shape(input, grad, size, *rest): return tuple(size)
+    def compose(F, input, output, size, stride, padding, dilation, groups):
+        size, batch = tuple(size), input.shape[0]
+        columns = F.im2col(input, size[2:], tuple(dilation), tuple(padding), tuple(stride), tuple(output.shape)[2:])
+        length = prod(tuple(output.shape)[2:])
+        columns = F.reshape(columns, (batch, groups, prod(size[1:]), length))
+        g = F.reshape(output, (batch, groups, size[0] // groups, length))
+        return F.reshape(F.sum(F.matmul(g, F.transpose(columns, 2, 3)), 0), size)
+    def vjp_input(F, grad, output, input_shape, stride, padding, dilation, groups):
+        return F.convolution_nd_input(output, grad, tuple(input_shape), stride, padding, dilation, groups)
+    def vjp_output(F, grad, input, output_shape, stride, padding, dilation, groups):
+        return _cropped(F, F.convolution_nd(input, grad, None, stride, padding, dilation, groups), tuple(output_shape))
+
+    def batch(F, call):
+        """More groups."""
+        size = tuple(call.values["size"])
+        if not call.size:
+            return NotImplemented
+        result = call(input=batches.as_channels(F, call.whole("input")), output=batches.as_channels(F, call.whole("output")),
+                      size=(call.size * size[0], *size[1:]), groups=call.groups * call.size)
+        return batches.parted(F, call, result)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3, 6)), r((2, 4, 3)), (4, 3, 3), (2,), (1,), (1,), 1
+
+
+# -- windows ----------------------------------------------------------------------------------------------------------
+
+
+@op("im2col(Tensor input, int[] kernel_size, int[] dilation, int[] padding, int[] stride, Any blocks=None) -> Tensor",
+    namespace="_internal",
+    method=False, out=False, node="Im2ColBackward0")
+class im2col:
+    """The windows of (N, C, ...) as columns (N, C * prod(kernel), number of windows)."""
+
+    saved_also = {"self_sym_argsize_minus_1": "input_shape[-1]", "self_sym_argsize_minus_2": "input_shape[-2]"}
+    saved_as = {"input_shape": None, "blocks": None}
+
+    def numpy(input, kernel_size, dilation, padding, stride, blocks=None):
+        size = blocks or fused.conv_output_size(input.shape[2:], kernel_size, stride, padding, dilation)
+        columns = fused._columns(input, tuple(kernel_size), tuple(size), tuple(stride), tuple(padding), tuple(dilation), 1)
+        return columns.reshape(columns.shape[0], *columns.shape[2:])
+    compose = on_host(numpy)
+    def vjp_input(F, grad, input_shape, kernel_size, dilation, padding, stride, blocks):
+        blocks = blocks or fused.conv_output_size(tuple(input_shape)[2:], kernel_size, stride, padding, dilation)
+        return F.col2im(grad, tuple(input_shape)[2:], kernel_size, dilation, padding, stride, blocks)
+    jvp = "linear"
+    batch = batches.images
+
+    def samples(rng): yield rng.standard_normal((2, 2, 5, 4)), (2, 3), (2, 1), (1, 0), (1, 2)
+
+
+@op("col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride, Any blocks=None) -> Tensor",
+    namespace="_internal", method=False, out=False, node="Col2ImBackward0")
+class col2im:
+    """Columns added up where their windows lie: the transpose of `im2col`."""
+
+    def numpy(input, output_size, kernel_size, dilation, padding, stride, blocks=None):
+        size = blocks or fused.conv_output_size(tuple(output_size), kernel_size, stride, padding, dilation)
+        shape = (input.shape[0], input.shape[1] // prod(kernel_size), *output_size)
+        return fused._add_columns(input, shape, tuple(kernel_size), tuple(size), tuple(stride), tuple(padding), tuple(dilation))
+    compose = on_host(numpy)
+    def vjp_input(F, grad, kernel_size, dilation, padding, stride, blocks):
+        return F.im2col(grad, kernel_size, dilation, padding, stride, blocks)
+    jvp = "linear"
+    batch = batches.images
+
+    def samples(rng): yield rng.standard_normal((2, 8, 12)), (4, 5), (2, 2), (1, 1), (0, 0), (1, 1)
+
+
+def several(value: Any, n: int, name: str, what: str = "convolution dimensions") -> tuple[int, ...]:
+    """One number for each of `n` dimensions."""
+    if value.__class__ is int:
+        return (value,) * n
+    value = tuple([int(v) for v in value]) if isinstance(value, (tuple, list)) else (int(value),)
+    if len(value) == 1:
+        return value * n
+    if len(value) != n:
+        raise AutogradError(f"expected {name} to be a single integer value or a list of {n} values to match the {what}, but got "
+                            f"{name}={list(value)}")
+    return value
+
+
+def _check_windows(values: dict[str, tuple[int, ...]]) -> None:
+    for name, words, short, low in (("kernel_size", "kernel size should be greater than zero", "kernel", 1),
+                                    ("dilation", "dilation should be greater than zero", "dilation", 1),
+                                    ("padding", "padding should be non-negative", "pad", 0),
+                                    ("stride", "stride should be greater than zero", "stride", 1)):
+        if len(values[name]) != 2:
+            raise AutogradError(f"It is expected {name} equals to 2, but got size {len(values[name])}")
+        if min(values[name]) < low:
+            raise AutogradError(f"{words}, but got {short}_height: {values[name][0]} {short}_width: {values[name][1]}")
+
+
+def _two(value: Any) -> tuple[int, ...]:
+    return (value, value) if isinstance(value, int) else tuple(value) * (2 if len(value) == 1 else 1)
+
+
+def _shown(values: Sequence[int]) -> str:
+    return "(" + ", ".join(map(str, values)) + ")"
+
+
+@op("nn_functional_unfold(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
+    namespace="_internal",
+    alias="nn.functional.unfold", method=False, out=False)
+class nn_functional_unfold:
+    """The windows of images (N, C, H, W) as columns (N, C * prod(kernel_size), number of windows).
+
+    >>> torch.nn.functional.unfold(torch.arange(4.).reshape(1, 1, 2, 2), (1, 2))
+    tensor([[[0., 2.],
+             [1., 3.]]])
+    """
+
+    lacks = {"int": "im2col_out_cpu"}
+    def function(F, input, kernel_size, dilation=1, padding=0, stride=1):
+        values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
+        _check_windows(values)
+        if input.ndim not in (3, 4):
+            raise ShapeMismatchError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+                                     f"input, but got: {list(input.shape)}")
+        batched = input if input.ndim == 4 else F.unsqueeze(input, 0)
+        kernel, dilation, padding, stride = values.values()
+        size = tuple(batched.shape)[2:]
+        blocks = fused.conv_output_size(size, kernel, stride, padding, dilation)
+        if min(blocks) < 1:
+            raise ShapeMismatchError(f"Given input with spatial size {_shown(size)}, kernel_size={_shown(kernel)}, "
+                                     f"dilation={_shown(dilation)}, "
+                                     f"padding={_shown(padding)}, calculated shape of the array of sliding blocks as {_shown(blocks)}, but "
+                                     "its "
+                                     "components must be at least one.")
+        result = F.im2col(batched, kernel, dilation, padding, stride)
+        return result if input.ndim == 4 else F.squeeze(result, 0)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 2, 4, 4)), 2
+        yield rng.standard_normal((2, 4, 5)), (2, 3), 1, 1, 2
+
+
+@op("fold(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class fold:
+    """Columns (N, C * prod(kernel_size), windows) added up to images (N, C, *output_size) where their windows lie.
+
+    >>> torch.nn.functional.fold(torch.ones(1, 2, 2), (1, 3), (1, 2))
+    tensor([[[[1., 2., 1.]]]])
+    """
+
+    lacks = {"int": "col2im_out_cpu"}
+    def function(F, input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
+        _check_windows(values)
+        output_size = _two(output_size)
+        kernel, dilation, padding, stride = values.values()
+        if input.ndim not in (2, 3):
+            raise ShapeMismatchError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+                                     "for "
+                                     f"input, but got: {list(input.shape)}")
+        batched = input if input.ndim == 3 else F.unsqueeze(input, 0)
+        rows, length = tuple(batched.shape)[1:]
+        if rows % prod(kernel):
+            raise ShapeMismatchError("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+                                     f"input.size(1)={rows} and kernel_size={_shown(kernel)}.")
+        blocks = fused.conv_output_size(output_size, kernel, stride, padding, dilation)
+        if prod(blocks) != length or min(blocks) < 1:
+            raise ShapeMismatchError(f"Given output_size={_shown(output_size)}, kernel_size={_shown(kernel)}, dilation={_shown(dilation)}, "
+                                     f"padding={_shown(padding)}, stride={_shown(stride)}, expected size of input's dimension 2 to match "
+                                     "the "
+                                     f"calculated number of sliding blocks {blocks[0]} * {blocks[1]} = {prod(blocks)}, but got "
+                                     f"input.size(2)={length}.")
+        result = F.col2im(batched, output_size, kernel, dilation, padding, stride)
+        return result if input.ndim == 3 else F.squeeze(result, 0)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 8, 9)), (4, 4), 2
+        yield rng.standard_normal((8, 6)), (3, 4), 2
+
+
+# -- convolutions as torch spells them --------------------------------------------------------------------------------
+
+
+def _batched(F: Any, input: Any, n: int, name: str) -> Any:
+    if input.ndim == n + 2:
+        return input
+    if input.ndim != n + 1:
+        raise ShapeMismatchError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
+                                 f"{list(input.shape)}")
+    return F.unsqueeze(input, 0)
+
+
+def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
+                     groups: int, transposed: bool, output_padding: tuple[int, ...] = ()) -> None:
+    if min(dilation) < 0:
+        raise AutogradError("dilation should be greater than zero")
+    for low, value, what in ((0, min(padding), "negative padding"), (0, min(output_padding, default=0), "negative output_padding"),
+                             (1, min(stride), "non-positive stride"), (1, min(dilation), "non-positive dilation"),
+                             (1, groups, "non-positive groups")):
+        if value < low:
+            raise AutogradError(f"{what} is not supported")
+    w = list(weight.shape)
+    head = f"Given transposed=1, weight of size {w}" if transposed else f"Given groups={groups}, weight of size {w}"
+    if w[0] < groups:
+        raise ShapeMismatchError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+                                 f"{w} "
+                                 "instead")
+    if w[0] % groups:
+        raise ShapeMismatchError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+                                 "size "
+                                 f"[{w}] instead")
+    channels = w[0] if transposed else w[1] * groups
+    if input.shape[1] != channels:
+        raise ShapeMismatchError(f"{head}, expected input{list(input.shape)} to have {channels} channels, but got {input.shape[1]} "
+                                 "channels "
+                                 "instead")
+    out = w[1] * groups if transposed else w[0]
+    if bias is not None and (bias.ndim != 1 or bias.shape[0] != out):
+        head = f"Given transposed={int(transposed)}, weight of size {w}" if transposed else f"Given weight of size {w}"
+        raise ShapeMismatchError(f"{head}, expected bias to be 1-dimensional with {out} elements, but got bias of size {list(bias.shape)} "
+                                 "instead")
+    if input.dtype is not weight.dtype:
+        names = [f"{'CPU%sType' if t.dtype.is_complex else 'torch.%sTensor'}" % SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, weight)]
+        rest = "" if input.dtype.is_complex or weight.dtype.is_complex else \
+            " or input should be a MKLDNN tensor and weight is a dense tensor"
+        raise AutogradError(f"Input type ({names[0]}) and weight type ({names[1]}) should be the same{rest}",
+                            remedy="convert one of them with .to(dtype)")
+    if bias is not None and bias.dtype is not input.dtype:
+        raise AutogradError(f"Input type ({_C_NAMES.get(input.dtype.name, input.dtype.name)}) and bias type "
+                            f"({_C_NAMES.get(bias.dtype.name, bias.dtype.name)}) should be the same")
+    if not transposed:
+        size = tuple(input.shape)[2:]
+        if min(fused.conv_output_size(size, tuple(w[2:]), stride, padding, dilation)) < 1:
+            padded = " x ".join([str(s + 2 * p) for s, p in zip(size, padding)])
+            reach = " x ".join([str(d * (k - 1) + 1) for k, d in zip(w[2:], dilation)])
+            raise ShapeMismatchError(f"Calculated padded input size per channel: ({padded}). Kernel size: ({reach}). Kernel size can't be "
+                                     "greater than actual input size")
+
+
+def _string_padding(F: Any, input: Any, padding: str, kernel: tuple[int, ...], stride: tuple[int, ...],
+                    dilation: tuple[int, ...]) -> tuple[Any, Any]:
+    """(input, padding) for 'valid' and 'same'; where 'same' is odd, the input gets the extra zeros at its end."""
+    if padding == "valid":
+        return input, (0,) * len(kernel)
+    if padding != "same":
+        raise AutogradError(f"Invalid padding string: '{padding}'")
+    if any([s != 1 for s in stride]):
+        raise AutogradError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for k, d in zip(kernel, dilation)]
+    for i, t in enumerate(total):
+        if t % 2:
+            shape = list(input.shape)
+            shape[2 + i] = 1
+            input = F.cat([input, F.wrap(np.zeros(shape, input._k.np), input._k)], 2 + i)
+    return input, tuple([t // 2 for t in total])
+
+
+def _convolve(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    if weight.ndim != n + 2:
+        if isinstance(padding, str):
+            k = weight.ndim
+            raise ShapeMismatchError(f"Expected {k}-dimensional input for {k}-dimensional weight{list(weight.shape)}, but got "
+                                     f"{input.ndim}-dimensional "
+                                     f"input of size {list(input.shape)} instead")
+        if weight.ndim < 3:
+            raise ShapeMismatchError("weight should have at least three dimensions")
+        several((1,) * n if isinstance(stride, int) else stride, weight.ndim - 2, "stride")
+    stride = several(stride, n, "stride")
+    dilation = several(dilation, len(stride), "dilation")
+    x = _batched(F, input, n, name)
+    if isinstance(padding, str):
+        x, padding = _string_padding(F, x, padding, tuple(weight.shape)[2:], stride, dilation)
+    else:
+        padding = several(padding, len(stride), "padding")
+    _check_arguments(x, weight, bias, stride, padding, dilation, groups, False)
+    result = F.convolution_nd(x, weight, bias, stride, padding, dilation, groups)
+    return result if x.ndim == input.ndim else F.squeeze(result, 0)
+
+
+def _transposed(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int,
+                dilation: Any) -> Any:
+    stride, padding = several(stride, n, "stride"), several(padding, n, "padding")
+    dilation, output_padding = several(dilation, n, "dilation"), several(output_padding, n, "output_padding")
+    x = _batched(F, input, n, name)
+    _check_arguments(x, weight, bias, stride, padding, dilation, groups, True, output_padding)
+    if any([o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)]):
+        axes = ("height", "width") if n < 3 else ("depth", "height", "width")
+        shown = []
+        for label, values, lead in (("output_padding", output_padding, 0), ("stride", stride, 1), ("dilation", dilation, 1)):
+            values = (lead, *values) if n == 1 else values
+            shown += [f"{label}_{axis}: {v}" for axis, v in zip(axes, values)]
+        raise AutogradError("output padding must be smaller than either stride or dilation, but got " + " ".join(shown))
+    size = tuple([(m - 1) * s - 2 * p + d * (k - 1) + o + 1 for m, k, s, p, o, d in
+                  zip(tuple(x.shape)[2:], tuple(weight.shape)[2:], stride, padding, output_padding, dilation)])
+    if min(size) < 1:
+        raise ShapeMismatchError(f"Given input size per channel: {list(x.shape)[2:]}. Calculated output size per channel: {list(size)}. "
+                                 "Output size is too small")
+    out = weight.shape[1] * groups
+    result = F.convolution_nd_input(x, weight, (x.shape[0], out, *size), stride, padding, dilation, groups)
+    if bias is not None:
+        result = result + F.reshape(bias, (1, out) + (1,) * n)
+    return result if x.ndim == input.ndim else F.squeeze(result, 0)
+
+
+_CONV = "(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, Any padding=0, int[] dilation=1, int groups=1) -> Tensor"
+_CONV_TRANSPOSE = ("(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] output_padding=0, int "
+                   "groups=1, "
+                   "int[] dilation=1) -> Tensor")
+
+
+@op("conv1d" + _CONV, method=False, out=False, alias="nn.functional.conv1d")
+class conv1d:
+    """Cross-correlation of (N, C, L) with weights (O, C / groups, K).
+
+    >>> torch.nn.functional.conv1d(torch.arange(4.).reshape(1, 1, 4), torch.ones(1, 1, 2))
+    tensor([[[1., 3., 5.]]])
+    """
+
+    lacks = {"bool": "slow_conv2d_cpu"}
+    amp = "lower"
+    def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        return _convolve(F, "conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3, 6)), rng.standard_normal((4, 3, 3)), rng.standard_normal(4)
+        yield rng.standard_normal((3, 6)), rng.standard_normal((2, 3, 2)), None, 1, "same"
+
+
+@op("conv2d" + _CONV, method=False, out=False, alias="nn.functional.conv2d")
+class conv2d:
+    """Cross-correlation of (N, C, H, W) with weights (O, C / groups, KH, KW).
+
+    >>> torch.nn.functional.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    tensor([[[[4.]]]])
+    """
+
+    lacks = {"bool": "slow_conv2d_cpu"}
+    amp = "lower"
+    def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        return _convolve(F, "conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+    def samples(rng):
+        yield Sample((rng.standard_normal((2, 3, 5, 5)), rng.standard_normal((4, 3, 3, 3)), rng.standard_normal(4)),
+                     {"stride": 2, "padding": 1})
+        yield rng.standard_normal((2, 2, 4, 4)), rng.standard_normal((2, 1, 2, 3)), None, 1, "same", 1, 2
+
+    def errors(rng):
+        yield (np.ones((2, 3, 5, 5)), np.ones((4, 2, 3, 3))), RuntimeError, (
+            "Given groups=1, weight of size [4, 2, 3, 3], expected input[2, 3, 5, 5] to have 2 channels, but got 3 channels instead")
+        yield (np.ones((5, 5)), np.ones((4, 3, 3, 3))), RuntimeError, (
+            "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [5, 5]")
+        yield (np.ones((2, 3, 2, 2)), np.ones((4, 3, 3, 3))), RuntimeError, (
+            "Calculated padded input size per channel: (2 x 2). Kernel size: (3 x 3). Kernel size can't be greater than actual input size")
+
+
+@op("conv3d" + _CONV, method=False, out=False, alias="nn.functional.conv3d")
+class conv3d:
+    """Cross-correlation of (N, C, D, H, W) with weights (O, C / groups, KD, KH, KW).
+
+    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 1, 2, 2), torch.ones(1, 1, 1, 2, 2))
+    tensor([[[[[4.]]]]])
+    """
+
+    lacks = {"bool": "compute_columns3d"}
+    amp = "lower"
+    def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        return _convolve(F, "conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+    def samples(rng): yield rng.standard_normal((1, 2, 3, 4, 3)), rng.standard_normal((2, 2, 2, 2, 2)), rng.standard_normal(2), 1, 1
+
+
+@op("conv_transpose1d" + _CONV_TRANSPOSE, method=False, out=False, alias="nn.functional.conv_transpose1d")
+class conv_transpose1d:
+    """The transpose of `conv1d`: (N, C, L) with weights (C, O / groups, K).
+
+    >>> torch.nn.functional.conv_transpose1d(torch.ones(1, 1, 2), torch.ones(1, 1, 2))
+    tensor([[[1., 2., 1.]]])
+    """
+
+    lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
+    amp = "lower"
+    def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        return _transposed(F, "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    def samples(rng): yield rng.standard_normal((2, 3, 4)), rng.standard_normal((3, 2, 3)), rng.standard_normal(2), 2, 1, 1
+
+
+@op("conv_transpose2d" + _CONV_TRANSPOSE, method=False, out=False, alias="nn.functional.conv_transpose2d")
+class conv_transpose2d:
+    """The transpose of `conv2d`: (N, C, H, W) with weights (C, O / groups, KH, KW).
+
+    >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 1, 2), torch.ones(1, 1, 1, 2))
+    tensor([[[[1., 2., 1.]]]])
+    """
+
+    lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
+    amp = "lower"
+    def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        return _transposed(F, "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 4, 3, 3)), rng.standard_normal((4, 2, 3, 2)), rng.standard_normal(4), 2, (1, 0), 1, 2
+        yield Sample((rng.standard_normal((2, 3, 3)), rng.standard_normal((2, 2, 2, 2))), {"dilation": 2, "output_padding": 1})
+
+    def errors(rng):
+        yield (np.ones((2, 3, 5, 5)), np.ones((4, 2, 3, 3))), RuntimeError, (
+            "Given transposed=1, weight of size [4, 2, 3, 3], expected input[2, 3, 5, 5] to have 4 channels, but got 3 channels instead")
+
+
+@op("conv_transpose3d" + _CONV_TRANSPOSE, method=False, out=False, alias="nn.functional.conv_transpose3d")
+class conv_transpose3d:
+    """The transpose of `conv3d`: (N, C, D, H, W) with weights (C, O / groups, KD, KH, KW).
+
+    >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 2., 1.]]]]])
+    """
+
+    lacks = {"short bool": "slow_conv_transpose3d_out_cpu"}
+    amp = "lower"
+    def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        return _transposed(F, "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    def samples(rng): yield rng.standard_normal((1, 2, 2, 3, 2)), rng.standard_normal((2, 2, 2, 2, 2)), rng.standard_normal(2), 2
+
+
+@op("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
+    "int[] output_padding, int groups) -> Tensor", method=False, out=False)
+class convolution:
+    """Convolution, or its transpose, in as many dimensions as the weight has.
+
+    >>> torch.convolution(torch.ones(1, 1, 2), torch.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
+    tensor([[[2.]]])
+    """
+
+    lacks = {"bool": "slow_conv2d_cpu"}
+    def function(F, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+        n = weight.ndim - 2
+        if input.dtype.is_complex:  # `conv2d` and its kin take complex numbers apart before they come here
+            name = "slow_conv3d_cpu" if n == 3 else "slow_conv2d_cpu"
+            no_kernel(name, input)
+        if transposed:
+            return _transposed(F, "convolution", n, input, weight, bias, stride, padding, output_padding, groups, dilation)
+        return _convolve(F, "convolution", n, input, weight, bias, stride, padding, dilation, groups)
+
+    def samples(rng): yield rng.standard_normal((2, 3, 6)), rng.standard_normal((4, 3, 3)), None, [1], [0], [1], False, [0], 1

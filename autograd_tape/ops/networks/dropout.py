@@ -1,0 +1,288 @@
+"""Dropout, with the masks that torch's CPU generator draws; the gradient uses the saved mask."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import SCALAR_TYPE_NAMES
+from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels import dropout as fused
+from ...executors.kernels._on_demand import state
+from ...random import default_generator
+from ...record import Sample, op
+from ...strided import by_memory
+from .. import _batch as batches
+from .. import _shapes as shapes
+from .._host import on_host
+from .._samples import refuse_complex_gradient
+from ._losses import constant
+
+ALPHA = 1.7580993408473766  # of the SELU activation
+
+
+def _scaled(input: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray:
+    """input where `mask`, times `scale`; dropped NaNs stay NaN, as in torch."""
+    if input.size < state.cheap:
+        return input * (mask * input.dtype.type(scale))
+    if input.flags.c_contiguous:
+        return fused.apply_mask(input, mask, scale)
+    order = by_memory(input)  # the result lies in memory as the input does
+    scaled = fused.apply_mask(input.transpose(order), mask.transpose(order), scale)
+    return scaled.transpose(sorted(range(input.ndim), key=order.__getitem__))
+
+
+def _kept(like: np.ndarray, p: float, dtype: Any) -> np.ndarray:
+    """1 with chance 1 - p, else 0, in the layout of `like`: numbers are drawn in the order of the elements in memory."""
+    if like.flags.c_contiguous:
+        return default_generator.bernoulli(1 - p, like.shape, dtype)
+    order = by_memory(like)
+    drawn = default_generator.bernoulli(1 - p, tuple([like.shape[d] for d in order]), dtype)
+    return drawn.transpose(sorted(range(like.ndim), key=order.__getitem__))
+
+
+def _dropout(input: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray, float]:
+    one = input.dtype.type(1)
+    scale = one / input.dtype.type(1 - p)
+    mask = _kept(input, p, np.bool_)
+    return _scaled(input, mask, scale), mask, float(scale)
+
+
+@op("random_dropout(Tensor input, float p) -> (Tensor result, Saved mask, Saved scale)", namespace="_internal", method=False, out=False,
+    node="MulBackward0")
+class random_dropout:
+    """Each element zero with chance `p`, else divided by 1 - p."""
+
+    numpy = _dropout
+    def shape(input, p): return input, input, None
+    compose = on_host(_dropout)
+    def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
+    aten = "dropout"
+    random = True
+    def decompose(F, input, p): return F.mul(input, F.empty_like(input).bernoulli_(1 - p).div_(1 - p))
+    def samples(rng): yield rng.standard_normal((2, 3)), 0.0
+
+
+@op("random_mask(Tensor like, int[] shape, float p) -> Tensor", namespace="_internal", method=False, out=False, dtypes="float")
+class random_mask:
+    """Zeros with chance `p`, else ones, of a shape; float64 where `like` is, else float32."""
+
+    def numpy(like, shape, p):
+        dtype = np.float64 if like.dtype == np.float64 else np.float32
+        return _kept(like, p, dtype) if like.shape == tuple(shape) else default_generator.bernoulli(1 - p, tuple(shape), dtype)
+    compose = on_host(numpy)
+    def shape(like, shape, p): return tuple(shape)
+    random = True
+    def samples(rng): yield rng.standard_normal((2, 3)), (2, 1), 0.0
+
+
+@op("masked_scale(Tensor input, Mask mask, float scale) -> Tensor", namespace="_internal", method=False, out=False)
+class masked_scale:
+    """`input` times `scale` where `mask`, else zero."""
+
+    numpy = _scaled
+    layout = "input"
+    shape = shapes.like_first
+    def compose(F, input, mask, scale): return input * (mask * input.dtype.type(scale))
+    def vjp_input(F, grad, mask, scale): return F.masked_scale(grad, mask, scale)
+    jvp = "linear"
+    batch = batches.together
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(size=(2, 3)) < 0.5, 2.0
+
+
+def _refuse_complex(x: Any) -> None:
+    if x._k.dtype.is_complex:
+        raise UnsupportedDTypeError(f"\"bernoulli_scalar_cpu_\" not implemented for '{SCALAR_TYPE_NAMES[x._k.dtype.name]}'",
+                                    expected="a real dtype", found=x._k.dtype.name, remedy="drop real and imaginary parts")
+
+
+def _check_probability(p: float, error: Any) -> None:
+    if p < 0 or p > 1:
+        raise error(f"dropout probability has to be between 0 and 1, but got {p:g}" if error is AutogradError else
+                    f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped(F: Any, input: Any, p: float, train: bool) -> Any:
+    if p == 0 or not train or not input._data.size:
+        return input
+    if p == 1:
+        return input * F.wrap(np.zeros((), input._k.np), input._k)
+    if input._k.dtype.name not in ("float32", "float64", "float16", "bfloat16"):
+        _refuse_complex(input)
+        noise = F.random_mask(input, input._data.shape, p)
+        if input._k.dtype.category < 2:
+            raise AutogradError(f"result type Float can't be cast to the desired output type {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
+        return input * noise / (1 - p)
+    return F.random_dropout(input, p)
+
+
+def _cast(F: Any, x: Any, like: Any) -> Any:
+    return x if x._k.dtype is like._k.dtype else F.cast(x, like._k.dtype)
+
+
+def _feature_shape(input: Any) -> tuple[int, ...]:
+    if input.ndim < 2:
+        raise AutogradError("Feature dropout requires at least 2 dimensions in the input")
+    return (*tuple(input.shape)[:2], *(1,) * (input.ndim - 2))
+
+
+def _feature_dropped(F: Any, input: Any, p: float, train: bool) -> Any:
+    if p == 0 or not train or not input._data.size:
+        return input
+    if p == 1:
+        return input * F.wrap(np.zeros((), input._k.np), input._k)
+    _refuse_complex(input)
+    return input * _cast(F, F.random_mask(input, _feature_shape(input), p) / (1 - p), input)
+
+
+def _alpha_dropped(F: Any, input: Any, p: float, train: bool, shape: Any) -> Any:
+    if p == 0 or not train or not input._data.size:
+        return input
+    if p == 1:
+        return input * F.wrap(np.zeros((), input._k.np), input._k)
+    _refuse_complex(input)
+    noise = F.random_mask(input, shape(input), p)
+    a = float(1.0 / np.sqrt((ALPHA * ALPHA * p + 1) * (1 - p)))
+    shift = (noise + -1) * (ALPHA * a) + ALPHA * a * p
+    return input * _cast(F, noise * a, input) + _cast(F, shift, input)
+
+
+def _into(F: Any, input: Any, result: Any) -> Any:
+    """The result as torch's in-place dropouts leave it: in the input itself."""
+    if result is input:
+        return input
+    return F.function("copy_")(input, result)
+
+
+def _whole(input: Any) -> tuple[int, ...]:
+    return tuple(input.shape)
+
+
+def _records(name: str, what: str, dropped: Any) -> None:
+    """`torch.name(input, p, train)`, `torch.name_`."""
+    def function(F, input, p, train):
+        _check_probability(p, AutogradError)
+        return dropped(F, input, p, train)
+
+    def inplace(F, input, p, train):
+        _check_probability(p, AutogradError)
+        return _into(F, input, dropped(F, input, p, train))
+
+    def samples(rng): yield rng.standard_normal((2, 3, 4)), 0.5, False
+    def errors(rng): yield (np.ones((2, 3)), 1.5, True), RuntimeError, "dropout probability has to be between 0 and 1, but got 1.5"
+
+    example = f">>> torch.{name}%s(torch.ones(1, 2), 0.5, False)\ntensor([[1., 1.]])"
+    op(f"{name}(Tensor input, float p, bool train) -> Tensor", method=False, out=False)(
+        type(name, (), {"__doc__": f"{what}\n\n{example % ''}", "__module__": __name__, "function": function, "samples": samples,
+                        "errors": errors}))
+    op(f"{name}_(Tensor input, float p, bool train) -> Tensor", method=False, out=False)(
+        type(name + "_", (), {"__doc__": f"`{name}`, in place.\n\n{example % '_'}", "__module__": __name__, "function": inplace,
+                              "samples": samples}))
+
+
+_records("dropout", "Each element zero with chance `p`, else divided by 1 - p.", _dropped)
+_records("feature_dropout", "Each channel of (N, C, ...) zero with chance `p`, else divided by 1 - p.", _feature_dropped)
+_records("alpha_dropout", "Dropout that keeps the mean and variance of SELU's output (Klambauer et al., arXiv:1706.02515).",
+         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _whole))
+_records("feature_alpha_dropout", "`alpha_dropout` of whole channels of (N, C, ...).",
+         lambda F, input, p, train: _alpha_dropped(F, input, p, train, _feature_shape))
+
+
+@op("native_dropout(Tensor input, float p, bool? train) -> (Tensor result, Mask mask)", method=False, out=False)
+class native_dropout:
+    """`dropout`, and which elements were kept.
+
+    >>> torch.native_dropout(torch.ones(2), 0.5, False)
+    (tensor([1., 1.]), tensor([True, True]))
+    """
+
+    def function(F, input, p, train):
+        refuse_complex_gradient("native_dropout", input)
+        if not input._data.size or train is False:
+            if not input._data.size:
+                return input, F.empty_like(input)
+            return F.clone(input), constant(F, input, np.ones(input._data.shape, np.bool_))
+        mask = F.ne(F.random_mask(input, input._data.shape, p), 0)
+        return F.masked_scale(input, mask, 0.0 if p == 1 else 1 / (1 - p)), F.clone(mask)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), 0.5, False
+
+
+# -- torch.nn.functional ----------------------------------------------------------------------------------------------
+
+
+def _functional(name: str, what: str, dropped: Any, check: Any = None, default_training: bool = True) -> None:
+    """`nn.functional.name(input, p=0.5, training, inplace=False)`."""
+    def function(F, input, p=0.5, training=default_training, inplace=False):
+        if p < 0 or p > 1:
+            _check_probability(p, ValueError)
+        if check is not None:
+            input_, after = check(F, input)
+            return after(_into(F, input_, dropped(F, input_, p, training)) if inplace else dropped(F, input_, p, training))
+        result = dropped(F, input, p, training)
+        return _into(F, input, result) if inplace else result
+
+    def samples(rng): yield Sample((rng.standard_normal((2, 3, 4)), 0.5, False))
+    def errors(rng): yield (np.ones((2, 3, 4)), 1.5), ValueError, "dropout probability has to be between 0 and 1, but got 1.5"
+
+    shape = "1, 1, 2" if check is not None else "2"
+    shown = "[[[1., 1.]]]" if check is not None else "[1., 1.]"
+    op(f"nn_functional_{name}(Tensor input, float p=0.5, bool training={default_training}, bool inplace=False) -> Tensor",
+       namespace="_internal", alias=f"nn.functional.{name}", method=False, out=False)(
+        type(f"nn_functional_{name}", (), {
+            "__doc__": f"{what}\n\n>>> torch.nn.functional.{name}(torch.ones({shape}), training=False)\ntensor({shown})",
+            "__module__": __name__, "function": function, "samples": samples, "errors": errors}))
+
+
+def _as_given(x: Any) -> Any:
+    return x
+
+
+def _check_dropout1d(F: Any, input: Any) -> Any:
+    if input.ndim not in (2, 3):
+        raise AutogradError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
+                            "provide "
+                            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
+                            "(i.e. 2D or 3D inputs).")
+    return (input, _as_given) if input.ndim == 3 else (F.unsqueeze(input, 0), lambda y: F.squeeze(y, 0))
+
+
+def _check_dropout2d(F: Any, input: Any) -> Any:
+    if input.ndim not in (3, 4):
+        warnings.warn(f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
+                      "future "
+                      "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
+                      "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
+                      "dimension "
+                      "(i.e. 3D or 4D inputs).", stacklevel=4)
+    elif input.ndim == 3:
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input "
+                      "is "
+                      "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
+                      "interpret "
+                      "the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, "
+                      "please switch to using dropout1d instead.", stacklevel=4)
+    return input, _as_given
+
+
+def _check_dropout3d(F: Any, input: Any) -> Any:
+    if input.ndim not in (4, 5):
+        warnings.warn(f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
+                      "future "
+                      "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
+                      "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
+                      "dimension "
+                      "(i.e. 4D or 5D inputs).", stacklevel=4)
+    return (input, _as_given) if input.ndim != 4 else (F.unsqueeze(input, 0), lambda y: F.squeeze(y, 0))
+
+
+_functional("dropout", "Each element zero with chance `p`, else divided by 1 - p; nothing where not `training`.", _dropped)
+_functional("alpha_dropout", "Dropout that keeps the mean and variance of SELU's output.",
+            lambda F, input, p, train: _alpha_dropped(F, input, p, train, _whole), None, False)
+_functional("feature_alpha_dropout", "`alpha_dropout` of whole channels of (N, C, ...).",
+            lambda F, input, p, train: _alpha_dropped(F, input, p, train, _feature_shape), None, False)
+_functional("dropout1d", "Dropout of whole channels of (N, C, L) or (C, L).", _feature_dropped, _check_dropout1d)
+_functional("dropout2d", "Dropout of whole channels of (N, C, H, W).", _feature_dropped, _check_dropout2d)
+_functional("dropout3d", "Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).", _feature_dropped, _check_dropout3d)

@@ -1,0 +1,302 @@
+"""Tables of vectors looked up by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
+from ...executors.kernels import embedding as fused
+from ...executors.kernels._on_demand import state
+from ...modes import GradMode, grad_mode
+from ...record import Sample, op
+from .._host import need_values, on_host
+from ._losses import constant
+
+
+def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+               sparse: bool = False) -> np.ndarray:
+    if weight.ndim != 2:
+        raise ValueError("a matrix expected")
+    if indices.size * weight.shape[1] >= state.cheap:
+        try:
+            return fused.embedding(weight, indices)
+        except IndexError:
+            pass  # for the check below, which says more
+    if indices.size and (np.minimum.reduce(indices, None) < 0 or np.maximum.reduce(indices, None) >= weight.shape[0]):
+        raise IndexRangeError("index out of range in self", expected=f"0 to {weight.shape[0] - 1}", found="another index",
+                              remedy="enlarge the table, or correct the index")
+    return weight.take(indices, 0)
+
+
+def _scaled_rows(weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool) -> np.ndarray:
+    rows = weight.take(indices, 0)
+    if scale_grad_by_freq and indices.size:
+        rows /= np.bincount(indices.reshape(-1))[indices][..., None].astype(rows.dtype)
+    rows[indices == padding_idx] = 0
+    return rows
+
+
+@op("embedding_backward(Tensor grad, Index indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
+    namespace="_internal", method=False, out=False)
+class embedding_backward:
+    """The gradient for a table of `num_weights` rows: each row's cotangents added up."""
+
+    numpy = fused.embedding_backward
+    def shape(grad, indices, num_weights, *rest): return (num_weights, grad[-1])
+    compose = on_host(numpy)
+    def vjp_grad(F, grad, indices, padding_idx, scale_grad_by_freq): return F.embedding_scaled(grad, indices, padding_idx,
+                                                                                               scale_grad_by_freq)
+    jvp = "linear"
+
+    def batch(F, call):
+        """The tables of all examples, one below the other."""
+        grad, rows, real = call.whole("grad"), call.num_weights, _real_rows(F, call)
+        result = call(grad=grad if real is None else F.where(real, grad, 0), indices=_rows_of_own(F, call, rows),
+                      num_weights=call.size * rows, padding_idx=-1)
+        return F.reshape(result, (call.size, rows, result.shape[-1]))
+
+    def samples(rng): yield rng.standard_normal((2, 3, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 5, 1, True
+
+
+@op("embedding_scaled(Tensor weight, Index indices, int padding_idx, bool scale_grad_by_freq) -> Tensor", namespace="_internal",
+    method=False, out=False)
+class embedding_scaled:
+    """Rows of `weight`, zero at `padding_idx` and divided by how often they occur: the transpose of `embedding_backward`."""
+
+    numpy = _scaled_rows
+    def shape(weight, indices, *rest): return (*indices, weight[1])
+    compose = on_host(numpy)
+    def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
+        return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+    def batch(F, call): return _batched_rows(F, call, lambda rows: 0)
+    def samples(rng): yield rng.standard_normal((5, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 1, True
+
+
+def _rows_of_own(F: Any, call: Any, rows: int) -> Any:
+    """Indices into a table of each example, as indices into all tables one below the other."""
+    indices = F.cast(call.whole("indices"), call.indices.dtype)
+    first = F.reshape(F.arange(call.size, dtype=indices.dtype) * rows, (call.size, *(1,) * (indices.ndim - 1)))
+    return indices + first
+
+
+def _real_rows(F: Any, call: Any) -> Any:
+    """Which indices do not point to the row that stands for nothing, or None where there is no such row."""
+    return None if call.padding_idx < 0 else F.unsqueeze(F.ne(call.whole("indices"), call.padding_idx), -1)
+
+
+def _batched_rows(F: Any, call: Any, unreal: Any) -> Any:
+    """One table for all examples, or theirs one below the other. How often a row occurs is counted for each example. `unreal(rows)` is
+    what is picked where an index points to the row that stands for nothing."""
+    if not call.is_batched["weight"] and not call.scale_grad_by_freq:
+        return call()
+    if call.ranks["weight"] != 2:
+        return NotImplemented
+    weight = call.whole("weight")
+    _, rows, width = weight.shape
+    result = call(weight=F.reshape(weight, (call.size * rows, width)), indices=_rows_of_own(F, call, rows), padding_idx=-1)
+    real = _real_rows(F, call)
+    return result if real is None else F.where(real, result, unreal(result))
+
+
+@op("embedding(Tensor weight, Index indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", method=False,
+    out=False, complex="no gradient")
+class embedding:
+    """Rows of `weight` (V, D) at `indices`: (..., D). The row `padding_idx` gets no gradient.
+
+    >>> torch.embedding(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1, 1]))
+    tensor([[3., 4.],
+            [3., 4.]])
+    """
+
+    saved_also = {"weight_sym_argsize_0": "weight_shape[0]"}
+    saved_as = {"weight_shape": None}
+    numpy = _embedding
+    def shape(weight, indices, *rest): return (*indices, weight[1])
+    compose = on_host(numpy)
+    def check(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+        if weight.ndim != 2:
+            raise ShapeMismatchError("'weight' must be 2-D")
+        if indices.dtype.name not in ("int64", "int32"):
+            raise AutogradError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                                "torch."
+                                f"{SCALAR_TYPE_NAMES[indices.dtype.name]}Tensor instead (while checking arguments for embedding)")
+    def vjp_weight(F, grad, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse):
+        if sparse:
+            raise MissingKernelError(_SPARSE)
+        return F.embedding_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+    def batch(F, call): return _batched_rows(F, call, lambda rows: rows.detach())
+
+    def samples(rng):
+        yield rng.standard_normal((5, 3)), np.array([0, 4, 4, 2])
+        yield rng.standard_normal((5, 3)), np.array([[0, 4], [4, 2]]), 3
+
+    def errors(rng):
+        yield (np.ones((3, 2)), np.array([5])), IndexError, "index out of range in self"
+        yield (np.ones((3, 2)), np.array([-1])), IndexError, "index out of range in self"
+        yield (np.ones(3), np.array([1])), RuntimeError, "'weight' must be 2-D"
+
+
+_SPARSE = "embedding with sparse=True: sparse gradients are not supported; use sparse=False, whose gradient is dense"
+
+
+def _refuse_sparse(sparse: bool, weight: Any) -> None:
+    """Raises where a gradient would have to be sparse."""
+    if sparse and weight._node is not None and grad_mode() is GradMode.ENABLED:
+        raise MissingKernelError(_SPARSE)
+
+
+def _renormalize(F: Any, weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Scales looked-up rows whose norm exceeds `max_norm` down to it, in place and unrecorded, as torch does."""
+    rows = np.unique(indices._data)
+    if rows.size and (rows[0] < 0 or rows[-1] >= weight.shape[0]):
+        raise IndexRangeError("index out of range in self")
+    picked = weight._data[rows]
+    norms = np.linalg.norm(picked.astype(np.float64, copy=False), norm_type, 1)
+    scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
+    weight._data[rows] = (picked * scale[:, None]).astype(picked.dtype)
+    F.bump(weight)
+
+
+def _padding(padding_idx: int | None, rows: int) -> int:
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+@op("nn_functional_embedding(Index input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
+    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", namespace="_internal", alias="nn.functional.embedding", method=False,
+    out=False)
+class nn_functional_embedding:
+    """Rows of `weight` at the indices `input`; rows with a norm above `max_norm` are scaled down to it first, in place.
+
+    >>> torch.nn.functional.embedding(torch.tensor([1]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[3., 4.]])
+    """
+
+    def function(F, input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+        _refuse_sparse(sparse, weight)
+        padding_idx = -1 if padding_idx is None else _padding(padding_idx, weight.shape[0])
+        if max_norm is not None:
+            _renormalize(F, weight, input, max_norm, norm_type)
+        return F.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+    def samples(rng): yield np.array([0, 4, 4, 2]), rng.standard_normal((5, 3)), -2
+
+
+@op("embedding_bag(Index input, Tensor weight, Index? offsets=None, float? max_norm=None, float norm_type=2, bool "
+    "scale_grad_by_freq=False, "
+    "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class embedding_bag:
+    """Sums, means or maxima of bags of rows of `weight`: bags are the rows of a 2-d `input`, or start at `offsets` of a 1-d one.
+
+    >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[2., 3.]])
+    """
+
+    no_forward = "_embedding_bag"
+
+    amp = "whole"
+    def function(F, input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
+                 per_sample_weights=None, include_last_offset=False, padding_idx=None):
+        _refuse_sparse(sparse, weight)
+        if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
+            raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
+                             "same "
+                             f"shape as the input ({list(input.shape)})")
+        if input.ndim == 2:
+            if offsets is not None:
+                raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                                 "sequences. "
+                                 f"However, found offsets of type {type(offsets)}")
+            bags, length = tuple(input.shape)
+            starts, sizes = np.arange(bags) * length, np.full(bags, length)
+        elif input.ndim == 1:
+            if offsets is None:
+                raise ValueError("offsets has to be a 1D Tensor but got None")
+            if offsets.ndim != 1:
+                raise ValueError("offsets has to be a 1D Tensor")
+            starts = need_values(offsets).astype(np.int64)
+            if starts.size and starts[0] != 0:
+                raise AutogradError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                                    "However, "
+                                    f"got {starts[0]}")
+            ends = starts[1:] if include_last_offset else np.append(starts[1:], input.shape[0])
+            starts = starts[:-1] if include_last_offset else starts
+            sizes = ends - starts
+        else:
+            raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        if mode not in ("sum", "mean", "max"):
+            raise ValueError("mode has to be one of sum, mean or max")
+        if per_sample_weights is not None and mode != "sum":
+            raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                                      f"(got mode='{mode}'). Please open a feature request on GitHub.")
+        if weight._k.dtype.category < FLOATING:
+            raise AutogradError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float"
+                                f", Double; but got torch.{SCALAR_TYPE_NAMES[weight._k.dtype.name]}Tensor instead (while checking "
+                                "arguments for embedding_bag")
+        padding = _padding(padding_idx, weight.shape[0])
+        if max_norm is not None:
+            _renormalize(F, weight, input, max_norm, norm_type)
+        flat = F.reshape(input, (input._data.size,))
+        rows = F.embedding(weight, flat, padding, scale_grad_by_freq, sparse)
+        bag_of = np.repeat(np.arange(len(sizes)), sizes)
+        kept = flat._data != padding
+        counts = np.bincount(bag_of[kept], minlength=len(sizes)) if bag_of.size else np.zeros(len(sizes), int)
+        if mode == "max":
+            return _bag_maxima(F, rows, bag_of, kept, len(sizes))
+        # A bag's sum is a row of a matrix of zeros and ones times the rows.
+        member = np.zeros((len(sizes), bag_of.size), rows._k.np)
+        member[bag_of[kept], np.flatnonzero(kept)] = 1
+        if per_sample_weights is not None:
+            rows = rows * F.reshape(per_sample_weights, (bag_of.size, 1))
+        if mode == "mean":
+            member /= np.maximum(counts, 1)[:, None]
+        return F.mm(constant(F, rows, member.astype(rows._k.np, copy=False)), rows)
+
+    def batch(F, call):
+        """More bags; where each example has a table of its own, the tables one below the other."""
+        rank, offsets, padding = call.ranks["input"], call.offsets, call.padding_idx
+        if call.is_batched["offsets"] or call.max_norm is not None or call.include_last_offset or rank not in (1, 2) or not call.size or \
+                (rank == 1) is (offsets is None):
+            return NotImplemented
+        rows, weight = call.ranks["weight"] and call.weight.shape[-2], call.weight
+        if call.is_batched["weight"] or call.scale_grad_by_freq:
+            if padding is not None:
+                return NotImplemented
+            whole = call.whole("weight")
+            weight = F.reshape(whole, (call.size * rows, whole.shape[2]))
+            first = F.reshape(F.arange(call.size, dtype=call.input.dtype) * rows, (call.size, *(1,) * rank))
+            indices = call.whole("input") + first
+        else:
+            indices = call.whole("input")
+        count = indices.shape[1]
+        shape = (call.size * count,) if rank == 1 else (call.size * count, indices.shape[2])
+        if rank == 1:
+            starts = F.reshape(F.arange(call.size, dtype=offsets.dtype) * count, (call.size, 1))
+            offsets = F.reshape(F.unsqueeze(offsets, 0) + starts, (-1,))
+        factors = None if call.per_sample_weights is None else F.reshape(call.whole("per_sample_weights"), shape)
+        result = call(input=F.reshape(indices, shape), weight=weight, offsets=offsets, per_sample_weights=factors)
+        return F.reshape(result, (call.size, result.shape[0] // call.size, result.shape[1]))
+
+    def samples(rng):
+        yield np.array([[0, 4], [4, 2]]), rng.standard_normal((5, 3))
+        yield Sample((np.array([0, 4, 4, 2]), rng.standard_normal((5, 3)), np.array([0, 1, 1])), {
+            "mode": "sum", "per_sample_weights": rng.uniform(0.5, 1, 4)})
+        yield Sample((np.array([0, 4, 1, 2]), rng.standard_normal((5, 3)), np.array([0, 2, 2])), {"mode": "max"})
+
+
+def _bag_maxima(F: Any, rows: Any, bag_of: np.ndarray, kept: np.ndarray, bags: int) -> Any:
+    parts = []
+    for bag in range(bags):
+        index = np.flatnonzero((bag_of == bag) & kept)
+        if index.size:
+            parts.append(F.max(F.index_select(rows, 0, constant(F, rows, index)), 0)[0])
+        else:
+            parts.append(F.sum(F.index_select(rows, 0, constant(F, rows, index)), 0))
+    return F.stack(parts, 0) if parts else F.index_select(rows, 0, constant(F, rows, np.zeros(0, np.int64)))

@@ -1,0 +1,632 @@
+"""Losses of predicted probabilities: cross entropy, negative log likelihood, binary cross entropy, Kullback-Leibler divergence."""
+
+from __future__ import annotations
+
+import warnings
+from math import prod
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import within
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
+from ...executors.kernels import softmax as fused
+from ...executors.kernels._on_demand import state
+from ...functions.constants import ONES, SMALL
+from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
+from ...record import Sample, op
+from .. import _shapes as shapes
+from ._losses import buffer, constant, reduced, reduction_name, size_text
+from .softmax import _log_softmax
+
+_exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
+_arange = np.arange
+
+
+# -- class indices as targets -----------------------------------------------------------------------------------------
+
+
+def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
+    """Raises torch's errors for `input` (C,), (N, C) or (N, C, d1, ...) and class indices `target`."""
+    if target.dtype.name not in ("int64", "uint8"):
+        raise AutogradError(f"expected target dtype to be Long or Byte, but got {SCALAR_TYPE_NAMES[target.dtype.name]}",
+                            remedy="convert the target with .long()")
+    a, b = tuple(input.shape), tuple(target.shape)
+    if len(a) < 1:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    classes = a[0] if len(a) == 1 else a[1]
+    if len(a) > 1 and a[0] != (b[0] if b else 1):
+        raise ValueError(f"Expected input batch_size ({a[0]}) to match target batch_size ({b[0] if b else 1}).")
+    if len(a) <= 2 and len(b) > 1:
+        raise ShapeMismatchError("0D or 1D target tensor expected, multi-target not supported")
+    if len(a) == 4:
+        if len(b) != 3:
+            raise ShapeMismatchError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(b)}")
+        if b != (a[0], *a[2:]):
+            raise ShapeMismatchError(f"size mismatch (got input: {list(a)} , target: {list(b)}")
+    elif len(a) > 2 and b != (a[0], *a[2:]):
+        raise ShapeMismatchError(f"Expected target size {[a[0], *a[2:]]}, got {list(b)}")
+    if len(a) == 1 and b not in ((), (1,)):
+        raise ShapeMismatchError(f"size mismatch (got input: {list(a)}, target: {list(b)})")
+    if weight is not None:
+        if tuple(weight.shape) != (classes,):
+            raise ShapeMismatchError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                                     "tensor "
+                                     f"of shape: {list(weight.shape)}")
+        if weight.dtype is not input.dtype:
+            raise AutogradError(f"expected scalar type {SCALAR_TYPE_NAMES[input.dtype.name]} but found "
+                                f"{SCALAR_TYPE_NAMES[weight.dtype.name]}")
+
+
+def _check_floating(kernel: str, input: Any, meta: MetaRefusal) -> None:
+    if input.dtype.category < FLOATING:
+        no_kernel(kernel, input, meta=meta)
+
+
+def _checked_target(target: np.ndarray, classes: int, ignore_index: int) -> np.ndarray:
+    """Where `target` counts; IndexRangeError for a class that does not exist."""
+    kept = target != ignore_index
+    bad = kept & ((target < 0) | (target >= classes))
+    if bad.any():
+        raise IndexRangeError(f"Target {int(target[bad].flat[0])} is out of bounds.", expected=f"0 to {classes - 1}",
+                              found=str(int(target[bad].flat[0])), remedy="correct the target, or mark it with ignore_index")
+    return kept
+
+
+def _coefficients(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, weight: np.ndarray | None, ignore_index: int,
+                  smoothing: float) -> np.ndarray:
+    """What each log-probability is multiplied by in the sum of all losses, without the sign; the target may have changed since
+    the losses were computed."""
+    axis = 0 if len(shape) == 1 else 1
+    classes = shape[axis]
+    kept = _checked_target(target, classes, ignore_index)
+    if len(shape) == 1:
+        target, kept = target.reshape(()), kept.reshape(())
+    q = np.zeros(shape, dtype)
+    safe = np.expand_dims(np.where(kept, target, 0), axis)
+    hit = np.asarray(kept, dtype) if weight is None else np.where(kept, weight[np.where(kept, target, 0)], 0).astype(dtype)
+    np.put_along_axis(q, safe, np.expand_dims(hit * dtype.type(1 - smoothing), axis), axis)
+    if smoothing:
+        spread = np.full(classes, smoothing / classes, dtype) if weight is None else weight * dtype.type(smoothing / classes)
+        q += np.expand_dims(kept, axis) * spread.reshape([classes if d == axis else 1 for d in range(len(shape))])
+    return q
+
+
+def _chosen_loss(F: Any, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
+                 smoothing: float) -> tuple[Any, Any]:
+    """(loss, what the sum is divided by) of log-probabilities, for executors without a kernel."""
+    axis = 0 if input.ndim == 1 else 1
+    kept = _checked_target(target, input.shape[axis], ignore_index)
+    q = _coefficients(input.shape, input.dtype, target, weight, ignore_index, smoothing)
+    losses = F.sum(F.where(F.ne(q, 0), log_p * -q, 0), axis)  # an infinite log-probability that does not count makes no NaN
+    if reduction == "none":
+        return F.reshape(losses, target.shape), np.ones((), input.dtype)
+    if reduction == "sum":
+        return F.sum(losses), np.ones((), input.dtype)
+    total = np.asarray((kept if weight is None else np.where(kept, weight[np.where(kept, target, 0)], 0)).sum(), input.dtype)
+    return F.sum(losses) / total, total
+
+
+def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
+              reduction: str) -> tuple[Any, Any]:
+    if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
+        raise ValueError(reduction)
+    if (input.ndim == 2 and target.ndim == 1 and weight is None and reduction == "mean" and 0 < input.size <= SMALL
+            and target.shape[0] == (n := input.shape[0]) and input.dtype.char in "fd"):
+        classes = target.tolist()
+        if min(classes) >= 0 and max(classes) < input.shape[1] and ignore_index not in classes:
+            count = np.array(n, input.dtype)
+            return input[_arange(n), target].dot(ONES[input.dtype.char, n]) / -input.dtype.type(n), count
+    axis = 0 if input.ndim == 1 else 1
+    whole = input.shape[:1] + input.shape[2:]
+    if not input.ndim or target.ndim > max(input.ndim - 1, 1) or input.ndim > 1 and target.ndim == input.ndim - 1 and target.shape != whole:
+        raise ValueError("shapes do not match")
+    index = target.reshape(()) if input.ndim == 1 else target
+    kept = _checked_target(index, input.shape[axis], ignore_index)
+    safe = np.where(kept, index, 0)
+    if input.shape[axis]:
+        loss = -np.take_along_axis(input, np.expand_dims(safe, axis), axis).squeeze(axis)
+    else:
+        loss = np.zeros(index.shape, input.dtype)
+    counts = kept.astype(input.dtype) if weight is None else np.where(kept, weight[safe], input.dtype.type(0))
+    loss = np.where(kept, loss * counts, input.dtype.type(0))
+    if reduction == "none":
+        return loss.reshape(target.shape), np.ones((), input.dtype)
+    if reduction == "sum":
+        return loss.sum(), np.ones((), input.dtype)
+    total = np.asarray(counts.sum(), input.dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(loss.sum() / total, input.dtype), total
+
+
+def _spread_over_classes(F: Any, grad: Any, shape: Sequence[int]) -> Any:
+    """The cotangent of one loss per target with a dimension for the classes."""
+    if not len(grad.shape) or len(shape) == 1:
+        return F.reshape(grad, ()) if len(grad.shape) else grad
+    return F.reshape(grad, (shape[0], 1, *shape[2:]))
+
+
+@op("nll_loss_grad(Tensor grad, Index target, Tensor? weight, int[] size, int ignore_index, Tensor denominator) -> Tensor",
+    namespace="_internal", method=False, out=False)
+class nll_loss_grad:
+    """The gradient of `nll_loss`, which does not depend on its input."""
+
+    def numpy(grad, target, weight, size, ignore_index, denominator):
+        axis = 0 if len(size) == 1 else 1
+        result = np.zeros(size, grad.dtype)
+        if len(size) == 1:
+            target = target.reshape(())
+        kept = target != ignore_index
+        safe = within(np.where(kept, target, 0), size[axis], axis)
+        with np.errstate(all="ignore"):
+            g = -np.asarray(grad / denominator, grad.dtype)
+            g = g.reshape(target.shape) if g.size == target.size else g
+            # Only targets that count get a gradient: where none does, the denominator is 0, and 0 / 0 must not spread.
+            value = np.where(kept, g if weight is None else g * weight[safe], g.dtype.type(0))
+        np.put_along_axis(result, np.expand_dims(safe, axis), np.expand_dims(value, axis), axis)
+        return result
+
+    def shape(grad, target, weight, size, *rest): return tuple(size)
+    def compose(F, grad, target, weight, size, ignore_index, denominator):
+        q = _coefficients(tuple(size), buffer(grad).dtype, buffer(target), buffer(weight), ignore_index, 0.0)
+        return F.where(constant(F, grad, q != 0), constant(F, grad, -q) * _spread_over_classes(F, grad / denominator, tuple(size)), 0)
+    function = compose
+    def samples(rng): yield np.array(1.5), np.array([1, 0, -100]), None, (3, 4), -100, np.array(2.0)
+
+
+def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any) -> Any:
+    reduction = reduction_name(reduction, size_average, reduce)
+    if size_average is not None or reduce is not None:
+        return "nll_loss", (input, target, weight, None, ignore_index, None, reduction)
+    return None
+
+
+def _batched_classes(F: Any, call: Any, log: bool) -> Any:
+    """Losses of class numbers: one per example of each example, reduced afterwards. With `log`, the input is to be normalized."""
+    x, target, rank, weight = call.input, call.target, call.ranks["input"], call.weight
+    if target.dtype.is_floating_point or call.size_average is not None or call.values["reduce"] is not None or \
+            call.ranks["target"] != max(rank - 1, 0) or rank < 1 or x.dtype.name in ("float16", "bfloat16"):
+        return NotImplemented
+    x, target = call.whole("input"), call.whole("target")
+    log_p = F.log_softmax(x, 1 if rank == 1 else 2) if log else x
+    if rank == 1:
+        log_p, target = F.unsqueeze(log_p, 1), F.unsqueeze(target, 1)
+    classes = log_p.shape[2]
+    counted = F.ne(target, call.ignore_index)
+    index = F.unsqueeze(F.where(counted, target, 0), 2)
+    each = F.neg(F.squeeze(F.gather(log_p, 2, index), 2))
+    factor = F.cast(counted, x.dtype)
+    if weight is not None:
+        rows = F.reshape(call.whole("weight"), (call.size, 1, classes, *(1,) * (log_p.ndim - 3)))
+        rows = F.expand(rows, tuple(log_p.shape))
+        factor = F.mul(F.squeeze(F.gather(rows, 2, index), 2), factor)
+    each = F.where(counted, F.mul(each, factor) if weight is not None else each, 0)
+    smoothing = call.values.get("label_smoothing", 0.0)
+    if smoothing:
+        spread = F.neg(F.sum(log_p if weight is None else F.mul(log_p, rows), 2))
+        each = F.add(F.mul(each, 1 - smoothing), F.mul(F.where(counted, spread, 0), smoothing / classes))
+    if call.reduction == "none":
+        return F.squeeze(each, 1) if rank == 1 else each
+    dims = tuple(range(1, each.ndim))
+    total = F.sum(each, dims)
+    return total if call.reduction == "sum" else F.div(total, F.sum(factor, dims))
+
+
+@op("nll_loss(Tensor input, Index target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
+    "str reduction='mean') -> (Tensor result, Saved denominator)", namespace="nn.functional", method=False, out=False,
+    complex="nll_loss_out_frame")
+class nll_loss:
+    """The negative log likelihood of class indices `target` (N, d1, ...) under log-probabilities `input` (N, C, d1, ...).
+
+    `weight` is one factor per class; targets equal to `ignore_index` do not count.
+
+    >>> torch.nn.functional.nll_loss(torch.tensor([[-1., -2.]]), torch.tensor([1]))
+    tensor(2.)
+    """
+
+    amp = "float32"
+    saved_as = {"input_shape": None, "denominator": "total_weight"}
+    nodes = {"input.ndim > 2": "NllLoss2DBackward0"}
+    numpy = _nll_loss
+    def shape(input, target, weight, size_average, ignore_index, reduce, reduction): return target if reduction == "none" else (), ()
+    def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction):
+        return _chosen_loss(F, input, input, target, weight, ignore_index, reduction, 0.0)
+    redirect = _nll_redirect
+    def check(input, target, weight, size_average, ignore_index, reduce, reduction):
+        _check_classes("nll_loss", input, target, weight)
+        _check_floating("nll_loss_out_frame", input, negated)
+    def vjp_input(F, grad, target, weight, input_shape, ignore_index, denominator):
+        return F.nll_loss_grad(grad, target, weight, tuple(input_shape), ignore_index, denominator)
+    def batch(F, call): return _batched_classes(F, call, False)
+    aten = "nll_loss_forward(input, target, weight, number(reduction), ignore_index)[0]"
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((3, 4)), np.array([1, 0, 3])
+        yield r(4), np.array(2)
+        yield Sample((r((3, 4)), np.array([1, -100, 3]), rng.uniform(0.5, 1, 4)), {"reduction": "none"})
+        yield Sample((r((2, 4, 3)), rng.integers(0, 4, (2, 3)), rng.uniform(0.5, 1, 4)))
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.array([0, 5])), IndexError, "Target 5 is out of bounds."
+        yield (np.ones((2, 3)), np.zeros(3, int)), ValueError, "Expected input batch_size (2) to match target batch_size (3)."
+
+
+def _cross_entropy(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, size_average: Any, ignore_index: int, reduce: Any,
+                   reduction: str, label_smoothing: float) -> tuple[Any, Any, Any, Any, Any]:
+    if (input.ndim == 2 and target.ndim == 1 and input.size < state.fused and weight is None and reduction == "mean" and not label_smoothing
+            and size_average is None and reduce is None and input.shape[0] == target.shape[0] and input.size and min(target.tolist()) >= 0):
+        n = input.shape[0]
+        log_p = _log_softmax(input, 1)
+        if ignore_index < 0 or not (target == ignore_index).any():
+            try:
+                hits = log_p[_arange(n), target]
+            except IndexError:
+                _checked_target(target, input.shape[1], ignore_index)
+                raise
+            total = hits.dot(ONES[hits.dtype.char, n]) if n <= SMALL else _sum(hits)
+            return total / -input.dtype.type(n), log_p, None, None, None
+    if size_average is not None or reduce is not None or target.shape != input.shape[:1] * (input.ndim > 1) + input.shape[2:] and not (
+            input.ndim == 1 and target.size == 1):
+        raise ValueError("arguments for the general path")
+    if weight is not None and weight.shape != (input.shape[-1 if input.ndim == 1 else 1],):
+        raise ValueError("arguments for the general path")
+    return_, top, log_total, denominator = fused.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    return return_, None, top, log_total, denominator
+
+
+def _cross_entropy_backward(grad: np.ndarray, input: np.ndarray, target: np.ndarray, log_p: np.ndarray | None, top: Any, log_total: Any,
+                            denominator: Any, weight: np.ndarray | None, ignore_index: int, smoothing: float) -> np.ndarray:
+    if log_p is None:
+        return fused.cross_entropy_backward(grad, input, target, top, log_total, denominator, weight, ignore_index, smoothing)
+    n = input.shape[0]
+    p = _exp(log_p)
+    if min(target.tolist()) < 0:
+        within(target, input.shape[1], 1)
+    try:
+        p[_arange(n), target] -= 1
+    except IndexError:  # the target has changed since the loss was computed
+        _checked_target(target, input.shape[1], ignore_index)
+        raise
+    p *= grad / n
+    return p
+
+
+@op("cross_entropy_backward(Tensor grad, Tensor input, Index target, Tensor? log_p, Tensor? top, Tensor? log_total, Tensor? denominator, "
+    "Tensor? weight, int ignore_index, float label_smoothing) -> Tensor", namespace="_internal", method=False, out=False)
+class cross_entropy_backward:
+    """The gradient of `cross_entropy`: per row, softmax times the sum of the coefficients less the coefficients."""
+
+    numpy = _cross_entropy_backward
+    shape = shapes.like_second
+    def compose(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
+        axis, shape = 0 if input.ndim == 1 else 1, tuple(input.shape)
+        q = _coefficients(shape, buffer(input).dtype, buffer(target), buffer(weight), ignore_index, label_smoothing)
+        g = grad / (denominator if denominator is not None else shape[0])
+        p = F.softmax(input, axis) * constant(F, grad, q.sum(axis, keepdims=True)) - constant(F, grad, q)
+        kept = (buffer(target) != ignore_index).reshape([1 if i == axis else n for i, n in enumerate(shape)])
+        # Where nothing counts the denominator is 0, and 0 / 0 must not spread.
+        return F.where(constant(F, grad, np.broadcast_to(kept, shape)), p * _spread_over_classes(F, g, shape), 0)
+    function = compose
+    def samples(rng):
+        x, target = rng.standard_normal((3, 4)), np.array([1, 0, -100])
+        yield np.array(1.5), x, target, None, *_cross_entropy(x, target, None, None, -100, None, "mean", 0.1)[2:], None, -100, 0.1
+
+
+def _cross_entropy_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any,
+                            label_smoothing: Any) -> Any:
+    name = reduction_name(reduction, size_average, reduce)
+    if tuple(input.shape) == tuple(target.shape) and input.shape:
+        return "cross_entropy_of_probabilities", (input, target, weight, ignore_index, name, label_smoothing)
+    if size_average is not None or reduce is not None:
+        return "cross_entropy", (input, target, weight, None, ignore_index, None, name, label_smoothing)
+    return None
+
+
+@op("cross_entropy(Tensor input, Index target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
+    "str reduction='mean', float label_smoothing=0.0) -> (Tensor result, Saved log_p, Saved top, Saved log_total, Saved denominator)",
+    namespace="nn.functional", method=False, out=False, node="NllLossBackward0")
+class cross_entropy:
+    """The cross entropy of logits `input` (N, C, d1, ...) and `target`, class indices (N, d1, ...) or probabilities like `input`.
+
+    >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
+    tensor(0.6931)
+    """
+
+    amp = "float32"
+    saved_as = {"log_p": None, "top": None, "log_total": None, "denominator": "total_weight", "label_smoothing": None}
+
+    def complex_kernel(input, **_): return f"log_softmax_{'lastdim_' if input.ndim < 3 else ''}kernel_impl"
+    numpy = _cross_entropy
+    def shape(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        return target if reduction == "none" else (), None, None, None, ()
+    def compose(F, input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        log_p = F.log_softmax(input, 0 if input.ndim == 1 else 1)
+        loss, total = _chosen_loss(F, input, log_p, target, weight, ignore_index, reduction, label_smoothing)
+        return loss, None, None, None, total
+    redirect = _cross_entropy_redirect
+    def check(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        if not 0 <= label_smoothing <= 1:
+            raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        _check_floating("log_softmax_lastdim_kernel_impl", input, subtracted)
+        if input.ndim == 0:
+            raise ValueError("Expected 1 or more dimensions (got 0)")
+        _check_classes("cross_entropy", input, target, weight)
+    def vjp_input(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
+        return F.cross_entropy_backward(grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing)
+    def batch(F, call): return _batched_classes(F, call, True)
+
+    def decompose(F, input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
+        if label_smoothing or target._k.dtype.is_floating_point or size_average is not None or reduce is not None:
+            return NotImplemented
+        log_p = F.log_softmax(input, 0 if input.ndim == 1 else 1)
+        return F.nll_loss(log_p, target, weight, ignore_index=ignore_index, reduction=reduction)
+
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((3, 4)), np.array([1, 0, 3])
+        yield r(4), np.array(2)
+        yield Sample((r((3, 4)), np.array([1, -100, 3]), rng.uniform(0.5, 1, 4)), {"label_smoothing": 0.1})
+        yield Sample((r((2, 4, 3)), rng.integers(0, 4, (2, 3))), {"reduction": "none"})
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.array([0, 5])), IndexError, "Target 5 is out of bounds."
+        yield (np.ones((2, 3)), np.zeros(3, int)), ValueError, "Expected input batch_size (2) to match target batch_size (3)."
+        yield (np.ones((2, 3)), np.zeros((2, 1), int)), RuntimeError, "0D or 1D target tensor expected, multi-target not supported"
+        yield (np.ones((2, 3)), np.zeros(2, int), np.ones(4)), RuntimeError, (
+            "weight tensor should be defined either for all 3 classes or no classes but got weight tensor of shape: [4]")
+
+
+@op("cross_entropy_of_probabilities(Tensor input, Tensor target, Tensor? weight, int ignore_index, str reduction, float label_smoothing) "
+    "-> Tensor", namespace="_internal", method=False, out=False)
+class cross_entropy_of_probabilities:
+    """Cross entropy where `target` gives the probability of each class."""
+
+    def function(F, input, target, weight, ignore_index, reduction, label_smoothing):
+        if not target.dtype.is_floating_point:
+            raise AutogradError("Expected floating point type for target with class probabilities, got "
+                                f"{SCALAR_TYPE_NAMES[target.dtype.name]}")
+        if ignore_index >= 0:
+            raise AutogradError("ignore_index is not supported for floating point target")
+        if not 0 <= label_smoothing <= 1:
+            raise AutogradError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        shape = tuple(input.shape)
+        axis = 0 if len(shape) == 1 else 1
+        classes = shape[axis]
+        if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
+            raise ShapeMismatchError(f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
+                                     "got "
+                                     f"weight tensor of shape: {list(weight.shape)}")
+        if label_smoothing > 0:
+            target = target * (1 - label_smoothing) + label_smoothing / classes
+        terms = F.log_softmax(input, axis) * target
+        if weight is not None:
+            terms = terms * F.reshape(weight, (1,) * axis + (classes,) + (1,) * (len(shape) - axis - 1))
+        if reduction == "none":
+            return -F.sum(terms, axis)
+        total = -F.sum(terms)
+        return total / (prod(shape) / classes) if reduction == "mean" else total
+
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.5, (2, 3)), None, -100, "mean", 0.0
+
+
+# -- two classes ------------------------------------------------------------------------------------------------------
+
+
+def _check_probabilities(input: np.ndarray) -> None:
+    if input.size and not (input.min() >= 0 and input.max() <= 1):
+        raise AutogradError("all elements of input should be between 0 and 1", remedy="apply sigmoid, or use the loss with logits")
+
+
+@op("bce(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote", result="same",
+    broadcasts=True,
+    node="BinaryCrossEntropyBackward0", complex="binary_cross_entropy")
+class bce:
+    """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100."""
+
+    def numpy(input, target):
+        _check_probabilities(input)
+        with np.errstate(divide="ignore"):
+            return (target - 1) * np.maximum(np.log1p(-input), -100) - target * np.maximum(np.log(input), -100)
+    shape = shapes.reduced_pair
+    def compose(F, input, target):
+        _check_probabilities(input)
+        return (target - 1) * F.clamp_min(F.log1p(-input), -100.0) - target * F.clamp_min(F.log(input), -100.0)
+    def vjp_input(F, grad, input, target): return grad * (input - target) / F.clamp_min((1 - input) * input, 1e-12)
+    def vjp_target(F, grad, input): return grad * (F.clamp_min(F.log1p(-input), -100.0) - F.clamp_min(F.log(input), -100.0))
+    aten = "binary_cross_entropy(input, target, None, 0)"
+    def samples(rng): yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
+    def errors(rng): yield (np.array([2.0]), np.array([1.0])), RuntimeError, "all elements of input should be between 0 and 1"
+
+
+@op("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class binary_cross_entropy:
+    """-(target * log(input) + (1 - target) * log(1 - input)) for probabilities `input`.
+
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.]))
+    tensor(0.6931)
+    """
+
+    refuses_grad = {"weight": "binary_cross_entropy"}
+    amp = "float32"
+    def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if tuple(input.shape) != tuple(target.shape):
+            raise ValueError(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}) is "
+                             "deprecated. Please ensure they have the same size.")
+        _check_floating("binary_cross_entropy", input, negated)
+        if target.dtype is not input.dtype:
+            names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (target, input)]
+            raise AutogradError(f"Found dtype {names[0]} but expected {names[1]}")
+        loss = F.bce(input, target)
+        if weight is not None:
+            shape = tuple(loss.shape)
+            loss = loss * weight
+            if tuple(loss.shape) != shape:
+                raise ShapeMismatchError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(loss.shape)}")
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        yield rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3))
+        yield Sample((rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.1, 0.9, (2, 3)), rng.uniform(0.5, 1, 3)), {"reduction": "none"})
+
+
+@op("bce_with_logits(Tensor input, Tensor target) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
+    result="same", broadcasts=True, node="BinaryCrossEntropyWithLogitsBackward0", complex="log_sigmoid_cpu")
+class bce_with_logits:
+    """log(1 + exp(input)) - target * input, computed without overflow."""
+
+    def numpy(input, target):
+        loss = np.maximum(input, 0) - input * target
+        loss += np.log1p(np.exp(-np.abs(input)))
+        return loss
+    shape = shapes.reduced_pair
+    def compose(F, input, target): return F.clamp_min(input, 0) - input * target + F.log1p(F.exp(-F.abs(input)))
+    def vjp_input(F, grad, input, target): return grad * (F.sigmoid(input) - target)
+    def vjp_target(F, grad, input): return -(grad * input)
+    aten = "binary_cross_entropy_with_logits(input, target, None, None, 0)"
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3))
+
+
+@op("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean', Tensor? pos_weight=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class binary_cross_entropy_with_logits:
+    """Binary cross entropy of sigmoid(input); `pos_weight` multiplies the loss of positive targets.
+
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.]), torch.tensor([1.]))
+    tensor(0.6931)
+    """
+
+    refuses_grad = dict.fromkeys(("weight", "pos_weight"), "binary_cross_entropy_with_logits")
+    lacks = {"int bool": "log_sigmoid_cpu"}
+    amp = "float32"
+    def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if tuple(input.shape) != tuple(target.shape):
+            raise ValueError(f"Target size ({size_text(target)}) must be the same as input size ({size_text(input)})")
+        if target.dtype.category < FLOATING:
+            names = [SCALAR_TYPE_NAMES[t.dtype.name] for t in (input, target)]
+            raise AutogradError(f"result type {names[0]} can't be cast to the desired output type {names[1]}", remedy="use a float target")
+        if pos_weight is None:
+            loss = F.bce_with_logits(input, target)
+        else:
+            log_weight = (pos_weight - 1) * target + 1
+            loss = (1 - target) * input - log_weight * F.logsigmoid(input)
+        if weight is not None:
+            loss = loss * weight
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), rng.uniform(0, 1, (2, 3))
+        yield Sample((r((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0.5, 1, 3)),
+                     {"pos_weight": rng.uniform(0.5, 2, 3), "reduction": "sum"})
+
+
+# -- distributions ----------------------------------------------------------------------------------------------------
+
+
+@op("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+    "bool log_target=False) -> Tensor",
+    namespace="nn.functional", method=False, out=False, complex="RuntimeError: kl_div: Complex inputs not supported.")
+class kl_div:
+    """target * (log(target) - input): the divergence of `target` from the distribution with log-probabilities `input`.
+
+    >>> torch.nn.functional.kl_div(torch.tensor([-1.]), torch.tensor([1.]), reduction="sum")
+    tensor(1.)
+    """
+
+    lacks = {"int bool": "RuntimeError: kl_div: Integral inputs not supported."}
+    amp = "float32"
+    def function(F, input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+        if reduction == "batchmean" and size_average is None and reduce is None:
+            kept = "sum"
+        else:
+            if reduction == "mean" and size_average is None and reduce is None:
+                warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+                              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                              "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=4)
+            kept = reduction_name(reduction, size_average, reduce)
+        if log_target:
+            loss = F.exp(target) * (target - input)
+        else:
+            loss = F.xlogy(target, target) - target * input
+        loss = reduced(F, loss, kept)
+        return loss / input.shape[0] if reduction == "batchmean" and input.ndim else loss
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield Sample((r((2, 3)), rng.uniform(0.1, 0.9, (2, 3))), {"reduction": "batchmean"})
+        yield Sample((r((2, 3)), r((2, 3))), {"log_target": True, "reduction": "sum"})
+
+
+@op("poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-8, "
+    "bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class poisson_nll_loss:
+    """The negative log likelihood of counts `target` under Poisson distributions of rate exp(input), or `input`.
+
+    >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.]), torch.tensor([2.]))
+    tensor(1.)
+    """
+
+    amp = "float32"
+    def function(F, input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        loss = F.exp(input) - target * input if log_input else input - target * F.log(input + eps)
+        if full:
+            stirling = target * F.log(target) - target + 0.5 * F.log(target * (2 * np.pi))
+            loss = loss + F.masked_fill(stirling, target <= 1, 0)
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.uniform(2, 5, (2, 3))
+        yield Sample((rng.uniform(0.5, 2, (2, 3)), rng.uniform(2, 5, (2, 3))), {"log_input": False, "full": True})
+
+
+_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+            "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
+
+
+@op("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-6, str reduction='mean') -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class gaussian_nll_loss:
+    """The negative log likelihood of `target` under normal distributions of mean `input` and variance `var`.
+
+    >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([1.]))
+    tensor(2.)
+    """
+
+    def function(F, input, target, var, full=False, eps=1e-6, reduction="mean"):
+        if input.dtype.category < FLOATING:
+            raise AutogradError(f"result type Float can't be cast to the desired output type {_C_NAMES[input.dtype.name]}")
+        if isinstance(var, float):
+            if var < 0:
+                raise ValueError("var has negative entry/entries")
+            var = F.full_like(input, var)
+        elif bool(F.any(var < 0)):
+            raise ValueError("var has negative entry/entries")
+        a, b = tuple(input.shape), tuple(var.shape)
+        if a != b:
+            if a[:-1] == b:
+                var = F.reshape(var, (*b, 1))
+            elif not (len(a) == len(b) and sum(x != y for x, y in zip(a, b)) == 1 and any(x != y and y == 1 for x, y in zip(a, b))):
+                raise ValueError("var is of incorrect size")
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(reduction + " is not valid")
+        # The bound keeps the value from exploding but lets the gradient through, as in torch.
+        low = constant(F, var, np.maximum(var._data, var._data.dtype.type(eps)) - var._data)
+        var = var + low
+        difference = input - target
+        loss = 0.5 * (F.log(var) + difference * difference / var)
+        if full:
+            loss = loss + 0.5 * float(np.log(2 * np.pi))
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((2, 3)), rng.uniform(0.5, 2, (2, 3))
+        yield Sample((r((2, 3)), r((2, 3)), rng.uniform(0.5, 2, 2)), {"full": True, "reduction": "sum"})

@@ -1,0 +1,500 @@
+"""Losses of distances, margins and rankings. Those of probabilities are in `entropy`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels import reduce as fused
+from ...functions.refusals import MetaRefusal, no_kernel, subtracted
+from ...record import Sample, op
+from .. import _batch as batches
+from .. import _shapes as shapes
+from .._samples import refuse_complex_gradient
+from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
+
+LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
+
+
+def _pair(rng: np.random.Generator) -> Any:
+    yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+    yield Sample((rng.standard_normal((2, 3)), rng.standard_normal((2, 3))), {"reduction": "sum"})
+    yield Sample((rng.standard_normal((2, 3)), rng.standard_normal((2, 3))), {"reduction": "none"})
+
+
+def _check_floating(kernel: str, *tensors: Any, meta: MetaRefusal = subtracted) -> None:
+    if max([t.dtype.category for t in tensors]) < FLOATING:
+        no_kernel(kernel, tensors[0], meta=meta)
+
+
+# -- differences ------------------------------------------------------------------------------------------------------
+
+
+def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> Any:
+    if input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
+        large = fused.square_distance(input, target)
+        return large if reduction == "sum" else large / input.dtype.type(input.size)
+    d = input - target
+    if reduction == "none":
+        return np.multiply(d, d, d) if d.__class__ is np.ndarray else d * d
+    flat = d.ravel()
+    total = flat.dot(flat)
+    return total if reduction == "sum" else total / flat.dtype.type(flat.size)
+
+
+def _mse_grad(F: Any, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
+    if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
+        return fused.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)
+    d = input - target
+    d = d * (grad * (2.0 / max(prod(d.shape), 1) if reduction == "mean" else 2.0))
+    return [d if needs[0] else None, -d if needs[1] else None]
+
+
+def _mse_half(input: Any, target: Any, reduction: str) -> Any:
+    """`mse` of half precision, which torch rounds after the difference and after the square."""
+    d = input - target
+    if reduction == "none":
+        return d * d
+    total = np.add.reduce(np.asarray(d * d).astype(np.float32), None)
+    return (total / d.size if reduction == "mean" else total).astype(d.dtype)
+
+
+@op("mse(Tensor input, Tensor target, str reduction) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
+    result="same", broadcasts=True, node="MseLossBackward0", complex="mse_cpu")
+class mse:
+    """(input - target)^2, reduced."""
+
+    numpy = _mse
+    half = _mse_half
+    shape = shapes.reduced_pair
+    def compose(F, input, target, reduction): return reduced(F, (input - target) * (input - target), reduction)
+    vjp = _mse_grad
+    jvp = "transposed"
+
+    def batch(F, call):
+        """Element by element, reduced afterwards."""
+        each = call(**batches.aligned(F, call), reduction="none")
+        dims = tuple(range(1, each.ndim))
+        if call.reduction == "none" or not dims:
+            return each
+        return F.mean(each, dims) if call.reduction == "mean" else F.sum(each, dims)
+    aten = "mse_loss(input, target, *[number(reduction)] * (reduction != 'mean'))"
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "mean"
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3), "none"
+
+
+def _weighted(F: Any, loss: Any, weight: Any, input: Any, reduction: str) -> Any:
+    """The weighted mean, where torch's losses of differences take a weight."""
+    if tuple(weight.shape) != tuple(input.shape):
+        raise ValueError("Weights and input must have the same size.")
+    loss = loss * weight
+    if reduction == "mean":
+        return F.sum(loss) / F.sum(weight)
+    return reduced(F, loss, reduction)
+
+
+@op("mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+    "Tensor? weight=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class mse_loss:
+    """The mean of (input - target)^2.
+
+    >>> torch.nn.functional.mse_loss(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor(2.)
+    """
+
+    amp = "float32"
+    def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+        if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
+            reduction = reduction_name(reduction, size_average, reduce)
+        if input._data.shape != target._data.shape:
+            warn_sizes(input, target)
+        if weight is not None:
+            return _weighted(F, F.mse(input, target, "none"), weight, input, reduction)
+        if input._k.dtype.category < FLOATING:
+            _check_floating("mse_cpu", input, target)
+        return F.mse(input, target, reduction)
+
+    samples = _pair
+
+
+@op("l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? weight=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class l1_loss:
+    """The mean of |input - target|.
+
+    >>> torch.nn.functional.l1_loss(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor(1.)
+    """
+
+    amp = "float32"
+    def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+        reduction = reduction_name(reduction, size_average, reduce)
+        warn_sizes(input, target)
+        loss = F.abs(input - target)
+        return reduced(F, loss, reduction) if weight is None else _weighted(F, loss, weight, input, reduction)
+
+    samples = _pair
+
+
+@op("smooth_l1(Tensor input, Tensor target, float beta) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
+    result="same", broadcasts=True, node="SmoothL1LossBackward0", complex="smooth_l1_cpu")
+class smooth_l1:
+    """d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, for d = input - target."""
+
+    def numpy(input, target, beta):
+        d = np.abs(input - target)
+        half, beta = d.dtype.type(0.5), d.dtype.type(beta)
+        return np.where(d < beta, half * d * d / beta, d - half * beta)
+    shape = shapes.reduced_pair
+    def compose(F, input, target, beta):
+        d = F.abs(input - target)
+        return F.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
+    def vjp_input(F, grad, input, target, beta): return grad * F.clamp((input - target) / beta, -1.0, 1.0)
+    def vjp_target(F, grad, input, target, beta): return grad * F.clamp((target - input) / beta, -1.0, 1.0)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7
+
+
+@op("smooth_l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', float beta=1.0) -> "
+    "Tensor",
+    namespace="nn.functional", method=False, out=False)
+class smooth_l1_loss:
+    """The mean of |input - target|, squared below `beta` (Girshick, "Fast R-CNN").
+
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0., 0.]), torch.tensor([1., 3.]))
+    tensor(1.5000)
+    """
+
+    amp = "float32"
+    def function(F, input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+        warn_sizes(input, target)
+        reduction = reduction_name(reduction, size_average, reduce)
+        if beta < 0:
+            raise AutogradError("smooth_l1_loss does not support negative values for beta.")
+        _check_floating("smooth_l1_cpu", input, target)
+        loss = F.abs(input - target) if beta == 0 else F.smooth_l1(input, target, beta)
+        return reduced(F, loss, reduction)
+
+    samples = _pair
+
+
+@op("huber(Tensor input, Tensor target, float delta) -> Tensor", namespace="_internal", method=False, out=False, promotion="promote",
+    result="same", broadcasts=True, node="HuberLossBackward0", complex="huber_cpu")
+class huber:
+    """d^2 / 2 where |d| <= delta, else delta * (|d| - delta / 2), for d = input - target."""
+
+    def numpy(input, target, delta):
+        d = np.abs(input - target)
+        half, delta = d.dtype.type(0.5), d.dtype.type(delta)
+        return np.where(d <= delta, half * d * d, delta * (d - half * delta))
+    shape = shapes.reduced_pair
+    def compose(F, input, target, delta):
+        d = F.abs(input - target)
+        return F.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    def vjp_input(F, grad, input, target, delta): return grad * F.clamp(input - target, -delta, delta)
+    def vjp_target(F, grad, input, target, delta): return grad * F.clamp(target - input, -delta, delta)
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.standard_normal(3) * 3, 0.7
+
+
+@op("huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class huber_loss:
+    """The mean of |input - target|^2 / 2, linear beyond `delta` (Huber, "Robust estimation of a location parameter").
+
+    >>> torch.nn.functional.huber_loss(torch.tensor([0., 0.]), torch.tensor([1., 3.]))
+    tensor(1.5000)
+    """
+
+    amp = "float32"
+    def function(F, input, target, reduction="mean", delta=1.0, weight=None):
+        warn_sizes(input, target)
+        reduction = reduction_name(reduction)
+        if delta <= 0:
+            raise AutogradError("huber_loss does not support non-positive values for delta.")
+        _check_floating("huber_cpu", input, target)
+        loss = F.huber(input, target, delta)
+        return reduced(F, loss, reduction) if weight is None else _weighted(F, loss, weight, input, reduction)
+
+    samples = _pair
+
+
+# -- margins ----------------------------------------------------------------------------------------------------------
+
+
+@op("soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class soft_margin_loss:
+    """The mean of log(1 + exp(-target * input)) for targets 1 and -1.
+
+    >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.]), torch.tensor([1.]))
+    tensor(0.6931)
+    """
+
+    refuses_grad = {"target": "soft_margin_loss"}
+    amp = "float32"
+    def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
+        refuse_complex_gradient("soft_margin_loss", input)
+        return reduced(F, F.log1p(F.exp(-(input * target))), reduction_name(reduction, size_average, reduce))
+
+    def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3)))
+
+
+@op("hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class hinge_embedding_loss:
+    """`input` where target is 1, max(0, margin - input) where it is -1.
+
+    >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.5]), torch.tensor([1., -1.]))
+    tensor(0.5000)
+    """
+
+    lacks = {"int": "RuntimeError: mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+                    "Got: {dtype}"}
+    amp = "float32"
+    def function(F, input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        zeros = F.zeros_like(input)
+        far = F.where(target != 1, F.clamp_min(margin - input, 0), zeros)
+        near = F.where(target != -1, input, zeros)
+        return reduced(F, far + near, reduction)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), np.sign(rng.standard_normal((2, 3))).astype(int)
+
+
+@op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class margin_ranking_loss:
+    """max(0, -target * (input1 - input2) + margin).
+
+    >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([1.]))
+    tensor(2.)
+    """
+
+    amp = "float32"
+    def function(F, input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if not input1.ndim == input2.ndim == target.ndim:
+            raise ShapeMismatchError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+                                     f"{size_text(input1)}, input2: {size_text(input2)}, target: {size_text(target)} ")
+        return reduced(F, F.clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+
+    def samples(rng): yield rng.standard_normal(4), rng.standard_normal(4), np.sign(rng.standard_normal(4)), 0.3
+
+
+@op("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class cosine_embedding_loss:
+    """1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.
+
+    >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.]]), torch.tensor([1.]))
+    tensor(1.)
+    """
+
+    amp = "float32"
+    def function(F, input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if target.ndim > 1:
+            raise AutogradError("0D or 1D target tensor expected, multi-target not supported")
+        if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2):
+            raise AutogradError(f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and "
+                                f"{list(input2.shape)}.")
+        if target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
+            raise AutogradError(f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and "
+                                f"{list(input2.shape)}.")
+        d, eps = target.ndim, 1e-12
+        product = F.sum(input1 * input2, d)
+        squares = (F.sum(input1 * input1, d) + eps) * (F.sum(input2 * input2, d) + eps)
+        cos = product / F.sqrt(squares)
+        zeros = F.zeros_like(cos)
+        near = F.where(target == 1, 1 - cos, zeros)
+        far = F.where(target == -1, F.clamp_min(cos - margin, 0), zeros)
+        return reduced(F, near + far, reduction)
+
+    def samples(rng): yield rng.standard_normal((4, 3)), rng.standard_normal((4, 3)), np.array([1.0, -1.0, 1.0, -1.0])
+
+
+@op("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-6, bool swap=False, "
+    "bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class triplet_margin_loss:
+    """max(0, |anchor - positive| - |anchor - negative| + margin), distances of order `p`.
+
+    >>> torch.nn.functional.triplet_margin_loss(torch.zeros(1, 2), torch.tensor([[3., 4.]]), torch.zeros(1, 2))
+    tensor(6.0000)
+    """
+
+    amp = "float32"
+    def function(F, anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if margin <= 0:
+            raise ValueError(f"margin must be greater than 0, got {margin}")
+        if not anchor.ndim == positive.ndim == negative.ndim:
+            raise ShapeMismatchError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+                                     "got: "
+                                     f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+        near, far = F.pairwise_distance(anchor, positive, p, eps), F.pairwise_distance(anchor, negative, p, eps)
+        if swap:
+            far = F.minimum(far, F.pairwise_distance(positive, negative, p, eps))
+        return reduced(F, F.clamp_min(margin + near - far, 0), reduction)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((3, 4)), r((3, 4)), r((3, 4))
+        yield Sample((r((3, 4)), r((3, 4)), r((3, 4))), {"swap": True, "margin": 2.0, "reduction": "none"})
+
+
+@op("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *, Any distance_function=None, float margin=1.0, "
+    "bool swap=False, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class triplet_margin_with_distance_loss:
+    """`triplet_margin_loss` with a distance of the caller's.
+
+    >>> torch.nn.functional.triplet_margin_with_distance_loss(torch.zeros(1, 2), torch.tensor([[3., 4.]]), torch.zeros(1, 2))
+    tensor(6.0000)
+    """
+
+    def function(F, anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+        reduction = reduction_name(reduction)
+        if margin <= 0:
+            raise ValueError(f"margin must be greater than 0, got {margin}")
+        if not anchor.ndim == positive.ndim == negative.ndim:
+            raise ShapeMismatchError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+                                     "got: "
+                                     f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+        distance = F.pairwise_distance if distance_function is None else distance_function
+        near, far = distance(anchor, positive), distance(anchor, negative)
+        if swap:
+            far = F.minimum(far, distance(positive, negative))
+        return reduced(F, F.clamp_min(margin + near - far, 0), reduction)
+
+    def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal((3, 4)), rng.standard_normal((3, 4))
+
+
+def _classes_and_rows(input: Any) -> tuple[int, int]:
+    """The sizes of (N, C), (C,) or () inputs."""
+    shape = tuple(input.shape)
+    if len(shape) > 2 or shape and not shape[-1]:
+        raise ShapeMismatchError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+    return shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
+
+
+@op("multi_margin_loss(Tensor input, Index target, float p=1, float margin=1.0, Tensor? weight=None, bool? size_average=None, "
+    "bool? reduce=None, str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False,
+    complex="multi_margin_loss_cpu_kernel")
+class multi_margin_loss:
+    """sum over other classes i of max(0, margin - input[target] + input[i])^p / C.
+
+    >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0., 1.]]), torch.tensor([1]))
+    tensor(0.)
+    """
+
+    refuses_grad = {"weight": "multi_margin_loss"}
+    lacks = {"half int bool": "multi_margin_loss_cpu_kernel if any"}
+    no_forward = "multi_margin_loss"
+
+    amp = "float32"
+    def function(F, input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        classes, rows = _classes_and_rows(input)
+        if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
+            raise ValueError("weight must be one-dimensional") if weight.ndim != 1 else ShapeMismatchError(
+                f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+        if target.ndim > 1 or prod(target.shape) != rows:
+            raise ShapeMismatchError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+                                     f"size). Expected target size [{rows}], but got {list(target.shape)}. Input has shape "
+                                     f"{list(input.shape)}.")
+        if target.dtype.name != "int64":
+            raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
+        index = buffer(target).reshape(-1)
+        if index.size and (index.min() < 0 or index.max() >= classes):
+            raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(int(index.max())))
+        x = F.reshape(input, (rows, classes))
+        column = F.reshape(target, (rows, 1))
+        z = margin - F.gather(x, 1, column) + x
+        z = F.where(F.gt(z, 0), z, 0)  # which drops the NaN between infinities
+        if p == 2:
+            z = z * z
+        other = np.ones((rows, classes), buffer(input).dtype)
+        other[np.arange(rows), index] = 0
+        if weight is not None:
+            z = z * F.gather(F.expand(F.reshape(weight, (1, classes)), (rows, classes)), 1, column)
+        loss = F.sum(z * constant(F, input, other), 1) / classes
+        if reduction == "none":
+            return F.reshape(loss, tuple(target.shape))
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        yield rng.standard_normal((3, 4)), np.array([0, 3, 1])
+        yield Sample((rng.standard_normal((3, 4)), np.array([0, 3, 1]), 2), {"weight": rng.uniform(0.5, 1, 4), "reduction": "none"})
+
+
+@op("multilabel_margin_loss(Tensor input, Index target, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor",
+    namespace="nn.functional", method=False, out=False, complex="multilabel_margin_loss_forward_out_frame")
+class multilabel_margin_loss:
+    """sum over target classes j and other classes i of max(0, 1 - input[j] + input[i]) / C; targets end at the first -1.
+
+    >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
+    tensor(0.8500)
+    """
+
+    lacks = {"half int bool": "multilabel_margin_loss_forward_out_frame if any"}
+    no_forward = "multilabel_margin_loss_forward"
+
+    amp = "float32"
+    def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
+        reduction = reduction_name(reduction, size_average, reduce)
+        classes, rows = _classes_and_rows(input)
+        if tuple(target.shape) != tuple(input.shape):
+            raise ShapeMismatchError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+        if target.dtype.name != "int64":
+            raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
+        index = buffer(target).reshape(rows, classes)
+        if index.size and (index.min() < -1 or index.max() >= classes):
+            raise AutogradError("argument #2 'target' is out of range")
+        valid = np.cumprod(index >= 0, 1).astype(bool)
+        dtype = buffer(input).dtype
+        others = np.ones((rows, classes), dtype)
+        r, c = np.nonzero(valid)
+        others[r, index[r, c]] = 0
+        # Only pairs of a target and an other class count.
+        pairs = valid.astype(dtype)[:, :, None] * others[:, None, :]
+        x = F.reshape(input, (rows, classes))
+        chosen = F.gather(x, 1, constant(F, input, np.where(valid, index, 0)))
+        z = F.clamp_min(1 - F.reshape(chosen, (rows, classes, 1)) + F.reshape(x, (rows, 1, classes)), 0)
+        loss = F.sum(z * constant(F, input, pairs), (1, 2)) / classes
+        if reduction == "none":
+            return F.reshape(loss, tuple(input.shape)[:-1])
+        return reduced(F, loss, reduction)
+
+    def samples(rng): yield rng.standard_normal((2, 4)), np.array([[3, 0, -1, 1], [1, 2, 0, -1]])
+
+
+@op("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean') -> Tensor", namespace="nn.functional", method=False, out=False)
+class multilabel_soft_margin_loss:
+    """The mean over classes of binary cross entropy with logits.
+
+    >>> torch.nn.functional.multilabel_soft_margin_loss(torch.tensor([[0., 0.]]), torch.tensor([[1., 0.]]))
+    tensor(0.6931)
+    """
+
+    def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+        if size_average is not None or reduce is not None:
+            reduction = reduction_name(reduction, size_average, reduce)
+        loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
+        if weight is not None:
+            loss = loss * weight
+        loss = F.sum(loss, input.ndim - 1) / input.shape[-1]
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(reduction + " is not valid")
+        return reduced(F, loss, reduction)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3))
+        yield Sample((rng.standard_normal((2, 3)), rng.uniform(0, 1, (2, 3)), rng.uniform(0.5, 1, 3)), {"reduction": "none"})

@@ -1,0 +1,869 @@
+"""Pooling: maxima, means and powers of windows, and of evenly spread cells (adaptive).
+
+Means are linear, so each pooling and its transpose are each other's gradients; so are picking maxima by their indices and
+adding at these indices.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import within
+from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
+from ...executors.kernels import pooling as fused
+from ...executors.kernels._on_demand import state
+from ...functions.constants import NUMBERS, SMALL
+from ...functions.out import EXPECTED
+from ...functions.refusals import on_meta
+from ...record import Sample, op
+from .. import _batch as batches
+from .. import _mindspore as kernels
+from .._host import on_host
+from .._samples import takes
+from ._axes import along_axes, cell_matrix, window_matrix
+from .convolution import _keep_channels_last
+
+Ints = Sequence[int]
+
+
+# -- maxima -----------------------------------------------------------------------------------------------------------
+
+
+def _taps(n: int, out: int, offset: int, stride: int, padding: int) -> tuple[slice, slice]:
+    """The outputs whose window has its position `offset` inside an axis of length `n`, and the inputs they see there."""
+    shift = offset - padding
+    low = min(out, max(0, -(shift // stride)))
+    high = max(low, min(out, -((shift - n) // stride)))
+    first = low * stride + shift
+    return slice(low, high), slice(first, first + (high - low - 1) * stride + 1, stride) if high > low else slice(0, 0)
+
+
+def _output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[int, ...]:
+    return tuple([fused.pool_output_size(*v, ceil_mode) for v in zip(size, kernel, stride, padding, dilation)])
+
+
+def _max_tiles(input: Any, kernel: Ints, out: Ints) -> tuple[np.ndarray, np.ndarray]:
+    """Maxima of windows that neither overlap nor leave gaps: one pass over an array with the windows in its last dimension."""
+    n, lead, size = len(kernel), input.shape[:input.ndim - len(kernel)], input.shape[input.ndim - len(kernel):]
+    whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])
+    split = [v for pair in zip(out, kernel) for v in pair]
+    axes = (*range(len(lead)), *range(len(lead), len(lead) + 2 * n, 2), *range(len(lead) + 1, len(lead) + 2 * n, 2))
+    windows = input[(..., *whole)].reshape(*lead, *split).transpose(axes).reshape(*lead, *out, prod(kernel))
+    at = windows.argmax(-1)  # the first of equals and the first NaN
+    corners, inside = _tile_positions(tuple(size), tuple(kernel), tuple(out))
+    return np.ascontiguousarray(np.maximum.reduce(windows, -1)), corners + inside.take(at)
+
+
+@lru_cache(256)
+def _tile_positions(size: tuple[int, ...], kernel: tuple[int, ...], out: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The flat positions of the tiles' first elements, and of a tile's elements from its first."""
+    positions = np.arange(prod(size)).reshape(size)
+    inside = positions[tuple([slice(0, k) for k in kernel])].reshape(-1)
+    return positions[tuple([slice(0, m * k, k) for m, k in zip(out, kernel)])], inside
+
+
+def _mean_tiles(input: Any, kernel: Ints, out: Ints, divisor: int | None) -> np.ndarray:
+    """Means of windows that neither overlap nor leave gaps."""
+    n, lead = len(kernel), input.shape[:input.ndim - len(kernel)]
+    whole = tuple([slice(0, m * k) for m, k in zip(out, kernel)])
+    split = [v for pair in zip(out, kernel) for v in pair]
+    sums = np.add.reduce(input[(..., *whole)].reshape(*lead, *split), tuple(range(len(lead) + 1, len(lead) + 2 * n, 2)))
+    sums /= NUMBERS[input.dtype.char, divisor or prod(kernel)]
+    return sums
+
+
+def _max_pool(input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
+    n = len(kernel)
+    tiles = tuple(kernel) == tuple(stride) and not any(padding) and not ceil_mode and max(dilation) == 1
+    if tiles and 0 < input.size < state.fused:
+        out = tuple([m // k for m, k in zip(input.shape[input.ndim - n:], kernel)])
+        if min(out):
+            y, index = _max_tiles(input, kernel, out)
+            return _keep_channels_last(input, y), _keep_channels_last(input, index)
+    if n == 1:
+        return fused.max_pool1d(input, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
+    if n == 2:
+        y, index = fused.max_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+        return _keep_channels_last(input, y), _keep_channels_last(input, index)
+    lead, size = input.shape[:-n], input.shape[-n:]
+    out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
+    y = np.full((*lead, *out), -np.inf if input.dtype.kind == "f" else np.iinfo(input.dtype).min, input.dtype)
+    index = np.zeros(y.shape, np.int64)
+    positions = np.arange(prod(size)).reshape(size)
+    untouched = np.ones(y.shape, bool)
+    for offset in product(*[range(k) for k in kernel]):
+        taps = [_taps(m, o, i * d, s, p) for m, o, i, d, s, p in zip(size, out, offset, dilation, stride, padding)]
+        where: tuple[Any, ...] = (..., *[t[0] for t in taps])
+        source: tuple[Any, ...] = tuple([t[1] for t in taps])
+        values, best = input[(..., *source)], y[where]
+        better = (values > best) | (values != values) | untouched[where]
+        np.copyto(best, values, where=better)
+        np.copyto(index[where], positions[source], where=better)
+        untouched[where] = False
+    return y, index
+
+
+@op("max_pool_nd(Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor values, "
+    "Index indices)", namespace="_internal", method=False, out=False, node="MaxPool2DWithIndicesBackward0")
+class max_pool_nd:
+    """The maxima of windows over the last dimensions, and where they are: flat indices within these dimensions."""
+
+    saved_as = {"indices": "result1", "input_shape": None}
+    nodes = {"len(kernel_size) == 3": "MaxPool3DWithIndicesBackward0"}
+    def complex_kernel(input, kernel_size, **_): return f"max_pool{max(len(kernel_size), 2)}d"
+    numpy = _max_pool
+    mindspore = kernels.max_pool
+    compose = on_host(_max_pool)
+    def shape(input, kernel_size, stride, padding, dilation, ceil_mode):
+        n = len(kernel_size)
+        out = (*input[:-n], *_output_size(input[-n:], kernel_size, stride, padding, dilation, ceil_mode))
+        return out, out
+    def vjp_input(F, grad, indices, input_shape, kernel_size):
+        return F.spread_picked(grad, indices, tuple(input_shape), len(kernel_size))
+    batch = batches.matrices
+
+    def aten(kernel_size, **_):
+        n = len(kernel_size)
+        return (f"max_pool{n}d_with_indices(input, *but([list(kernel_size), list(stride), list(padding), list(dilation), ceil_mode], "
+                f"[list(kernel_size), [0] * {n}, [1] * {n}, False]))")
+    known_as = "max_pool2d_with_indices"
+
+    def decompose(F, input, kernel_size, stride, padding, dilation, ceil_mode):
+        if len(kernel_size) > 1:
+            return NotImplemented
+        sizes = [(n, *s) for n, s in zip((1, 1, 0, 1), (kernel_size, stride, padding, dilation))]
+        return tuple([F.squeeze(t, -2) for t in F.max_pool_nd(F.unsqueeze(input, -2), *sizes, ceil_mode)])
+
+
+
+    def samples(rng):
+        yield rng.permutation(24).reshape(2, 12) * 0.1, (3,), (2,), (1,), (1,), False
+        yield rng.permutation(60).reshape(1, 2, 5, 6) * 0.1, (2, 3), (2, 1), (1, 1), (1, 2), True
+        yield rng.permutation(64).reshape(1, 4, 4, 4) * 0.1, (2, 2, 2), (1, 2, 1), (0, 1, 0), (1, 1, 2), False
+
+
+def _spread_picked(grad: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
+    size = tuple(size)
+    flat = (*size[:len(size) - n], 1, prod(size[len(size) - n:]))
+    return fused.max_pool2d_backward(grad, indices, flat).reshape(size)
+
+
+@op("spread_picked(Tensor grad, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class spread_picked:
+    """Zeros of shape `size` with `grad` added at flat indices into its last `n` dimensions."""
+
+    numpy = _spread_picked
+    def shape(grad, indices, size, n): return tuple(size)
+    compose = on_host(_spread_picked)
+    def vjp_grad(F, grad, indices, n): return F.picked(grad, indices, n)
+    jvp = "linear"
+    batch = batches.together
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 4], [1, 2, 3]]), (2, 5), 1
+
+
+def _flattened(x: np.ndarray, n: int) -> np.ndarray:
+    """`x` with its last `n` dimensions as one."""
+    lead = x.ndim - n
+    return x.reshape(*x.shape[:lead], prod(x.shape[lead:]))
+
+
+def _picked(input: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
+    given = _flattened(input, n)
+    flat = np.take_along_axis(given, within(_flattened(indices, n), given.shape[-1], given.ndim - 1), -1)
+    return flat.reshape(indices.shape)
+
+
+@op("picked(Tensor input, Index indices, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class picked:
+    """Elements of `input` at flat indices into its last `n` dimensions."""
+
+    numpy = _picked
+    def shape(input, indices, n): return indices
+    compose = on_host(_picked)
+    def vjp_input(F, grad, indices, input_shape, n): return F.spread_picked(grad, indices, tuple(input_shape), n)
+    jvp = "linear"
+    batch = batches.together
+    def samples(rng): yield rng.standard_normal((2, 5)), np.array([[0, 4, 4], [1, 2, 3]]), 1
+
+
+def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> np.ndarray:
+    lead = tuple(size)[:len(size) - n]
+    y = np.zeros((*lead, prod(tuple(size)[len(size) - n:])), input.dtype)
+    np.put_along_axis(y, within(_flattened(indices, n), y.shape[-1], y.ndim - 1), _flattened(input, n), -1)
+    return y.reshape(tuple(size))
+
+
+@op("max_unpool_nd(Tensor input, Index indices, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class max_unpool_nd:
+    """Zeros of shape `size` with `input` put at flat indices into its last `n` dimensions."""
+
+    def complex_kernel(n, **_): return f"max_unpool{max(n, 2)}d"
+    numpy = _max_unpool
+    def shape(input, indices, size, n): return tuple(size)
+    compose = on_host(_max_unpool)
+    def vjp_input(F, grad, indices, n): return F.picked(grad, indices, n)
+    jvp = "linear"
+    batch = batches.together
+    def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0, 4, 1], [1, 2, 3]]), (2, 5), 1
+
+
+# -- means ------------------------------------------------------------------------------------------------------------
+
+
+def _lengths(n: int, out: int, k: int, s: int, p: int, include: bool) -> np.ndarray:
+    """How many elements each window along one axis counts."""
+    begin = np.arange(out) * s - p
+    end = np.minimum(begin + k, n + p)
+    return end - begin if include else np.minimum(end, n) - np.maximum(begin, 0)
+
+
+def _divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include: bool, divisor: int | None) -> np.ndarray:
+    if divisor:
+        return np.full(tuple(out), divisor)
+    total = np.ones((), int)
+    for n, m, k, s, p in zip(size, out, kernel, stride, padding):
+        total = total[..., None] * _lengths(n, m, k, s, p, include)
+    return total
+
+
+def _axis_windows(x: np.ndarray, axis: int, size: int, k: int, s: int, p: int, transpose: bool) -> np.ndarray:
+    """Sums of windows along one axis (`size`: how many), or their transpose (`size`: the length of the axis)."""
+    x = np.moveaxis(x, axis, -1)
+    y = np.zeros((*x.shape[:-1], size), x.dtype)
+    n, out = (size, x.shape[-1]) if transpose else (x.shape[-1], size)
+    for offset in range(k):
+        where, source = _taps(n, out, offset, s, p)
+        if transpose:
+            y[..., source] += x[..., where]
+        else:
+            y[..., where] += x[..., source]
+    return np.moveaxis(y, -1, axis)
+
+
+def _avg_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
+              divisor: int | None) -> np.ndarray:
+    n = len(kernel)
+    if (tuple(kernel) == tuple(stride) and not ceil_mode and 0 < input.size < min(state.fused, 4 * SMALL) and not any(padding)
+            and input.dtype.char in "fd" and divisor != 0 and input.flags.c_contiguous):
+        out = tuple([m // k for m, k in zip(input.shape[input.ndim - n:], kernel)])
+        if min(out) > 0:
+            return _mean_tiles(input, kernel, out, divisor)
+    if n == 1 and not divisor:
+        return fused.avg_pool1d(input, kernel[0], stride[0], padding[0], ceil_mode, include)
+    if n == 2:
+        return _keep_channels_last(input,
+                                   fused.avg_pool2d(input, tuple(kernel), tuple(stride), tuple(padding), ceil_mode, include, divisor))
+    size = input.shape[-n:]
+    out = _output_size(size, kernel, stride, padding, (1,) * n, ceil_mode)
+    y = input
+    for i in range(n):
+        y = _axis_windows(y, i - n, out[i], kernel[i], stride[i], padding[i], False)
+    y = y / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)
+    return np.ascontiguousarray(y if y.dtype == input.dtype else np.trunc(y), input.dtype)
+
+
+def _avg_pool_grad(grad: np.ndarray, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include: bool,
+                   divisor: int | None) -> np.ndarray:
+    n, size = len(kernel), tuple(size)
+    if n == 2:
+        return fused.avg_pool2d_backward(grad, size, tuple(kernel), tuple(stride), tuple(padding), include, divisor)
+    y = grad / _divisors(size[-n:], grad.shape[-n:], kernel, stride, padding, include, divisor).astype(grad.dtype)
+    for i in range(n):
+        y = _axis_windows(y, i - n, size[i - n], kernel[i], stride[i], padding[i], True)
+    return np.ascontiguousarray(y)
+
+
+_AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+
+
+@op(f"avg_pool_nd(Tensor input, {_AVG}) -> Tensor", namespace="_internal", method=False, out=False, node="AvgPool2DBackward0")
+class avg_pool_nd:
+    """The means of windows over the last dimensions."""
+
+    saved_as = {"input_shape": None}
+    nodes = {"len(kernel_size) == 3": "AvgPool3DBackward0"}
+    def complex_kernel(kernel_size, **_): return "avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d"
+    numpy = _avg_pool
+    def compose(F, input, kernel, stride, padding, ceil_mode, include, divisor):
+        size = input.shape[-len(kernel):]
+        out = _output_size(size, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+        total = along_axes(F, input, [window_matrix(*v) for v in zip(size, out, kernel, stride, padding)])
+        return (total / _divisors(size, out, kernel, stride, padding, include, divisor).astype(input.dtype)).astype(input.dtype)
+    def shape(input, kernel, stride, padding, ceil_mode, include, divisor):
+        n = len(kernel)
+        return (*input[:-n], *_output_size(input[-n:], kernel, stride, padding, (1,) * n, ceil_mode))
+    def vjp_input(F, grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+        return F.avg_pool_nd_grad(grad, tuple(input_shape), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    jvp = "linear"
+    batch = batches.matrices
+
+    def aten(kernel_size, **_):
+        n = len(kernel_size)
+        return (f"avg_pool{n}d(input, *but([list(kernel_size), list(stride), list(padding), ceil_mode, count_include_pad, "
+                f"divisor_override], [list(kernel_size), [0] * {n}, False, True, None]))")
+    known_as = "avg_pool2d"
+
+
+    def samples(rng):
+        yield rng.standard_normal((2, 7)), (3,), (2,), (1,), True, False, None
+        yield rng.standard_normal((1, 2, 5, 6)), (2, 3), (2, 2), (1, 1), True, True, None
+        yield rng.standard_normal((1, 4, 4, 4)), (2, 2, 2), (1, 2, 1), (0, 1, 0), False, True, 3
+
+
+@op(f"avg_pool_nd_grad(Tensor grad, int[] size, {_AVG}) -> Tensor", namespace="_internal", method=False, out=False)
+class avg_pool_nd_grad:
+    """The transpose of `avg_pool_nd`: each window's share spread over it."""
+
+    numpy = _avg_pool_grad
+    def compose(F, grad, size, kernel, stride, padding, ceil_mode, include, divisor):
+        size, out = tuple(size)[-len(kernel):], grad.shape[-len(kernel):]
+        share = grad / _divisors(size, out, kernel, stride, padding, include, divisor).astype(grad.dtype)
+        return along_axes(F, share, [window_matrix(*v).T for v in zip(size, out, kernel, stride, padding)])
+    def shape(grad, size, kernel, stride, padding, ceil_mode, include, divisor): return tuple(size)
+    def vjp_grad(F, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+        return F.avg_pool_nd(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    jvp = "linear"
+    def samples(rng): yield rng.standard_normal((2, 4)), (2, 7), (3,), (2,), (1,), True, False, None
+
+
+def _cells(n: int, m: int) -> list[slice]:
+    return [slice(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+
+
+def _adaptive_avg(input: np.ndarray, size: Ints) -> np.ndarray:
+    n = len(size)
+    if 0 in size:
+        return np.empty((*input.shape[:-n], *size), input.dtype)
+    if n == 2:
+        return _keep_channels_last(input, fused.adaptive_avg_pool2d(input, tuple(size)))
+    if n == 1:
+        return fused.adaptive_avg_pool2d(input[..., None, :], (1, size[0]))[..., 0, :]
+    y = input
+    for i, m in enumerate(size):
+        y = np.moveaxis(y, i - n, -1)
+        means = [y[..., cell].mean(-1) for cell in _cells(y.shape[-1], m)]
+        y = np.moveaxis(np.stack(means, -1) if means else np.empty((*y.shape[:-1], 0), y.dtype), -1, i - n)
+    return np.ascontiguousarray(y)
+
+
+def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
+    size = tuple(size)
+    if n == 2:
+        return fused.adaptive_avg_pool2d_backward(grad, size)
+    y = grad
+    for i in range(n):
+        y = np.moveaxis(y, i - n, -1)
+        spread = np.zeros((*y.shape[:-1], size[i - n]), y.dtype)
+        for j, cell in enumerate(_cells(size[i - n], y.shape[-1])):
+            spread[..., cell] += y[..., j:j + 1] / y.dtype.type(cell.stop - cell.start)
+        y = np.moveaxis(spread, -1, i - n)
+    return np.ascontiguousarray(y)
+
+
+@op("adaptive_avg_pool_nd(Tensor input, int[] size) -> Tensor", namespace="_internal", method=False, out=False,
+    node="AdaptiveAvgPool2DBackward0")
+class adaptive_avg_pool_nd:
+    """The means of `size` evenly spread cells of the last dimensions."""
+
+    saved_as = {"input_shape": None, "size": None}
+    nodes = {"len(size) == 3": "AdaptiveAvgPool3DBackward0"}
+    def complex_kernel(size, **_): return "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d"
+    def check(input, size):
+        takes("float complex", "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d")(input=input)
+
+    numpy = _adaptive_avg
+    def compose(F, input, size): return along_axes(F, input, [cell_matrix(n, m) for n, m in zip(input.shape[-len(size):], size)])
+    def shape(input, size): return (*input[:len(input) - len(size)], *size)
+    def vjp_input(F, grad, input_shape, size): return F.adaptive_avg_pool_nd_grad(grad, tuple(input_shape), len(size))
+    jvp = "linear"
+    batch = batches.matrices
+
+    def decompose(F, input, size):
+        return F.mean(input, tuple(range(-1, -len(size) - 1, -1)), True) if all([s == 1 for s in size]) else NotImplemented
+
+
+    def samples(rng):
+        yield rng.standard_normal((2, 7)), (3,)
+        yield rng.standard_normal((2, 5, 6)), (2, 4)
+        yield rng.standard_normal((2, 3, 4, 5)), (2, 2, 3)
+
+
+@op("adaptive_avg_pool_nd_grad(Tensor grad, int[] size, int n) -> Tensor", namespace="_internal", method=False, out=False)
+class adaptive_avg_pool_nd_grad:
+    """The transpose of `adaptive_avg_pool_nd` for an input of shape `size`."""
+
+    numpy = _adaptive_avg_grad
+    def compose(F, grad, size, n): return along_axes(F, grad, [cell_matrix(m, k).T for m, k in zip(tuple(size)[-n:], grad.shape[-n:])])
+    def shape(grad, size, n): return tuple(size)
+    def vjp_grad(F, grad, grad_shape, n): return F.adaptive_avg_pool_nd(grad, tuple(grad_shape)[len(grad_shape) - n:])
+    jvp = "linear"
+    def samples(rng): yield rng.standard_normal((2, 3)), (2, 7), 1
+
+
+def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
+    n = len(size)
+    if n == 2:
+        return fused.adaptive_max_pool2d(input, tuple(size))
+    lead, whole = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
+    y, index = np.empty((*lead, *size), input.dtype), np.empty((*lead, *size), np.int64)
+    positions = np.arange(prod(whole)).reshape(whole)
+    for where in product(*[list(enumerate(_cells(m, k))) for m, k in zip(whole, size)]):
+        at, cell = (..., *[i for i, _ in where]), tuple([c for _, c in where])
+        flat = _flattened(input[(..., *cell)], n)
+        best = flat.argmax(-1)
+        y[at] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+        index[at] = positions[cell].reshape(-1)[best]
+    return y, index
+
+
+@op("adaptive_max_pool_nd(Tensor input, int[] size) -> (Tensor values, Index indices)", namespace="_internal", method=False, out=False,
+    node="AdaptiveMaxPool2DBackward0")
+class adaptive_max_pool_nd:
+    """The maxima of `size` evenly spread cells of the last dimensions, and their flat indices."""
+
+    saved_as = {"indices": "result1", "input_shape": None, "size": None}
+
+    def complex_kernel(size, **_): return "adaptive_max_pool3d_cpu" if len(size) == 3 else "adaptive_max_pool2d"
+    numpy = _adaptive_max
+    compose = on_host(_adaptive_max)
+    def shape(input, size): return ((*input[:len(input) - len(size)], *size),) * 2
+    def vjp_input(F, grad, indices, input_shape, size): return F.spread_picked(grad, indices, tuple(input_shape), len(size))
+    batch = batches.matrices
+
+    def samples(rng):
+        yield rng.permutation(14).reshape(2, 7) * 0.1, (3,)
+        yield rng.permutation(60).reshape(2, 5, 6) * 0.1, (2, 4)
+
+
+# -- pooling as torch spells it ---------------------------------------------------------------------------------------
+
+def _sizes(value: Any, n: int, function: str, name: str) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,) * n
+    value = tuple([int(v) for v in value])
+    if len(value) == 1:
+        return value * n
+    if len(value) != n:
+        kind = {2: "a tuple of two ints", 3: "a tuple of three ints"}.get(n, "one int")
+        if n == 1:
+            raise AutogradError(f"{function}() argument '{name}' should contain one int (got {len(value)})")
+        raise AutogradError(f"{function}: {name} must either be a single int, or {kind}")
+    return value
+
+
+def _stride(value: Any, kernel: tuple[int, ...], n: int, function: str) -> tuple[int, ...]:
+    return kernel if value is None or isinstance(value, (tuple, list)) and not len(value) else _sizes(value, n, function, "stride")
+
+
+def _check_rank(input: Any, n: int, function: str) -> None:
+    if input.ndim in (n + 1, n + 2):
+        return
+    if n == 1:
+        if function == "max_pool1d":
+            raise ShapeMismatchError("max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                                     f"{list(input.shape)}")
+        raise ShapeMismatchError(f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+                                 "checking "
+                                 f"arguments for {function})")
+    if n == 2 and function == "avg_pool2d" and input.ndim < 3:
+        raise IndexRangeError(f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got -3)")
+    raise ShapeMismatchError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+
+
+def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+                  dilation: tuple[int, ...], ceil_mode: bool) -> None:
+    size = tuple(input.shape)[input.ndim - n:]
+    if function == "max_pool1d":
+        for value, what, low in ((kernel[0], "kernel_size", 1), (stride[0], "stride", 1), (padding[0], "padding", 0),
+                                 (dilation[0], "dilation", 1)):
+            if value < low:
+                raise AutogradError(f"max_pool1d() {what} must be {'greater than zero' if low else 'non-negative'}, but got {value}")
+        if 2 * padding[0] > kernel[0]:
+            raise AutogradError(f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} and "
+                                f"kernel_size={kernel[0]}")
+    if min(stride) < 1:
+        raise AutogradError("stride should not be zero")
+    if min(kernel) < 1:
+        raise AutogradError("kernel size should be greater than zero, but got " + " ".join(
+            [f"k{a}: {k}" for a, k in zip("THW"[3 - n:], kernel)]))
+    if min(dilation) < 1:
+        raise AutogradError("dilation should be greater than zero, but got " + " ".join(
+            [f"dilation{a}: {d}" for a, d in zip("THW"[3 - n:], dilation)]))
+    for k, p, d in zip(kernel, padding, dilation):
+        if p < 0:
+            raise AutogradError(f"pad must be non-negative, but got pad: {p}")
+        if 2 * p > d * (k - 1) + 1:
+            raise AutogradError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+    if function != "max_pool1d":
+        _check_not_empty(input, n, function)
+    out = _output_size(size, kernel, stride, padding, dilation, ceil_mode)
+    if min(out) < 1:
+        if function == "max_pool1d":
+            raise ShapeMismatchError(f"max_pool1d() Invalid computed output size: {out[0]}")
+        channels = input.shape[input.ndim - n - 1]
+        lead = (1,) if n == 1 else ()
+        shown = ["x".join(map(str, (channels, *lead, *s))) for s in (size, out)]
+        raise ShapeMismatchError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
+
+
+def _check_not_empty(input: Any, n: int, function: str) -> None:
+    """Only a batch may be empty."""
+    shape = list(input.shape)
+    inner = shape[len(shape) - n - 1:]
+    if 0 not in inner:
+        return
+    if n == 3:
+        name = "max_pool3d_with_indices_out_cpu_template" if function.startswith("max") else function
+        raise ShapeMismatchError(f"{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                                 f"{shape} and non-batch dimension {0 if function.startswith('max') else inner.index(0)} has length zero!")
+    if function == "max_pool1d":
+        raise ShapeMismatchError(f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+                                 f"{shape}")
+    if n == 1:  # torch puts a dimension of size 1 before the last, and pools in two
+        shape.insert(-1, 1)
+    raise ShapeMismatchError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
+
+
+def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                indices: bool = False) -> Any:
+    name = f"max_pool{n}d"
+    kernel = _sizes(kernel_size, n, name, "kernel_size")
+    stride = _stride(stride, kernel, n, name)
+    padding, dilation = _sizes(padding, n, name, "padding"), _sizes(dilation, n, name, "dilation")
+    _check_rank(input, n, name)
+    if name == "max_pool1d" and not indices:
+        _check_not_empty(input, n, name)
+    _check_window(input, n, "max" if indices and n == 1 else name, kernel, stride, padding, dilation, ceil_mode)
+    return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
+
+
+def _pooled_avg(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+                divisor_override: int | None) -> Any:
+    name = f"avg_pool{n}d"
+    kernel = _sizes(kernel_size, n, name, "kernel_size")
+    stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
+    _check_rank(input, n, name)
+    if divisor_override == 0:
+        raise AutogradError("divisor must be not zero")
+    _check_window(input, n, name, kernel, stride, padding, (1,) * n, ceil_mode)
+    return F.avg_pool_nd(input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+_MAX = "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False"
+
+
+def _permuted(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Samples without ties, where a maximum would have no gradient."""
+    return rng.permutation(prod(shape)).reshape(shape) * 0.1
+
+
+def _max_record(n: int, sample: tuple[int, ...]) -> None:
+    """`max_pool{n}d`, with its two-output and its nn.functional forms."""
+    letters = ["L", "H, W", "D, H, W"][n - 1]
+    example = "torch.arange(4.).reshape(" + ", ".join(["1"] * (n + 1)) + ", 4), (" + "1, " * (n - 1) + "2" + ("," if n == 1 else "") + ")"
+    shown = "tensor(" + "[" * (n + 2) + "1., 3." + "]" * (n + 2) + ")"
+
+    def doc(text: str, call: str) -> str:
+        return f"{text}\n\n>>> {call}({example})\n{shown}"
+
+    def values(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+        return _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+    def both(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        return (result[0], result[1]) if return_indices else result[0]
+
+    def always(F, input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        result = _pooled_max(F, n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+        return result[0], result[1]
+
+    def samples(rng):
+        yield _permuted(rng, *sample), 2
+        yield Sample((_permuted(rng, *sample), 3), {"stride": 2, "padding": 1, "ceil_mode": True})
+
+    def errors(rng):
+        yield (np.ones(4 if n == 1 else (2,) * n), 2), RuntimeError, (
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:[4]" if n == 1 else
+            f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+
+    lacks = {"int bool": "max_pool1d_impl"} if n == 1 else {"bool": f"max_pool{n}d"}
+    text = f"The maxima of windows of (N, C, {letters}); NaN wins."
+    amp = "float32" if n == 3 else None
+    op(f"max_pool{n}d{_MAX}) -> Tensor", method=False, out=False)(
+        type(f"max_pool{n}d", (), {"__doc__": doc(text, f"torch.max_pool{n}d"), "__module__": __name__, "function": values,
+                                   "lacks": lacks, "amp": amp, "samples": samples, "errors": errors}))
+    op(f"nn_functional_max_pool{n}d{_MAX}, bool return_indices=False) -> Tensor", namespace="_internal",
+       alias=f"nn.functional.max_pool{n}d",
+       method=False, out=False)(
+        type(f"nn_functional_max_pool{n}d", (), {
+            "__doc__": doc(text + " With `return_indices` also where they are.", f"torch.nn.functional.max_pool{n}d"),
+            "__module__": __name__, "function": both, "lacks": lacks, "amp": amp, "samples": samples}))
+    op(f"max_pool{n}d_with_indices{_MAX}, bool return_indices=False) -> (Tensor values, Index indices)",
+       alias=(f"nn.functional.max_pool{n}d_with_indices",), namespace="" if n == 1 else "_internal", method=False, out=False)(
+        type(f"max_pool{n}d_with_indices", (), {
+            "__doc__": doc(f"The maxima of windows of (N, C, {letters}) and their flat indices within the last dimensions.",
+                           f"torch.nn.functional.max_pool{n}d_with_indices").replace(shown, f"({shown}, tensor({'[' * (n + 2)}1, "
+                                                                                            f"3{']' * (n + 2)}))"),
+            "__module__": __name__, "function": always, "lacks": {"bool": f"max_pool{max(n, 2)}d"}, "samples": samples}))
+
+
+for _n, _sample in ((1, (2, 2, 7)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 4, 5))):
+    _max_record(_n, _sample)
+
+
+@op("avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True) "
+    "-> "
+    "Tensor", method=False, out=False, alias="nn.functional.avg_pool1d")
+class avg_pool1d:
+    """The means of windows of (N, C, L).
+
+    >>> torch.nn.functional.avg_pool1d(torch.arange(4.).reshape(1, 1, 4), 2)
+    tensor([[[0.5000, 2.5000]]])
+    """
+
+    lacks = {"short bool": "avg_pool2d"}
+    def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        return _pooled_avg(F, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 2, 7)), 2
+        yield rng.standard_normal((2, 7)), 3, 2, 1, True, False
+
+
+_AVG_ARGS = ("(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True, "
+             "int? divisor_override=None) -> Tensor")
+
+
+@op("avg_pool2d" + _AVG_ARGS, namespace="nn.functional", method=False)
+class avg_pool2d:
+    """The means of windows of (N, C, H, W).
+
+    >>> torch.nn.functional.avg_pool2d(torch.arange(4.).reshape(1, 1, 2, 2), 2)
+    tensor([[[[1.5000]]]])
+    """
+
+    lacks = {"short bool": "avg_pool2d"}
+    out_dtype = EXPECTED
+    def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        return _pooled_avg(F, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def samples(rng):
+        yield rng.standard_normal((1, 2, 5, 6)), 2
+        yield rng.standard_normal((2, 5, 6)), 3, 2, 1, True, False
+        yield rng.standard_normal((2, 5, 6)), 3, 2, 1, False, True, 5
+
+    def errors(rng):
+        yield (np.ones((1, 1, 2, 2)),
+               3), RuntimeError, "Given input size: (1x2x2). Calculated output size: (1x0x0). Output size is too small"
+
+
+@op("avg_pool3d" + _AVG_ARGS, namespace="nn.functional", method=False)
+class avg_pool3d:
+    """The means of windows of (N, C, D, H, W).
+
+    >>> torch.nn.functional.avg_pool3d(torch.ones(1, 1, 2, 2, 2), 2)
+    tensor([[[[[1.]]]]])
+    """
+
+    lacks = {"half short bool": "avg_pool3d_out_frame"}
+    out_dtype = EXPECTED
+    amp = "float32"
+    def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        return _pooled_avg(F, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def samples(rng):
+        yield rng.standard_normal((1, 2, 3, 4, 5)), 2
+        yield rng.standard_normal((1, 3, 4, 5)), 2, 1, 1, True, False
+
+
+def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple[int, ...]:
+    given = isinstance(output_size, (tuple, list))
+    if n == 1 or not given:
+        value = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+        if n == 1 and len(value) != 1:
+            raise AutogradError(f"{function}() argument 'output_size' should contain one int (got {len(value)})")
+        output_size = tuple(value) * n
+    if len(output_size) != n:
+        what = "(): internal error: output_size.size() must be" if "max" in function else ": output_size must be"
+        raise AutogradError(f"{function}{what} {n}")
+    if n == 1:
+        _check_rank(input, 1, function)
+    elif given and input.ndim <= n:
+        raise ValueError(f"Input dimension should be at least {n + 1}")
+    elif input.ndim not in (n + 1, n + 2):
+        colon = ":" if "max" in function else ""
+        raise ShapeMismatchError(f"{function}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(input.shape)}")
+    size = tuple([have if want is None else int(want) for have, want in zip(tuple(input.shape)[input.ndim - n:], output_size)])
+    if min(size) < 0:
+        full = (1, *size) if n == 1 else size
+        if "max" in function:
+            raise AutogradError(f"Trying to create tensor with negative dimension {min(size)}: "
+                                f"{[*tuple(input.shape)[:input.ndim - n], *full]}")
+        shown = ", ".join(map(str, full[:2])) + "".join([f",{v}" for v in full[2:]])
+        raise AutogradError(f"{function.replace('1d', '2d')}: elements of output_size must be greater than or equal to 0 but received "
+                            f"{{{shown}}}")
+    if "max" in function or not on_meta(input):
+        _check_cells(tuple(input.shape), n, function)
+    return size
+
+
+def _check_cells(shape: tuple[int, ...], n: int, function: str) -> None:
+    """Only a batch may be empty, and, for means in one or two dimensions, the channels."""
+    first = len(shape) - n - ("max" in function) if n < 3 else 1
+    if 0 not in shape[first:]:
+        return
+    d = first + shape[first:].index(0)
+    if function == "adaptive_avg_pool1d":  # carried out in two
+        shape, d, function = (*shape[:-1], 1, shape[-1]), d + 1, "adaptive_avg_pool2d"
+    raise ShapeMismatchError(f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                             f"{list(shape)} with dimension {d} being empty")
+
+
+def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
+    """`adaptive_avg_pool{n}d` and `adaptive_max_pool{n}d`."""
+    letters = ["L", "H, W", "D, H, W"][n - 1]
+    example = "torch.arange(4.).reshape(" + ", ".join(["1"] * (n + 1)) + ", 4), " + ("2" if n == 1 else "(" + "1, " * (n - 1) + "2)")
+    opened, closed = "tensor(" + "[" * (n + 2), "]" * (n + 2) + ")"
+    avg, largest = f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d"
+
+    def mean(F, input, output_size):
+        return F.adaptive_avg_pool_nd(input, _adaptive_size(input, output_size, n, avg))
+
+    def maximum(F, input, output_size, return_indices=False):
+        result = F.adaptive_max_pool_nd(input, _adaptive_size(input, output_size, n, largest))
+        return (result[0], result[1]) if return_indices else result[0]
+
+    def both(F, input, output_size):
+        result = F.adaptive_max_pool_nd(input, _adaptive_size(input, output_size, n, largest))
+        return result[0], result[1]
+
+    def samples(rng):
+        yield _permuted(rng, *sample), size
+        yield _permuted(rng, *sample), 2 if n == 1 else (None, *size[1:])
+
+    lacks = {"int bool": "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"}
+    amp = "float32" if n == 3 else None
+    where: dict[str, Any] = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
+    op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
+        type(avg, (), {"__module__": __name__, "function": mean, "amp": amp, "samples": samples,
+                       "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"
+                                  f"{opened}0.5000, 2.5000{closed}"}))
+    op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False,
+       out=False)(
+        type(largest, (), {"__module__": __name__, "function": maximum, "lacks": lacks, "amp": amp, "samples": samples,
+                           "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{largest}"
+                                      f"({example})\n{opened}1., 3.{closed}"}))
+    op(f"{largest}_with_indices(Tensor input, int[] output_size) -> (Tensor values, Index indices)", namespace="_internal", method=False,
+       out=False, alias=f"nn.functional.{largest}_with_indices")(
+        type(f"{largest}_with_indices", (), {"__module__": __name__, "function": both, "lacks": lacks, "amp": amp, "samples": samples,
+                                             "__doc__": f"The maxima of evenly spread cells of (N, C, {letters}) and their flat indices."}))
+
+
+for _n, _sample, _size in ((1, (2, 2, 7), 3), (2, (1, 2, 5, 6), (2, 4)), (3, (1, 1, 3, 4, 5), (2, 2, 3))):
+    _adaptive_records(_n, _sample, _size)
+
+
+# -- powers, and back from maxima -------------------------------------------------------------------------------------
+
+
+def _lp_pool(F: Any, n: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+    kernel = _sizes(kernel_size, n, f"lp_pool{n}d", "kernel_size")
+    x = F.pow(input, norm_type)
+    mean = _pooled_avg(F, n, x, kernel, stride, 0, ceil_mode, True, None)
+    return F.pow(F.sign(mean) * F.relu(F.abs(mean)) * prod(kernel), 1.0 / norm_type)
+
+
+def _lp_record(n: int, sample: tuple[int, ...]) -> None:
+    def function(F, input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        return _lp_pool(F, n, input, norm_type, kernel_size, stride, ceil_mode)
+
+    def samples(rng): yield rng.uniform(0.5, 2, sample), 2.0, 2
+
+    shape = ", ".join(["1"] * (n + 1))
+    op(f"lp_pool{n}d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
+       namespace="nn.functional", method=False, out=False)(
+        type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "amp": "float32" if n == 3 else None,
+                                  "lacks": {"half": "avg_pool3d_out_frame"} if n == 3 else {}, "__doc__":
+             f"The sums of powers of windows, and the root of that: (sum x^p)^(1/p).\n\n>>> torch.nn.functional.lp_pool{n}d("
+             f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, {'2' if n == 1 else '(' + '1, ' * (n - 1) + '2)'})\n"
+             f"tensor({'[' * (n + 2)}5.{']' * (n + 2)})"}))
+
+
+for _n, _sample in ((1, (2, 2, 6)), (2, (1, 2, 4, 5)), (3, (1, 1, 4, 4, 4))):
+    _lp_record(_n, _sample)
+
+
+def _unpool(F: Any, n: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
+    name = f"max_unpool{n}d"
+    kernel = _sizes(kernel_size, n, name, "kernel_size")
+    stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
+    shape = tuple(input.shape)
+    lead, spatial = shape[:len(shape) - n], shape[len(shape) - n:]
+    usual = tuple([(m - 1) * s - 2 * p + k for m, k, s, p in zip(spatial, kernel, stride, padding)])
+    if output_size is None:
+        size = usual
+    else:
+        size = tuple(output_size)[len(output_size) - n:] if len(output_size) == n + 2 else tuple(output_size)
+        if len(size) != n:
+            raise ValueError(f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+                             f"'{len(output_size)}'")
+        for d, (got, middle, s) in enumerate(zip(size, usual, stride)):
+            if not middle - s < got < middle + s:
+                raise ValueError(f"invalid output_size \"{list(size)}\" (dim {d} must be between {middle - s} and {middle + s})")
+    if tuple(indices.shape) != shape:
+        raise ShapeMismatchError(f"Expected shape of indices to be same as that of the input tensor ({list(shape)}) but got indices tensor "
+                                 "with "
+                                 f"shape: {list(indices.shape)}")
+    if 0 in shape[len(shape) - n - 1:]:
+        shown, where = shape, len(shape) - n - 1 + shape[len(shape) - n - 1:].index(0)
+        if n == 1:
+            shown = (*shape, 1)
+        raise ShapeMismatchError(f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
+                                 f"dimensions, but got {list(shown)} with dimension {where} being empty.")
+    index = indices._data
+    if index.size and (index.min() < 0 or index.max() >= prod(size)):
+        bad = int(index.min()) if index.min() < 0 else int(index.max())
+        raise AutogradError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}")
+    return F.max_unpool_nd(input, indices, (*lead, *size), n)
+
+
+def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
+    def function(F, input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        return _unpool(F, n, input, indices, kernel_size, stride, padding, output_size)
+
+    def samples(rng):
+        spatial = sample[len(sample) - n:]
+        full = prod([2 * m for m in spatial])
+        index = np.stack([rng.permutation(full)[:prod(spatial)] for _ in range(prod(sample[:len(sample) - n]))]).reshape(sample)
+        yield rng.standard_normal(sample), index, 2
+
+    ones, size = "1, " * (n + 1), "(" + "1, " * (n - 1) + "2" + ("," if n == 1 else "") + ")"
+    doc = ("Zeros with `input` put where max pooling found it.\n\n"
+           f">>> torch.nn.functional.max_unpool{n}d(torch.ones({ones}1), torch.ones({ones}1, dtype=torch.int64), {size})\n"
+           f"tensor({'[' * (n + 2)}0., 1.{']' * (n + 2)})")
+    def batch(F: Any, call: Any) -> Any:
+        """A bigger batch."""
+        size = None if call.output_size is None else tuple(call.output_size)[-n:]
+        if not call.size or call.ranks["input"] != call.ranks["indices"] or call.ranks["input"] not in (n + 1, n + 2):
+            return NotImplemented
+        x, indices = call.whole("input"), call.whole("indices")
+        if call.ranks["input"] == n + 1:
+            return call(input=x, indices=indices, output_size=size)
+        return batches.parted(F, call, call(input=batches.merged(F, x), indices=batches.merged(F, indices), output_size=size))
+
+    op(f"max_unpool{n}d(Tensor input, Index indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None) -> "
+       "Tensor",
+       namespace="nn.functional", method=False, out=False)(
+        type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "batch": batch, "amp": "float32", "samples": samples,
+                                     "__doc__": doc,
+                                     "lacks": {"int bool": f"max_unpool{max(n, 2)}d if any"}}))
+
+
+for _n, _sample in ((1, (2, 2, 3)), (2, (1, 2, 2, 3)), (3, (1, 1, 2, 2, 2))):
+    _unpool_record(_n, _sample)

@@ -1,0 +1,526 @@
+"""Resampling of images: nearest, linear, cubic, Lanczos and area interpolation.
+
+Every kind is separable: along one dimension after the other, output i is a weighted sum of a few inputs. A table of their
+indices and weights is all that tells the kinds apart.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import product
+from math import floor, prod
+from typing import Any
+
+import numpy as np
+
+from ...errors import AutogradError
+from ...functions.refusals import no_kernel
+from ...record import Sample, op
+from .. import _batch as batches
+from ._axes import along_axes, table_matrix
+from ._losses import buffer, constant
+
+_SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
+
+
+# -- weighted sums along one dimension --------------------------------------------------------------------------------
+
+
+def _resample(input: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
+    if input.dtype == np.uint8 and weight is not None:  # as torch, in fixed point, rounded after each dimension
+        taps = weight[:]
+        top, bits = float(taps.max()), 0
+        while bits < 22 and int(0.5 + top * (2 << bits)) < 1 << 15:
+            bits += 1
+        fixed = np.trunc(taps * (1 << bits) + np.copysign(0.5, taps)).astype(np.int64)
+        sums = _resample(input.astype(np.int64), dim, index, fixed, length) + (1 << (bits - 1))
+        return np.clip(sums >> bits, 0, 255).astype(np.uint8)
+    shape = [1] * input.ndim
+    shape[dim] = len(index)
+    total = None
+    for tap in range(index.shape[1]):
+        part = np.take(input, index[:, tap], dim)
+        if weight is not None:
+            part *= weight[:, tap].astype(input.dtype).reshape(shape)
+        total = part if total is None else np.add(total, part, total)
+    return np.ascontiguousarray(total)
+
+
+def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
+    matrix = np.zeros((len(index), length), grad.dtype)
+    for tap in range(index.shape[1]):
+        np.add.at(matrix, (np.arange(len(index)), index[:, tap]), 1 if weight is None else weight[:, tap])
+    return np.ascontiguousarray(np.moveaxis(np.moveaxis(grad, dim, -1).dot(matrix), -1, dim))
+
+
+@op("resample(Tensor input, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False,
+    node="UpsampleBackward0", complex="compute_indices_weights_linear")
+class resample:
+    """Along `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
+
+    numpy = _resample
+    def shape(input, dim, index, weight, length): return (*input[:dim], len(index), *input[dim + 1:])
+    def compose(F, input, dim, index, weight, length):
+        moved = F.transpose(input, dim, input.ndim - 1)
+        return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight)]), dim, input.ndim - 1)
+    def vjp_input(F, grad, dim, index, weight, length): return F.resample_grad(grad, dim, index, weight, length)
+    jvp = "linear"
+    def samples(rng): yield rng.standard_normal((2, 3, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
+                                                                                                                   [1, 0], [2, 1]]), 3
+
+
+@op("resample_grad(Tensor grad, int dim, Any index, Any weight, int length) -> Tensor", namespace="_internal", method=False, out=False)
+class resample_grad:
+    """The transpose of `resample`."""
+
+    numpy = _resample_grad
+    def shape(grad, dim, index, weight, length): return (*grad[:dim], length, *grad[dim + 1:])
+    def compose(F, grad, dim, index, weight, length):
+        moved = F.transpose(grad, dim, grad.ndim - 1)
+        return F.transpose(along_axes(F, moved, [table_matrix(length, index, weight).T]), dim, grad.ndim - 1)
+    def vjp_grad(F, grad, dim, index, weight, length): return F.resample(grad, dim, index, weight, length)
+    jvp = "linear"
+    def samples(rng): yield rng.standard_normal((2, 4, 2)), 1, _table([[0, 1], [1, 2], [2, 2], [0, 2]]), _weights([[0.5, 0.5], [0.3, 0.7],
+                                                                                                                   [1, 0], [2, 1]]), 3
+
+
+class Table:
+    """An array that is an argument but no tensor."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return self.array[key]
+
+
+def _table(rows: list[list[int]]) -> Table:
+    return Table(np.array(rows, np.int64))
+
+
+def _weights(rows: list[list[float]]) -> Table:
+    return Table(np.array(rows, np.float64))
+
+
+# -- where the taps lie -----------------------------------------------------------------------------------------------
+
+
+def _cubic(t: np.ndarray) -> np.ndarray:
+    """Keys' kernel at distance `t` (IEEE Trans. ASSP 29, 1981) with a = -0.75."""
+    a, t = -0.75, np.abs(t)
+    near, far = ((a + 2) * t - (a + 3)) * t * t + 1, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0))
+
+
+def _antialiased_cubic(t: np.ndarray) -> np.ndarray:
+    a, t = -0.5, np.abs(t)
+    near, far = ((a + 2) * t - (a + 3)) * t * t + 1, (((t - 5) * t + 8) * t - 4) * a
+    return np.where(t < 1, near, np.where(t < 2, far, 0))
+
+
+def _triangle(t: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - np.abs(t), 0)
+
+
+def _lanczos(t: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(t) < 3, np.sinc(t) * np.sinc(t / 3), 0)
+
+
+_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {"bilinear": (_triangle, 1), "bicubic": (_antialiased_cubic, 2),
+                                                                       "lanczos": (_lanczos, 3)}
+
+
+@lru_cache(maxsize=256)
+def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, antialias: bool) -> tuple[Table, Table | None]:
+    """(indices, weights) of the taps of `m` outputs among `n` inputs; `scale` is output per input where the caller gave it."""
+    if mode in ("nearest", "nearest-exact"):
+        single = np.float32(1 / scale if scale else n / m)
+        at = np.arange(m, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
+        return Table(np.minimum(np.floor(at * single).astype(np.int64), n - 1)[:, None]), None
+    if align_corners:
+        step: float = (n - 1) / (m - 1) if m > 1 else 0.0
+        centre = np.arange(m) * step
+    else:
+        step = 1 / scale if scale else n / m
+        centre = (np.arange(m) + 0.5) * step - 0.5
+    if antialias:
+        function, reach = _FILTERS[mode]
+        width = max(step, 1.0)
+        support = reach * width
+        middle = centre + 0.5
+        low = np.maximum((middle - support + 0.5).astype(np.int64), 0)
+        high = np.minimum((middle + support + 0.5).astype(np.int64), n)
+        index = low[:, None] + np.arange(max(int((high - low).max()), 1))
+        weight = np.where(index < high[:, None], function((index - middle[:, None] + 0.5) / width), 0)
+        weight /= weight.sum(1, keepdims=True)
+        return Table(np.minimum(index, n - 1)), Table(weight)
+    if mode == "bicubic":
+        first = np.floor(centre).astype(np.int64)
+        index = first[:, None] + np.arange(-1, 3)
+        return Table(np.clip(index, 0, n - 1)), Table(_cubic(centre[:, None] - index))
+    centre = np.maximum(centre, 0)
+    first = np.minimum(np.floor(centre).astype(np.int64), n - 1)
+    share = np.minimum(np.maximum(centre - first, 0), 1)
+    return Table(np.stack([first, np.minimum(first + 1, n - 1)], 1)), Table(np.stack([1 - share, share], 1))
+
+
+def _check_dtype(input: Any, mode: str, antialias: bool) -> None:
+    """torch's refusals, which name the kernel that it would have come to."""
+    dtype, flat = input.dtype, input.ndim == 4
+    if dtype.is_floating_point or dtype.name == "uint8" and (mode.startswith("nearest") or flat):
+        return
+    if antialias:
+        name = "compute_index_ranges_weights"
+    elif flat and mode != "bicubic":
+        name = f"upsample_{mode.removesuffix('-exact')}2d_channels_last"
+    else:
+        kind = "nearest" if mode.startswith("nearest") else "cubic" if mode == "bicubic" else "linear"
+        name = f"compute_indices_weights_{kind}"
+    no_kernel(name, input)
+
+
+def _interpolate(F: Any, input: Any, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
+                 antialias: bool) -> Any:
+    if min(size) <= 0 or min(tuple(input.shape)[2:]) <= 0:
+        names = {1: "W", 2: "HW", 3: "DHW"}[len(size)]
+        have, want = [", ".join([f"{a}: {v}" for a, v in zip(names, s)]) for s in (tuple(input.shape)[2:], size)]
+        raise AutogradError(f"Input and output sizes should be greater than 0, but got input ({have}) output ({want})")
+    if not input.shape[1]:
+        raise AutogradError(f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}")
+    _check_dtype(input, mode, antialias)
+    for i in reversed(range(len(size))):
+        n = input.shape[2 + i]
+        if n == size[i] and (scales[i] is None or scales[i] == 1) and not antialias:
+            continue
+        index, weight = _taps(mode, n, size[i], align_corners, scales[i], antialias)
+        input = F.resample(input, 2 + i, index, weight, n)
+    return input
+
+
+@op("interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
+    "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", namespace="nn.functional", method=False, out=False)
+class interpolate:
+    """Images (N, C, ...) resized to `size` or by `scale_factor`.
+
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+        if mode in ("nearest", "area", "nearest-exact", "lanczos"):
+            if align_corners is not None:
+                raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                                 "trilinear")
+        elif align_corners is None:
+            align_corners = False
+        dim = input.ndim - 2
+        shape = tuple(input.shape)
+        if size is not None and scale_factor is not None:
+            raise ValueError("only one of size or scale_factor should be defined")
+        scales: tuple[float | None, ...] = (None,) * dim
+        if size is not None:
+            if isinstance(size, (list, tuple)):
+                if len(size) != dim:
+                    raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial "
+                                     "dimensions "
+                                     f"of {list(shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, "
+                                     "...,dK) "
+                                     "format and output size in (o1, o2, ...,oK) format.")
+                output = tuple([int(n) for n in size])
+            else:
+                output = (int(size),) * dim
+            if recompute_scale_factor:
+                raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        elif scale_factor is not None:
+            if isinstance(scale_factor, (list, tuple)):
+                if len(scale_factor) != dim:
+                    raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+                                     f"dimensions of {list(shape[2:])} and scale_factor of shape {scale_factor}. Please provide input "
+                                     "tensor in "
+                                     "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format.")
+                scales = tuple([float(s) for s in scale_factor])
+            else:
+                scales = (float(scale_factor),) * dim
+            output = tuple([floor(n * s) for n, s in zip(shape[2:], scales)])
+            if recompute_scale_factor or mode == "area":
+                scales = (None,) * dim
+        else:
+            raise ValueError("either size or scale_factor should be defined")
+        if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
+            raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        if input.ndim in (3, 4, 5):
+            if mode in ("nearest", "nearest-exact"):
+                return _interpolate(F, input, output, scales, mode, False, False)
+            if mode == "area":
+                return F.function(f"adaptive_avg_pool{dim}d")(input, output[0] if dim == 1 else output)
+            if mode == "lanczos" and dim == 2 and not antialias:
+                raise ValueError("lanczos mode requires antialias=True")
+            if mode in _SPATIAL and (dim == 2 or mode not in ("bicubic", "lanczos")):
+                if _SPATIAL[mode] != dim:
+                    raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {_SPATIAL[mode] + 2}D input")
+                return _interpolate(F, input, output, scales, mode, bool(align_corners), antialias)
+        raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported "
+                                  f"(got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area "
+                                  "| "
+                                  f"nearest-exact (got {mode})")
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield Sample((r((1, 2, 5)),), {"size": 8})
+        yield Sample((r((1, 2, 3, 4)),), {"scale_factor": 1.7, "mode": "bilinear"})
+        yield Sample((r((1, 2, 3, 4)),), {"size": (5, 3), "mode": "bilinear", "align_corners": True})
+        yield Sample((r((1, 1, 4, 5)),), {"size": (7, 3), "mode": "bicubic"})
+        yield Sample((r((1, 1, 2, 3, 2)),), {"size": (3, 2, 4), "mode": "trilinear"})
+        yield Sample((r((1, 1, 6, 5)),), {"size": (3, 2), "mode": "bilinear", "antialias": True})
+        yield Sample((r((1, 1, 6, 5)),), {"size": (4, 2), "mode": "area"})
+
+    def errors(rng):
+        yield (np.ones((2, 3, 5, 5)),), ValueError, "either size or scale_factor should be defined"
+        yield (np.ones((2, 3, 5)), 3, None, "bilinear"), NotImplementedError, "Got 3D input, but bilinear mode needs 4D input"
+
+
+@op("upsample(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False)
+class upsample:
+    """The former name of `interpolate`.
+
+    >>> torch.nn.functional.upsample(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+        warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        return F.interpolate(input, size, scale_factor, mode, align_corners)
+
+    def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"scale_factor": 2, "mode": "bilinear"})
+
+
+@op("upsample_nearest(Tensor input, Any size=None, Any scale_factor=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class upsample_nearest:
+    """The former name of nearest `interpolate`.
+
+    >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None):
+        warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        return F.interpolate(input, size, scale_factor, "nearest")
+
+    def samples(rng): yield Sample((rng.standard_normal((1, 2, 3)),), {"scale_factor": 2})
+
+
+@op("upsample_bilinear(Tensor input, Any size=None, Any scale_factor=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class upsample_bilinear:
+    """The former name of bilinear `interpolate` with aligned corners.
+
+    >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1., 2.]]]]), size=(1, 3))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
+
+    def function(F, input, size=None, scale_factor=None):
+        warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+        return F.interpolate(input, size, scale_factor, "bilinear", True)
+
+    def samples(rng): yield Sample((rng.standard_normal((1, 2, 3, 4)),), {"size": (4, 6)})
+
+
+# -- sampling at given places -----------------------------------------------------------------------------------------
+
+
+def _place(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+    """Coordinates in [-1, 1] as positions between 0 and size - 1, after border or reflection padding."""
+    x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) * 0.5
+    return _padded(F, x, size, padding_mode, align_corners)
+
+
+def _padded(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+    if padding_mode == "reflection":
+        low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
+        if not span:
+            return x * 0
+        distance = F.abs(x - low)
+        flips = np.floor(buffer(distance) / span)
+        rest = distance - constant(F, x, (flips * span).astype(buffer(x).dtype))
+        even = constant(F, x, (flips % 2 == 0).astype(buffer(x).dtype))
+        x = even * rest + (1 - even) * (span - rest) + low
+    return x if padding_mode == "zeros" else F.clamp(x, 0.0, float(size - 1))
+
+
+def _pick(F: Any, flat: Any, positions: list[np.ndarray], sizes: tuple[int, ...]) -> Any:
+    """Elements of (N, C, prod(sizes)) at whole positions (N, L) per dimension; zero outside."""
+    inside = np.logical_and.reduce([(p >= 0) & (p < n) for p, n in zip(positions, sizes)])
+    index = np.zeros(positions[0].shape, np.int64)
+    for p, n in zip(positions, sizes):  # which NumPy knows no NaN of in bfloat16
+        index = index * n + np.clip(np.nan_to_num(p.astype(np.float64)), 0, n - 1).astype(np.int64)
+    shape = (flat.shape[0], flat.shape[1], index.shape[1])
+    values = F.gather(flat, 2, constant(F, flat, np.ascontiguousarray(np.broadcast_to(index[:, None], shape))))
+    if inside.all():
+        return values
+    return F.masked_fill(values, constant(F, flat, np.ascontiguousarray(np.broadcast_to(~inside[:, None], shape))), 0)
+
+
+def _cubic_weights(F: Any, t: Any) -> list[Any]:
+    """Keys' kernel with a = -0.75 at distances 1 + t, t, 1 - t, 2 - t."""
+    a = -0.75
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+@op("grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+    namespace="nn.functional", method=False, out=False, complex="grid_sampler_2d_cpu_kernel_impl")
+class grid_sample:
+    """Images (N, C, H, W) or (N, C, D, H, W) read at the places `grid` (N, ..., 2 or 3), x first, in [-1, 1].
+
+    Jaderberg et al., "Spatial transformer networks" (arXiv:1506.02025).
+
+    >>> torch.nn.functional.grid_sample(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), align_corners=True)
+    tensor([[[[2.]]]])
+    """
+
+    lacks = {"int bool": "grid_sampler_2d_cpu_kernel_impl if any"}
+    def no_forward(input, **_): return "grid_sampler_2d" if input.ndim == 4 else "grid_sampler_3d"
+
+    amp = "float32"
+    def function(F, input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+        if mode not in ("bilinear", "nearest", "bicubic"):
+            raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
+                             f"'{mode}'")
+        if padding_mode not in ("zeros", "border", "reflection"):
+            raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+                             f"'{padding_mode}'")
+        if align_corners is None:
+            warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+                          stacklevel=3)
+        align = bool(align_corners)
+        n = input.ndim - 2
+        if n not in (2, 3) or grid.ndim != input.ndim:
+            raise AutogradError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+                                f"{list(input.shape)} and grid with sizes {list(grid.shape)}")
+        if grid.shape[0] != input.shape[0]:
+            raise AutogradError("grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+                                f"{list(input.shape)} "
+                                f"and grid with sizes {list(grid.shape)}")
+        if grid.shape[-1] != n:
+            raise AutogradError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes "
+                                f"{list(grid.shape)}")
+        if mode == "bicubic" and n == 3:
+            raise AutogradError("grid_sampler(): bicubic interpolation only supports 4D input")
+        batch, channels, *spatial = tuple(input.shape)
+        sizes, out = tuple(spatial), tuple(grid.shape)[1:-1]
+        flat = F.reshape(input, (batch, channels, prod(sizes)))
+        places = F.reshape(grid, (batch, prod(out), n))
+        # x comes first in the grid but last in memory.
+        raw = [F.select(places, 2, n - 1 - d) for d in range(n)]
+        if mode == "bicubic":
+            at = [_place(F, x, size, "zeros", align) for x, size in zip(raw, sizes)]
+            first = [np.floor(buffer(x)) for x in at]
+            weights = [_cubic_weights(F, x - constant(F, x, f)) for x, f in zip(at, first)]
+            corners = list(product(range(4), repeat=2))
+            offset = -1
+        else:
+            at = [_place(F, x, size, padding_mode, align) for x, size in zip(raw, sizes)]
+            if mode == "nearest":
+                result = _pick(F, flat, [np.rint(buffer(x)) for x in at], sizes)
+                if grid.requires_grad:  # whose gradient is zeros
+                    result = result + F.unsqueeze(F.where(constant(F, flat, np.zeros(1, np.bool_)), F.select(places, 2, 0), 0), 1)
+                return F.reshape(result, (batch, channels, *out))
+            first = [np.floor(buffer(x)) for x in at]
+            shares = [x - constant(F, x, f) for x, f in zip(at, first)]
+            weights = [[1 - s, s] for s in shares]
+            corners = list(product(range(2), repeat=n))
+            offset = 0
+        total = None
+        for corner in corners:
+            positions = [f + (c + offset) for f, c in zip(first, corner)]
+            if mode == "bicubic" and padding_mode != "zeros":
+                positions = [buffer(_padded(F, constant(F, input, p), size, padding_mode, align)) for p, size in zip(positions, sizes)]
+            weight = weights[0][corner[0]]
+            for d in range(1, n):
+                weight = weight * weights[d][corner[d]]
+            term = _pick(F, flat, positions, sizes) * F.unsqueeze(weight, 1)
+            total = term if total is None else total + term
+        return F.reshape(total, (batch, channels, *out))
+
+    def batch(F, call):
+        """A bigger batch; more channels where all examples share the grid."""
+        if not call.size or call.ranks["input"] != call.ranks["grid"] or call.ranks["input"] not in (4, 5):
+            return NotImplemented
+        if not call.is_batched["grid"]:
+            return batches.from_channels(F, call, call(input=batches.as_channels(F, call.input)))
+        return batches.parted(F, call, call(input=batches.merged(F, call.whole("input")), grid=batches.merged(F, call.grid)))
+
+    def samples(rng):
+        x, grid = rng.standard_normal((2, 2, 4, 5)), rng.uniform(-1.2, 1.2, (2, 3, 2, 2))
+        yield Sample((x, grid), {"align_corners": True})
+        yield Sample((x, grid), {"padding_mode": "border", "align_corners": False})
+        yield Sample((x, grid), {"padding_mode": "reflection", "align_corners": False})
+        yield Sample((x, grid), {"mode": "nearest", "align_corners": False})
+        yield Sample((x, grid), {"mode": "bicubic", "padding_mode": "reflection", "align_corners": True})
+        yield Sample((rng.standard_normal((1, 2, 3, 4, 3)), rng.uniform(-1, 1, (1, 2, 2, 1, 3))), {"align_corners": True})
+
+    def errors(rng):
+        yield (np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 3))), RuntimeError, (
+            "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes [1, 1, 1, 3]")
+
+
+@op("affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", namespace="nn.functional", method=False, out=False)
+class affine_grid:
+    """The grid for `grid_sample` that affine maps `theta` (N, 2, 3) or (N, 3, 4) make of images of `size` (N, C, ...).
+
+    >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+
+    def function(F, theta, size, align_corners=None):
+        if not theta.dtype.is_floating_point:
+            raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+        size = tuple([int(n) for n in size])
+        n = len(size) - 2
+        want = (2, 3) if n == 2 else (3, 4)
+        if n not in (2, 3):
+            raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+                                      f"torch.Size({list(size)})")
+        if theta.ndim != 3 or tuple(theta.shape)[1:] != want:
+            raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{want[0]}x{want[1]} for size torch.Size({list(size)}). "
+                             "Got "
+                             f"torch.Size({list(theta.shape)}).")
+        if min(size) <= 0:
+            raise ValueError(f"Expected non-zero, positive output size. Got torch.Size({list(size)})")
+        if align_corners is None:
+            warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+                          "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+                          stacklevel=3)
+        dtype = buffer(theta).dtype
+        axes = []
+        for m in size[2:]:
+            line = np.linspace(-1, 1, m, dtype=np.float64) if m > 1 else np.zeros(1)
+            axes.append(line if align_corners else line * (m - 1) / m)
+        points = np.ones((*size[2:], n + 1), dtype)
+        for d, line in enumerate(axes):
+            points[..., n - 1 - d] = line.reshape([-1 if i == d else 1 for i in range(n)])
+        base = constant(F, theta, points.reshape(1, -1, n + 1))
+        return F.reshape(F.matmul(base, F.transpose(theta, 1, 2)), (size[0], *size[2:], n))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 2, 3)), (2, 1, 3, 4), False
+        yield rng.standard_normal((1, 3, 4)), (1, 1, 2, 3, 2), True

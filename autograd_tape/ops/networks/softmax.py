@@ -1,0 +1,267 @@
+"""Softmax and its logarithm. Big tensors go to the fused kernels; small ones take the fewest NumPy calls."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import FLOATING
+from ...executors.kernels import softmax as fused
+from ...executors.kernels._on_demand import state
+from ...functions.constants import NARROW, SMALL, SQUARES
+from ...functions.out import EXPECTED
+from ...functions.refusals import no_kernel, subtracted
+from ...record import op
+from .. import _mindspore as kernels
+
+_exp, _log, _max, _sum, _divide = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.divide
+_ones: dict[tuple[int, str], np.ndarray] = {}
+
+
+def ones_column(n: int, char: str, value: float = 1.0) -> np.ndarray:
+    """(n, 1) of `value`, kept: a product with it sums rows in half the time of a reduction."""
+    key = (n, char) if value == 1.0 else (-n, char)
+    column = _ones.get(key)
+    if column is None:
+        if len(_ones) > 1000:
+            _ones.clear()
+        column = _ones[key] = np.full((n, 1), value, char)
+    return column
+
+
+# The exponentials of numbers whose squares sum up to less neither overflow nor vanish, so that no maximum need be subtracted.
+_MODERATE = 2000.0
+
+
+def _softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size >= state.fused or not input.size or not input.ndim:
+        return fused.softmax(input, wrap_dim(dim, input.ndim))
+    if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
+        y = input.ravel()
+        if float(y.dot(y)) < _MODERATE:  # false for NaN
+            y = _exp(input)
+            return _divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y)
+    y = input - _max(input, dim, None, None, True)
+    _exp(y, y)
+    if y.ndim == 2 and (dim == 1 or dim == -1):
+        y /= y.dot(ones_column(y.shape[1], y.dtype.char))
+    else:
+        y /= _sum(y, dim, None, None, True)
+    return y
+
+
+def _log_softmax(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.size >= state.fused or not input.size or not input.ndim:
+        return fused.log_softmax(input, wrap_dim(dim, input.ndim))
+    if input.size <= SMALL and (shape := input.shape) and shape[-1] <= NARROW and (dim == -1 or dim == len(shape) - 1):
+        y = input.ravel()
+        if float(y.dot(y)) < _MODERATE:
+            y = _exp(input)
+            return _log(_divide(y, y.dot(SQUARES[y.dtype.char, shape[-1]]), y), y)
+    y = input - _max(input, dim, None, None, True)
+    if y.ndim == 2 and (dim == 1 or dim == -1):
+        y -= _log(_exp(y).dot(ones_column(y.shape[1], y.dtype.char)))
+    else:
+        y -= _log(_sum(_exp(y), dim, None, None, True))
+    return y
+
+
+def _softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
+    """`softmax` of half precision; torch keeps exponentials in half precision where `dim` is not the last."""
+    wide = input.astype(np.float32)
+    if wrap_dim(dim, input.ndim) >= input.ndim - 1 or not input.size:
+        return _softmax(wide, dim).astype(input.dtype)
+    e = _exp(wide - _max(wide, dim, None, None, True))
+    return (e.astype(input.dtype).astype(np.float32) / _sum(e, dim, None, None, True)).astype(input.dtype)
+
+
+def _log_softmax_half(input: np.ndarray, dim: int) -> np.ndarray:
+    """`log_softmax` of half precision; torch rounds the sum of exponentials and its logarithm where `dim` is the last."""
+    wide = input.astype(np.float32)
+    if wrap_dim(dim, input.ndim) < input.ndim - 1 or not input.size or not input.ndim:
+        return _log_softmax(wide, dim).astype(input.dtype)
+    high = _max(wide, dim, None, None, True)
+    total = _sum(_exp(wide - high), dim, None, None, True).astype(input.dtype).astype(np.float32)
+    return (wide - high - _log(total).astype(input.dtype).astype(np.float32)).astype(input.dtype)
+
+
+def _softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
+    if grad.size >= state.fused or not grad.size or not grad.ndim:
+        return fused.softmax_backward(grad, output, dim)
+    dx = grad * output
+    if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
+        dx -= output * dx.dot(SQUARES[dx.dtype.char, dx.shape[-1]])
+    elif dx.ndim == 2 and (dim == 1 or dim == -1):
+        dx -= output * dx.dot(ones_column(dx.shape[1], dx.dtype.char))
+    else:
+        dx -= output * _sum(dx, dim, None, None, True)
+    return dx
+
+
+def _log_softmax_backward(grad: np.ndarray, output: np.ndarray, dim: int) -> np.ndarray:
+    if grad.size >= state.fused or not grad.size or not grad.ndim:
+        return fused.log_softmax_backward(grad, output, dim)
+    dx = _exp(output)
+    if (dim == -1 or dim == dx.ndim - 1) and dx.shape[-1] <= NARROW:
+        dx *= grad.dot(SQUARES[dx.dtype.char, dx.shape[-1]])
+    else:
+        dx *= _sum(grad, dim, None, None, True)
+    return np.subtract(grad, dx, dx)
+
+
+def _check(kernel: str) -> Any:
+    def check(input: Any, dim: int, dtype: Any) -> None:
+        wrap_dim(dim, input.ndim)
+        d = input.dtype if dtype is None else dtype
+        if d.category < FLOATING:
+            last = "lastdim_" if wrap_dim(dim, input.ndim) == max(input.ndim - 1, 0) else ""
+            if not input._data.size:
+                return
+            no_kernel(f"{kernel}_{last}kernel_impl", input, d, subtracted if kernel == "log_softmax" else None)
+
+    return check
+
+
+def _samples(rng: np.random.Generator) -> Any:
+    yield rng.standard_normal((2, 3)), 1
+    yield rng.standard_normal((2, 3, 4)), -2
+    yield rng.standard_normal(3), 0
+
+
+@op("softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor", alias="special.softmax")
+class softmax:
+    """exp(input) / sum(exp(input)) along `dim`, computed after subtracting the maximum.
+
+    >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+
+    out_dtype = EXPECTED
+    layout = "rows"
+    def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
+    numpy = _softmax
+    half = _softmax_half
+    mindspore = kernels.along("Softmax")
+    def compose(F, input, dim):
+        e = F.exp(input - F.amax(input, dim, True))
+        return e / F.sum(e, dim, True)
+    check = _check("softmax")
+    def shape(input, dim): return input
+    def vjp(F, grad, result, dim): return F.softmax_backward(grad, result, dim)
+    aten = "_softmax(cast(input, dtype), dim, False)"
+    samples = _samples
+
+    def errors(rng):
+        yield (np.ones(2), 3), IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got 3)"
+        yield (np.array([1, 2]), 0), NotImplementedError, "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'"
+
+
+@op("log_softmax(Tensor input, int dim, dtype? dtype=None) -> Tensor", alias="special.log_softmax")
+class log_softmax:
+    """input - log(sum(exp(input))) along `dim`, computed after subtracting the maximum.
+
+    >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+
+    out_dtype = EXPECTED
+    layout = "rows"
+    def complex_kernel(input, dim, **_): return f"log_softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
+    numpy = _log_softmax
+    half = _log_softmax_half
+    mindspore = kernels.along("LogSoftmax", single=True)
+    def compose(F, input, dim):
+        y = input - F.amax(input, dim, True)
+        return y - F.log(F.sum(F.exp(y), dim, True))
+    check = _check("log_softmax")
+    def shape(input, dim): return input
+    def vjp(F, grad, result, dim): return F.log_softmax_backward(grad, result, dim)
+    aten = "_log_softmax(cast(input, dtype), dim, False)"
+    samples = _samples
+
+    def errors(rng):
+        yield (np.array([1, 2]), 0), NotImplementedError, "\"log_softmax_lastdim_kernel_impl\" not implemented for 'Long'"
+
+
+# The gradients are one kernel each on buffers; as operations on tensors they are compositions, so that their own gradients follow.
+
+
+@op("softmax_backward(Tensor grad, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False)
+class softmax_backward:
+    """output * (grad - sum(grad * output)) along `dim`."""
+
+    numpy = _softmax_backward
+    def compose(F, grad, output, dim): return output * (grad - F.sum(grad * output, dim, True))
+    function = compose
+    def samples(rng): yield rng.standard_normal((2, 3)), rng.uniform(0.1, 0.9, (2, 3)), 1
+
+
+@op("log_softmax_backward(Tensor grad, Tensor output, int dim) -> Tensor", namespace="_internal", method=False, out=False)
+class log_softmax_backward:
+    """grad - exp(output) * sum(grad) along `dim`."""
+
+    numpy = _log_softmax_backward
+    def compose(F, grad, output, dim): return grad - F.exp(output) * F.sum(grad, dim, True)
+    function = compose
+    def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1
+
+
+def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that torch's deprecated default picks."""
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                  stacklevel=stacklevel + 2)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@op("nn_functional_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor", namespace="_internal",
+    alias="nn.functional.softmax", method=False, out=False)
+class nn_functional_softmax:
+    """exp(input) / sum(exp(input)) along `dim`.
+
+    >>> torch.nn.functional.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+
+    def function(F, input, dim=None, _stacklevel=3, dtype=None):
+        if dim is None:
+            dim = _implicit_dim("softmax", input.ndim, _stacklevel)
+        return F.softmax(input, dim) if dtype is None else F.softmax(input, dim, dtype)
+
+    samples = _samples
+
+
+@op("nn_functional_log_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor", namespace="_internal",
+    alias="nn.functional.log_softmax", method=False, out=False)
+class nn_functional_log_softmax:
+    """The logarithm of softmax along `dim`.
+
+    >>> torch.nn.functional.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+
+    def function(F, input, dim=None, _stacklevel=3, dtype=None):
+        if dim is None:
+            dim = _implicit_dim("log_softmax", input.ndim, _stacklevel)
+        return F.log_softmax(input, dim) if dtype is None else F.log_softmax(input, dim, dtype)
+
+    samples = _samples
+
+
+@op("softmin(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None) -> Tensor", namespace="nn.functional", method=False,
+    out=False)
+class softmin:
+    """The softmax of -input.
+
+    >>> torch.nn.functional.softmin(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+
+    def function(F, input, dim=None, _stacklevel=3, dtype=None):
+        if dim is None:
+            dim = _implicit_dim("softmin", input.ndim, _stacklevel)
+        return F.softmax(-input, dim) if dtype is None else F.softmax(-input, dim, dtype)
+
+    samples = _samples

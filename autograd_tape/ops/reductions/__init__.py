@@ -1,0 +1,1 @@
+"""Elements along dimensions are taken together: summed, compared, counted, put in order."""

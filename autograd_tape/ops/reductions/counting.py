@@ -1,0 +1,394 @@
+"""Distinct elements, counts in bins, and search in sorted sequences."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, type_name
+from ...functions.out import EXPECTED, POSITIONS, OutRule
+from ...functions.overloads import no_match
+from ...functions.refusals import no_kernel
+from ...modes import GradMode, grad_mode
+from ...node import TapeEntry, edge_of
+from ...record import Sample, dynamic_shape, op
+from ...tensor import TensorRef, next_id
+from .._host import need_values, values_of
+from ..networks._losses import constant
+
+
+# -- distinct elements ------------------------------------------------------------------------------------------------------------
+
+
+class _NoDerivative(TapeEntry):
+    """The history of values that are not differentiated: it refuses."""
+
+    __slots__ = ()
+    frees = False
+    what = ""
+
+    def raw(self, grad: Any, F: Any) -> Any:
+        """Raises."""
+        raise NotImplementedError(f"the derivative for '{self.what}' is not implemented.")
+
+    recorded = raw
+
+
+class _Unique2(_NoDerivative):
+    __slots__ = ()
+    what = "_unique2"
+
+
+class _UniqueDim(_NoDerivative):
+    __slots__ = ()
+    what = "unique_dim"
+
+
+class _UniqueConsecutive(_NoDerivative):
+    __slots__ = ()
+    what = "unique_consecutive"
+
+
+for _node, _name in ((_Unique2, "Unique2"), (_UniqueDim, "UniqueDim"), (_UniqueConsecutive, "UniqueConsecutive")):
+    _node.__name__ = f"{_name}Backward0"
+
+
+def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], input: Any, node: type[_NoDerivative]) -> Any:
+    found = tuple([F.wrap(p, input._k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
+    if input._node is not None and grad_mode() is GradMode.ENABLED:
+        entry = node()
+        entry.id, entry.edges, entry.saved, entry.meta = next_id(), (edge_of(input),), (), None
+        found[0]._node = entry
+    return found if len(found) > 1 else found[0]
+
+
+def _check_zero_sizes(data: np.ndarray, d: int) -> None:
+    """torch's refusals of slices without elements, which it cannot tell apart."""
+    if data.shape.count(0) > 1:
+        raise AutogradError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+    if not data.size and data.shape[d]:
+        raise AutogradError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+
+
+@op("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False,
+    dtypes="float int bool")
+class unique:
+    """The distinct elements, in order; where asked also where each element went, and how often each occurs.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+
+    def no_forward(dim, **_): return "_unique2" if dim is None else "unique_dim"
+    def no_vmap(dim, **_): return dynamic_shape("_unique2" if dim is None else "unique_dim")
+
+    def function(F, input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        data = need_values(input)
+        if dim is None:
+            # Each NaN is distinct, as NaN equals nothing.
+            values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, equal_nan=False)
+            return _results(F, (values, inverse.reshape(data.shape), counts), (True, return_inverse, return_counts), input, _Unique2)
+        d = wrap_dim(dim, data.ndim)
+        if not data.ndim:
+            return _results(F, (data.copy(), np.zeros((), np.int64), np.ones((), np.int64)), (True, return_inverse, return_counts),
+                            input, _UniqueDim)
+        _check_zero_sizes(data, d)
+        # torch moves the dimension to the front, and what it returns is a view that moves it back.
+        values, inverse, counts = np.unique(np.moveaxis(data, d, 0), return_inverse=True, return_counts=True, axis=0)
+        values = np.moveaxis(np.ascontiguousarray(values), 0, d)
+        return _results(F, (values, inverse.reshape(-1), counts), (True, return_inverse, return_counts), input, _UniqueDim)
+
+    def samples(rng):
+        yield rng.integers(0, 3, (2, 4)), True, True, True
+        yield Sample((rng.integers(0, 3, (2, 4)) / 2, True), no_gradient="torch differentiates no sets")
+        yield rng.integers(0, 2, (4, 2)), True, True, True, 0
+
+    def errors(rng):
+        yield (np.ones((2, 3)), True, False, False, 9), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 9)"
+
+
+@op("unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False,
+    dtypes="float int bool")
+class unique_consecutive:
+    """The elements without repetitions of the one before; where asked also where each went, and how often it was repeated.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+
+    no_forward = "unique_consecutive"
+    no_vmap = dynamic_shape("unique_consecutive")
+
+    def function(F, input, return_inverse=False, return_counts=False, dim=None):
+        data = need_values(input)
+        if dim is not None and data.ndim:
+            _check_zero_sizes(data, wrap_dim(dim, data.ndim))
+        rows = data.reshape(-1, 1) if dim is None else np.moveaxis(data, wrap_dim(dim, data.ndim), 0) if data.ndim else data.reshape(1)
+        n = rows.shape[0]
+        changes = np.ones(n, bool)
+        if n > 1:
+            changes[1:] = (rows[1:] != rows[:-1]).reshape(n - 1, -1).any(1)
+        at = np.flatnonzero(changes)
+        inverse = np.cumsum(changes) - 1
+        values = rows[at].reshape(-1) if dim is None else np.moveaxis(np.ascontiguousarray(rows[at]), 0, wrap_dim(dim, data.ndim))
+        if dim is None:
+            inverse = inverse.reshape(data.shape)
+        return _results(F, (values, inverse, np.diff(np.append(at, n))), (True, return_inverse, return_counts), input, _UniqueConsecutive)
+
+    def samples(rng):
+        yield rng.integers(0, 2, (2, 4)), True, True
+        yield Sample((rng.integers(0, 2, (2, 4)) / 2, True), no_gradient="torch differentiates no sets")
+        yield rng.integers(0, 2, (4, 1)), True, True, 0
+
+
+# -- counting in bins -------------------------------------------------------------------------------------------------------------
+
+
+@op("bincount(Tensor input, Tensor? weights=None, int minlength=0) -> Tensor", out=False, dtypes="int")
+class bincount:
+    """How often each number from 0 on occurs, or the sum of its weights.
+
+    >>> torch.bincount(torch.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+
+    no_forward = "aten::bincount"
+
+    def function(F, input, weights=None, minlength=0):
+        if input._k.dtype.category not in (INTEGER, BOOL):
+            no_kernel("bincount_cpu", input)
+        data = need_values(input)
+        if data.ndim != 1 or data.size and data.min() < 0:
+            raise AutogradError("bincount only supports 1-d non-negative integral inputs.")
+        if minlength < 0:
+            raise AutogradError("minlength should be >= 0")
+        if not data.size:
+            return constant(F, input, np.zeros(minlength, np.int64))
+        if weights is not None and weights.shape != input.shape:
+            raise AutogradError("weights should be 1-d and have the same length as input")
+        result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else values_of(weights).real, minlength)
+        single = weights is not None and weights._k.dtype.name == "float32"
+        return constant(F, input, result.astype(np.float32) if single else result)
+
+    def samples(rng):
+        yield (rng.integers(0, 4, 6),)
+        yield Sample((rng.integers(0, 4, 6), rng.random(6), 7), no_gradient="torch differentiates no weights")
+
+    def errors(rng):
+        yield (np.array([-1]),), RuntimeError, "bincount only supports 1-d non-negative integral inputs."
+
+
+@op("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", dtypes="float")
+class histc:
+    """How many elements fall into each of `bins` bins of equal width from `min` to `max`, or over all elements where these are equal.
+
+    >>> torch.histc(torch.tensor([1., 2., 1.]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+
+    out_dtype = OutRule("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {wanted_c} and hist "
+                        "{found_c}")
+    def function(F, input, bins=100, min=0, max=0):
+        if input._k.dtype.category != FLOATING:
+            no_kernel("histogram_cpu", input)
+        if bins <= 0:
+            raise AutogradError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+        data = values_of(input)
+        low, high = float(min), float(max)
+        if low == high and data.size:
+            low, high = float(data.min()), float(data.max())
+        if low == high:
+            low, high = low - 1, high + 1
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise AutogradError(f"torch.histc: range of [{low}, {high}] is not finite")
+        if low > high:
+            raise AutogradError("torch.histc: max must be larger than min")
+        values = data[(data >= low) & (data <= high)]
+        # More than float32 holds, or integers, which are taken on the meta device.
+        if values.dtype.kind in "iu" or not (high - low) * bins < float(np.finfo(np.float32).max):
+            values = values.astype(np.float64)
+        exact = values.dtype.type
+        with np.errstate(all="ignore"):
+            place = (values - exact(low)) * exact(bins) / exact(high - low)
+        # NaN: numbers so large that adding 1 is nothing.
+        at = np.where(np.isnan(place), place.dtype.type(bins // 2), place).astype(np.int64)
+        counts = np.bincount(np.minimum(at, bins - 1), minlength=bins).astype(data.dtype)
+        result = F.wrap(counts, input._k)
+        return result
+
+    def samples(rng):
+        yield rng.standard_normal(20), 5
+        yield rng.standard_normal(20), 4, -1, 1
+
+    def errors(rng):
+        yield (np.ones(3), 0), RuntimeError, "torch.histogram(): bins must be > 0, but got 0 for dimension 0"
+        yield (np.ones(3), 5, 3, 1), RuntimeError, "torch.histc: max must be larger than min"
+
+
+# -- search -------------------------------------------------------------------------------------------------------------------------
+
+
+def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
+    """Where `values` would go into `sequence`, or those of each row into its row: before equal elements, or behind where `right`.
+
+    Where `sequence` is not sorted, or has NaN, halving finds the place that it finds in torch; NumPy's search would find another.
+
+    >>> bisect(np.array([1.0, np.nan, np.nan]), np.array([1.0, 5.0]), False)
+    array([3, 3])
+    """
+    n = sequence.shape[-1]
+    if sequence.ndim == 1 and (sequence[1:] >= sequence[:-1]).all() and not (n == 1 and sequence[0] != sequence[0]):
+        return np.searchsorted(sequence, values, "right" if right else "left")
+    low, high = np.zeros(values.shape, np.int64), np.full(values.shape, n)
+    for _ in range(n.bit_length()):
+        middle = low + high >> 1
+        at = np.minimum(middle, n - 1)
+        element = sequence[at] if sequence.ndim == 1 else np.take_along_axis(sequence, at, -1)
+        behind = element > values if right else element >= values
+        low, high = np.where(behind | (low == high), low, middle + 1), np.where(behind, middle, high)
+    return low
+
+
+_SEARCH = "bool out_int32 = False, bool right = False"
+_SIDES = f"{_SEARCH}, str side = None, Tensor sorter = None, Tensor out = None"
+SEARCHSORTED = (f"Tensor sorted_sequence, Tensor input, *, {_SIDES}", f"Tensor sorted_sequence, Number self, *, {_SIDES}")
+BUCKETIZE = (f"Tensor input, Tensor boundaries, *, {_SEARCH}, Tensor out = None", f"Number self, Tensor boundaries, *, {_SEARCH}")
+
+
+def _sought(name: str, overloads: tuple[str, ...], given: tuple[Any, Any], at: int, dtype: Any = None) -> np.ndarray:
+    """The values that `name` is to find: argument `at` of `given`, a tensor or a number."""
+    value = given[at]
+    if isinstance(value, TensorRef):
+        return values_of(value)
+    if not isinstance(value, (int, float, complex, np.number)) or not isinstance(given[1 - at], TensorRef):
+        raise no_match(name, overloads, given, [type_name(v) for v in given])
+    if isinstance(value, (complex, np.complexfloating)):
+        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'ComplexFloat'")
+    return np.asarray(value, dtype)
+
+
+@op("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) "
+    "-> Tensor",
+    method=False, dtypes="float int", complex="searchsorted_out_cpu")
+class searchsorted:
+    """Where each value would go into the sorted last dimension, before equal elements, or behind where `right`.
+
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
+    tensor([1, 3])
+    """
+
+    lacks = {"bool": "searchsorted_out_cpu if any"}
+    out_dtype = POSITIONS
+    def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
+        if side not in (None, "left", "right"):
+            raise AutogradError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        if side == "left" and right:
+            raise AutogradError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+        side = "right" if right or side == "right" else "left"
+        sequence = values_of(sorted_sequence)
+        values = _sought("searchsorted", SEARCHSORTED, (sorted_sequence, input), 1, sequence.dtype)
+        if isinstance(input, TensorRef) and input._k.dtype is not sorted_sequence._k.dtype:
+            raise AutogradError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
+                                "tensor "
+                                f"dtype {SCALAR_TYPE_NAMES[sorted_sequence._k.dtype.name]} and input value tensor dtype "
+                                f"{SCALAR_TYPE_NAMES[input._k.dtype.name]}")
+        if sequence.ndim == 0:
+            raise AutogradError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+        if sorter is not None:
+            if sorter.shape != sorted_sequence.shape:
+                raise AutogradError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                                    f"{list(sequence.shape)} and got sorter tensor {list(sorter.shape)}")
+            sequence = np.take_along_axis(sequence, sorter._data, -1)
+        if sequence.ndim > 1 and (values.ndim != sequence.ndim or values.shape[:-1] != sequence.shape[:-1]):
+            raise AutogradError(
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+                f"value tensor must match, but we got boundaries tensor {list(sequence.shape)} and input value tensor "
+                f"{list(values.shape)}")
+        found = bisect(sequence, values, side == "right")
+        return constant(F, sorted_sequence, np.asarray(found, np.int32 if out_int32 else np.int64))
+
+    def batch(F, call):
+        """Rows of sequences, with as many rows of values."""
+        sequence, values, rank = call.sorted_sequence, call.input, call.ranks["sorted_sequence"]
+        if not call.is_batched["sorted_sequence"] and not call.is_batched["sorter"] and rank == 1:
+            return call()
+        if not rank or rank > 1 and call.ranks.get("input") != rank:
+            return NotImplemented
+        sequence = call.whole("sorted_sequence")
+        if "input" not in call.ranks:
+            values = F.full((call.size,), values, dtype=sequence.dtype)
+        else:
+            values = call.whole("input")
+        shape = tuple(values.shape)
+        if rank == 1:
+            values = F.reshape(values, (call.size, prod(shape[1:])))
+        return F.reshape(call(sorted_sequence=sequence, input=values, sorter=None if call.sorter is None else call.whole("sorter")), shape)
+
+    def samples(rng):
+        yield np.arange(5.0), rng.uniform(-1, 6, (2, 3))
+        yield np.sort(rng.standard_normal((2, 5))), rng.standard_normal((2, 3))
+
+    def errors(rng):
+        yield (np.ones((3, 4)), np.ones(4)), RuntimeError, (
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+            "value tensor must match, but we got boundaries tensor [3, 4] and input value tensor [4]")
+
+
+@op("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, dtypes="float int",
+    complex="searchsorted_out_cpu")
+class bucketize:
+    """The bucket each value falls into; bucket i ends with boundary i, or begins behind it where `right`.
+
+    >>> torch.bucketize(torch.tensor([3., 6.]), torch.tensor([1., 3., 5.]))
+    tensor([1, 3])
+    """
+
+    lacks = {"bool": "searchsorted_out_cpu if any"}
+    out_dtype = POSITIONS
+    def function(F, input, boundaries, *, out_int32=False, right=False):
+        if boundaries.ndim != 1:
+            raise AutogradError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+        values = _sought("bucketize", BUCKETIZE, (input, boundaries), 0)
+        found = bisect(values_of(boundaries), values, right)
+        result = constant(F, boundaries, np.asarray(found, np.int32 if out_int32 else np.int64))
+        return result
+
+    def batch(F, call):
+        """Boundaries of each example are sequences to search."""
+        if call.ranks["boundaries"] != 1:
+            return NotImplemented
+        if not call.is_batched["boundaries"]:
+            return call()
+        boundaries = call.boundaries
+        values = call.whole("input") if "input" in call.ranks else F.full((call.size,), call.input, dtype=boundaries.dtype)
+        if values.dtype is not boundaries.dtype:
+            return NotImplemented
+        shape = tuple(values.shape)
+        flat = F.reshape(values, (call.size, prod(shape[1:])))
+        return F.reshape(F.searchsorted(boundaries, flat, out_int32=call.out_int32, right=call.right), shape)
+
+    def samples(rng): yield rng.uniform(-1, 6, (2, 3)), np.arange(5.0)
+    def errors(rng): yield (np.ones(3), np.ones((2, 2))), RuntimeError, "boundaries tensor must be 1 dimension, but got dim(2)"
+
+
+@op("isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False,
+    dtypes="float int")
+class isin:
+    """Whether each element is among the test elements.
+
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 3]))
+    tensor([False,  True,  True])
+    """
+
+    out_dtype = EXPECTED
+    def function(F, elements, test_elements, *, assume_unique=False, invert=False):
+        a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
+        like = elements if isinstance(elements, TensorRef) else test_elements
+        found = constant(F, like, np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)))
+        return found
+
+    def samples(rng): yield rng.integers(0, 9, (2, 3)), rng.integers(0, 9, 4)

@@ -1,0 +1,480 @@
+"""The largest and smallest elements: max, min, amax, amin, aminmax, argmax, argmin."""
+
+from __future__ import annotations
+
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import expand_reduced, normalize_dims, within, wrap_dim
+from ...errors import AutogradError, IndexRangeError
+from ...executors.kernels import reduce as shared
+from ...functions.out import CAN_CAST, EXPECTED, INPUT_AND_OUT
+from ...functions.overloads import EXTREME, no_match
+from ...functions.refusals import no_kernel, on_meta
+from ...record import RECORDS, Sample, op
+from ...tensor import TensorRef
+from .. import _batch as batches
+from .. import _mindspore as kernels
+from .._host import on_host
+from .sums import LARGE, finish, reduced_shape
+
+SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
+
+
+# -- what gradients need ----------------------------------------------------------------------------------------------------
+
+
+def _tie_weights(input: np.ndarray, result: np.ndarray, dim: Any) -> np.ndarray:
+    equal = input == result
+    if dim is None and input.dtype.kind == "f":
+        equal |= (input != input) & (result != result)
+    return (equal / np.add.reduce(equal, normalize_dims(dim, input.ndim), None, None, True)).astype(input.dtype)
+
+
+@op("tie_weights(Tensor input, Tensor result, int[]? dim) -> Tensor", method=False, namespace="_internal", out=False)
+class tie_weights:
+    """Where `input` equals `result`, one over the number of such places along `dim`; else zero. Extremes share gradients so. NaN equals
+    NaN where there is no `dim`; along one, a NaN as the extreme makes them all NaN, as in torch."""
+
+    numpy = _tie_weights
+    def shape(input, result, dim): return input
+    def samples(rng): yield Sample((np.array([[1.0, 2.0, 2.0]]), np.array([[2.0, 2.0, 2.0]]), 1), no_gradient="weights are constants")
+    def compose(F, input, result, dim):
+        equal = F.eq(input, result)
+        if dim is None:
+            equal = F.logical_or(equal, F.logical_and(F.ne(input, input), F.ne(result, result)))
+        weights = F.where(equal, F.ones_for(input, tuple(input.shape)), 0)
+        return (weights / F.sum(weights, dim, True)).astype(input.dtype)
+
+    def batch(F, call):
+        """Along dimensions, all of an example where none are named."""
+        rank = call.ranks["input"]
+        x, result = (call.whole(n) if call.ranks[n] else F.unsqueeze(call.whole(n), 1) for n in ("input", "result"))
+        dims = range(rank or 1) if call.dim is None else (call.dim,) if isinstance(call.dim, int) else call.dim
+        found = call(input=x, result=result, dim=tuple([batches.shifted(d, rank) for d in dims]))
+        return found if rank else F.reshape(found, (call.size,))
+
+
+def _shared(F: Any, grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    shape = tuple(input.shape)
+    over = tuple(range(len(shape))) if dim is None else dim
+    return expand_reduced(F, grad, shape, dim, keepdim) * F.tie_weights(input, expand_reduced(F, result, shape, dim, keepdim), over)
+
+
+def _at_indices(grad: np.ndarray, indices: np.ndarray, shape: Sequence[int], dim: int, keepdim: bool) -> np.ndarray:
+    result = np.zeros(shape, grad.dtype)
+    if not shape:
+        result[()] = grad.reshape(())
+        return result
+    d = dim % len(shape)
+    if not keepdim:
+        grad, indices = np.expand_dims(grad, d), np.expand_dims(indices, d)
+    np.put_along_axis(result, within(indices, shape[d], d), grad, d)
+    return result
+
+
+@op("at_indices(Tensor grad, Index indices, int[] shape, int dim, bool keepdim) -> Tensor", method=False, namespace="_internal", out=False)
+class at_indices:
+    """Zeros of `shape` with `grad` at the indices that a reduction along `dim` chose, all different."""
+
+    numpy = _at_indices
+    def shape(grad, indices, shape, dim, keepdim): return tuple(shape)
+    compose = on_host(_at_indices)
+    def vjp(F, grad, indices, dim, keepdim): return F.from_indices(grad, indices, dim, keepdim)
+    jvp = "linear"
+
+    def batch(F, call):
+        """What spreads a gradient over picked places."""
+        rank = len(call.shape)
+        if not rank:
+            return F.reshape(call.whole("grad"), (call.size,))
+        return call(grad=call.whole("grad"), indices=call.whole("indices"), shape=(call.size, *call.shape), **call.shifted(rank))
+
+    def samples(rng): yield rng.standard_normal(3), np.array([1, 0, 1]), (2, 3), 0, False
+
+
+def _from_indices(input: np.ndarray, indices: np.ndarray, dim: int, keepdim: bool) -> np.ndarray:
+    if not input.ndim:
+        return input.reshape(indices.shape)
+    d = dim % input.ndim
+    within(indices, input.shape[d], d)
+    if keepdim:
+        return np.take_along_axis(input, indices, d)
+    return np.take_along_axis(input, np.expand_dims(indices, d), d).squeeze(d)
+
+
+@op("from_indices(Tensor input, Index indices, int dim, bool keepdim) -> Tensor", method=False, namespace="_internal", out=False,
+    quiet="all")
+class from_indices:
+    """The elements at the indices that a reduction along `dim` chose."""
+
+    numpy = _from_indices
+    def shape(input, indices, dim, keepdim): return indices
+    compose = on_host(_from_indices)
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    jvp = "linear"
+
+    def batch(F, call):
+        """What collects picked places."""
+        if not call.ranks["input"]:
+            return call.whole("input")
+        return call(input=call.whole("input"), indices=call.whole("indices"), dim=batches.shifted(call.dim, call.ranks["input"]))
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), np.array([1, 0, 1]), 0, False
+        yield rng.standard_normal((2, 3)), np.array([[2, 0], [1, 0]]), 1, True
+
+
+# -- values ---------------------------------------------------------------------------------------------------------------------
+
+
+def need_elements(name: str, shape: Sequence[int], dim: Any) -> None:
+    """Raises where a reduction without an identity meets an empty dimension."""
+    if 0 not in shape:
+        return
+    axes = normalize_dims(dim, len(shape))
+    if axes is None:
+        error = IndexRangeError if name.startswith("arg") else AutogradError
+        hint = "" if name.startswith("arg") else " Specify the reduction dim with the 'dim' argument."
+        raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.{hint}")
+    for a in axes:
+        if not shape[a]:
+            raise IndexRangeError(f"{name}(): Expected reduction dim {a} to have non-zero size.")
+
+
+def _extreme(ufunc: np.ufunc, name: str) -> Any:
+    reduce = ufunc.reduce
+    position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
+
+    def kernel(input: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None and not keepdim and 0 < input.size < SHORT and input.dtype.char in "fdlq" and input.flags.c_contiguous:
+            flat = input.ravel()
+            return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
+        if input.dtype.kind == "c":
+            raise TypeError("complex numbers have no order")
+        if dim is not None:
+            dim = normalize_dims(dim, input.ndim)
+        if not input.size:
+            need_elements(name, input.shape, dim)
+        if input.size >= LARGE and input.dtype.kind == "f":
+            return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
+        result = reduce(input, dim, None, None, keepdim)
+        return result if dim is None else finish(result, input)
+
+    return kernel
+
+
+_amax, _amin = _extreme(np.maximum, "amax"), _extreme(np.minimum, "amin")
+_max, _min = _extreme(np.maximum, "max"), _extreme(np.minimum, "min")
+
+
+@op("amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool half",
+    complex="max_values_cpu")
+class amax:
+    """The largest element, or along dimensions; equal ones share the gradient.
+
+    >>> torch.amax(torch.tensor([[1., 4.], [3., 2.]]), 1)
+    tensor([4., 3.])
+    """
+
+    out_dtype = INPUT_AND_OUT
+    numpy = _amax
+    mindspore = kernels.extreme("ReduceMax")
+    compose = on_host(_amax)
+    shape = reduced_shape
+    def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
+
+    def samples(rng):
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(12)).reshape(2, 3, 2), (0, -1), True
+
+    def errors(rng):
+        yield (np.ones((0, 3)), 0), IndexError, "amax(): Expected reduction dim 0 to have non-zero size."
+        yield (np.ones(0),), RuntimeError, (
+            "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+
+
+@op("amin(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool half",
+    complex="min_values_cpu")
+class amin:
+    """The smallest element, or along dimensions; equal ones share the gradient.
+
+    >>> torch.amin(torch.tensor([[1., 4.], [3., 2.]]), 1)
+    tensor([1., 2.])
+    """
+
+    out_dtype = INPUT_AND_OUT
+    numpy = _amin
+    mindspore = kernels.extreme("ReduceMin")
+    compose = on_host(_amin)
+    shape = reduced_shape
+    def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
+
+    def samples(rng):
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(12)).reshape(2, 3, 2), (0, -1), True
+
+
+@op("max_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MaxBackward1", complex="max_all")
+class max_all:
+    """The largest element."""
+
+    out_dtype = CAN_CAST
+    numpy = _max
+    def check(input): _check_ordered("max", input)
+    mindspore = kernels.extreme("ReduceMax")
+    compose = on_host(_max)
+    def shape(input): return ()
+    def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
+    def batch(F, call): return F.amax(batches.flattened(F, call.input), (1,))
+    aten = "max"
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+
+
+@op("min_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MinBackward1", complex="min_all")
+class min_all:
+    """The smallest element."""
+
+    out_dtype = CAN_CAST
+    numpy = _min
+    def check(input): _check_ordered("min", input)
+    mindspore = kernels.extreme("ReduceMin")
+    compose = on_host(_min)
+    def shape(input): return ()
+    def vjp(F, grad, input, result): return F.expand(grad, tuple(input.shape)) * F.tie_weights(input, F.expand(result, input.shape), None)
+    def batch(F, call): return F.amin(batches.flattened(F, call.input), (1,))
+    aten = "min"
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+
+
+def _extreme_along(ufunc: np.ufunc, name: str) -> Any:
+    reduce = ufunc.reduce
+    position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
+
+    def kernel(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return input.copy(), np.zeros((), np.int64)
+        dim = wrap_dim(dim, input.ndim)
+        if not input.size:
+            need_elements(name, input.shape, dim)
+            shape = reduced_shape(input.shape, dim, keepdim)
+            return np.empty(shape, input.dtype), np.empty(shape, np.int64)
+        if input.dtype.char == "E":  # ml_dtypes' comparison does not order NaN, that of float32 does
+            values, indices = kernel(input.astype(np.float32), dim, keepdim)
+            return values.astype(input.dtype), indices
+        values, indices = reduce(input, dim, None, None, keepdim), position(input, dim, None, keepdims=keepdim)
+        return (values, indices) if input.ndim == 1 else (finish(values, input), finish(indices, input))
+
+    return kernel
+
+
+_max_along, _min_along = _extreme_along(np.maximum, "max"), _extreme_along(np.minimum, "min")
+
+
+@op("max_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
+    namespace="_internal", node="MaxBackward0", complex="RuntimeError: max(): does not support complex input")
+class max_along:
+    """The largest elements along a dimension, and where they are."""
+
+    out_dtype = EXPECTED
+    overloads = EXTREME
+    numpy = _max_along
+    mindspore = kernels.extreme_along("ArgMaxWithValue")
+    compose = on_host(_max_along)
+    def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "max.dim"
+
+    def samples(rng):
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
+
+
+@op("min_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
+    namespace="_internal", node="MinBackward0", complex="RuntimeError: min(): does not support complex input")
+class min_along:
+    """The smallest elements along a dimension, and where they are."""
+
+    out_dtype = EXPECTED
+    overloads = EXTREME
+    numpy = _min_along
+    mindspore = kernels.extreme_along("ArgMinWithValue")
+    compose = on_host(_min_along)
+    def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "min.dim"
+
+    def samples(rng):
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
+
+
+def along(F: Any, name: str, result: Any, outs: Any = None) -> Any:
+    """(values, indices) of operation `name`; copied to `outs` where given."""
+    return result if outs is None else F.write_out(RECORDS[name], outs, tuple(result))
+
+
+def _dispatch(F: Any, name: str, pair: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+    if not isinstance(input, TensorRef):
+        raise no_match(name, EXTREME, (input, dim if other is None else other))
+    if other is not None or isinstance(dim, TensorRef):
+        return getattr(F, pair)(input, dim if other is None else other, out=out)
+    if not isinstance(dim, int):
+        raise no_match(name, EXTREME, (input, dim))
+    return along(F, f"{name}_along", getattr(F, f"{name}_along")(input, dim, keepdim), out)
+
+
+def _check_ordered(name: str, input: Any) -> None:
+    if input._k.dtype.is_complex:
+        no_kernel(f"{name}_all", input)
+
+
+@op("max(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int bool half")
+class max_:
+    """The largest element; along a dimension, (values, indices); with another tensor, the larger of each two elements.
+
+    >>> torch.max(torch.tensor([1., 3., 2.]))
+    tensor(3.)
+    >>> torch.max(torch.tensor([[1., 3.], [4., 2.]]), 1).indices
+    tensor([1, 0])
+    """
+
+    several_types = ("input", "dim")
+    def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
+        if dim is None and other is None:
+            return F.max_all(input) if out is None else F.max_all(input, out=out)
+        if dim.__class__ is int and out is None:
+            return F.max_along(input, dim, keepdim)
+        return _dispatch(F, "max", "maximum", input, dim, keepdim, other, out)
+
+    def samples(rng):
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), -1
+
+    def errors(rng):
+        yield (np.ones(0),), RuntimeError, (
+            "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        yield (np.ones((0, 3)), 0), IndexError, "max(): Expected reduction dim 0 to have non-zero size."
+        yield (np.ones((2, 3)), 5), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 5)"
+
+
+@op("min(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int bool half")
+class min_:
+    """The smallest element; along a dimension, (values, indices); with another tensor, the smaller of each two elements.
+
+    >>> torch.min(torch.tensor([[1., 3.], [4., 2.]]), 1).values
+    tensor([1., 2.])
+    """
+
+    several_types = ("input", "dim")
+    def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
+        if dim is None and other is None:
+            return F.min_all(input) if out is None else F.min_all(input, out=out)
+        if dim.__class__ is int and out is None:
+            return F.min_along(input, dim, keepdim)
+        return _dispatch(F, "min", "minimum", input, dim, keepdim, other, out)
+
+    def samples(rng):
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), -1
+
+
+def _aminmax(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    if not input.size:
+        if dim is None:
+            raise AutogradError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        if not input.shape[wrap_dim(dim, input.ndim)]:
+            raise IndexRangeError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
+    return np.asarray(_amin(input, dim, keepdim)), np.asarray(_amax(input, dim, keepdim))
+
+
+@op("aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", quiet="all", dtypes="float int bool",
+    complex="aminmax_cpu")
+class aminmax:
+    """The smallest and the largest element, or along a dimension.
+
+    >>> torch.aminmax(torch.tensor([3., 1., 2.])).max
+    tensor(3.)
+    """
+
+    out_dtype = EXPECTED
+    numpy = _aminmax
+    def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def compose(F, input, dim, keepdim): return F.amin(input, dim, keepdim), F.amax(input, dim, keepdim)
+
+    def vjp(F, grad, input, min, max, dim, keepdim):
+        parts = [_shared(F, g, input, r, dim, keepdim) for g, r in zip(grad, (min, max)) if g is not None]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+
+
+# -- positions --------------------------------------------------------------------------------------------------------------------
+
+
+def _position(name: str) -> Any:
+    method = getattr(np.ndarray, name)
+
+    def kernel(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+        if dim is not None:
+            dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
+        if not input.size:
+            need_elements(name, input.shape, dim)
+        wide = input if input.dtype.char != "E" else input.astype(np.float32)
+        return finish(method(wide, dim, None, keepdims=keepdim), input)
+
+    return kernel
+
+
+_argmax, _argmin = _position("argmax"), _position("argmin")
+
+
+def _check_position(name: str) -> Any:
+    def check(input: Any, **rest: Any) -> None:
+        if input.dtype.name == "bool" and not on_meta(input):
+            raise AutogradError(f"{name}(): does not support bool input", remedy="convert it with .int()")
+
+    return check
+
+
+@op("argmax(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int",
+    complex="RuntimeError: argmax(): does not support complex input")
+class argmax:
+    """The position of the largest element, in the flattened tensor or along a dimension.
+
+    >>> torch.argmax(torch.tensor([[1., 3.], [4., 2.]]), dim=1)
+    tensor([1, 0])
+    """
+
+    out_dtype = EXPECTED
+    numpy = _argmax
+    mindspore = kernels.position("ArgMaxWithValue")
+    compose = on_host(_argmax)
+    shape = reduced_shape
+    check = _check_position("argmax")
+    def samples(rng): yield rng.standard_normal((2, 3)), 1
+
+    def errors(rng):
+        yield (np.ones(0),), IndexError, "argmax(): Expected reduction dim to be specified for input.numel() == 0."
+        yield (np.ones((0, 3)), 0), IndexError, "argmax(): Expected reduction dim 0 to have non-zero size."
+
+
+@op("argmin(Tensor input, int? dim=None, bool keepdim=False) -> Tensor", quiet="float", result="int64", dtypes="float int",
+    complex="RuntimeError: argmin(): does not support complex input")
+class argmin:
+    """The position of the smallest element, in the flattened tensor or along a dimension.
+
+    >>> torch.argmin(torch.tensor([[1., 3.], [4., 2.]]), dim=1)
+    tensor([0, 1])
+    """
+
+    out_dtype = EXPECTED
+    numpy = _argmin
+    mindspore = kernels.position("ArgMinWithValue")
+    compose = on_host(_argmin)
+    shape = reduced_shape
+    check = _check_position("argmin")
+    def samples(rng): yield rng.standard_normal((2, 3)), 1

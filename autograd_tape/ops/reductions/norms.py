@@ -1,0 +1,438 @@
+"""Norms of vectors and matrices, and the distances and similarities made from them."""
+
+from __future__ import annotations
+
+from math import inf, prod
+from math import prod
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import normalize_dims, wrap_dim
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
+from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels.reduce import add
+from ...functions.general import broadcast_shape
+from ...functions.out import EXPECTED, OutRule
+from ...record import op
+from ...tensor import as_dtype
+from .. import _batch as batches
+from .. import _shapes as shapes
+from ..networks._losses import buffer, constant
+
+
+# -- norms ------------------------------------------------------------------------------------------------------------
+
+
+def _vector_norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool) -> Any:
+    axes = normalize_dims(dim, x.ndim)
+    if ord == 2 and x.dtype.kind != "c":
+        return np.sqrt(add(x * x, axes, None, keepdim))
+    size = np.abs(x)
+    if ord == 2:
+        return np.sqrt(add(size * size, axes, None, keepdim))
+    if ord == 1:
+        return add(size, axes, None, keepdim)
+    if ord == inf:
+        return np.maximum.reduce(size, axes, None, None, keepdim)
+    if ord == -inf:
+        return np.minimum.reduce(size, axes, None, None, keepdim)
+    if ord == 0:
+        return add(size != 0, axes, size.dtype, keepdim)
+    with np.errstate(all="ignore"):
+        return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
+
+
+def _kept(F: Any, reduced: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
+    """A reduction's result (or its cotangent) with the reduced dimensions back, of size 1."""
+    if keepdim:
+        return reduced
+    axes = normalize_dims(dim, len(shape))
+    return F.reshape(reduced, tuple([1 if axes is None or i in axes else n for i, n in enumerate(shape)]))
+
+
+def _vector_norm_grad(F: Any, grad: Any, x: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch."""
+    shape = tuple(x.shape)
+    g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
+    if ord == 2:
+        return x / F.masked_fill(n, F.eq(n, 0), inf) * g  # not x * (g / n), which overflows for small norms
+    if ord == 0:
+        return None
+    if ord == 1:
+        return g * F.sgn(x)
+    if ord in (inf, -inf):
+        hit = constant(F, grad, np.asarray(buffer(F.eq(F.abs(x), n)), buffer(n).dtype))
+        axes = normalize_dims(dim, len(shape))
+        return F.sgn(x) * hit * (g / F.sum(hit, tuple(range(len(shape))) if axes is None else axes, True))
+    power = F.masked_fill(F.pow(F.abs(x), ord - 1), F.eq(x, 0), 0) * F.sgn(x)
+    if ord < 1:
+        return power * g * F.pow(n, 1 - ord)
+    return power * (g / F.pow(F.masked_fill(n, F.eq(n, 0), inf), ord - 1))
+
+
+def _check_floating(name: str, x: Any, dtype: Any = None) -> None:
+    d = x.dtype if dtype is None else dtype
+    if d.category < FLOATING:
+        raise AutogradError(f"{name}: Expected a floating point or complex tensor as input. Got {SCALAR_TYPE_NAMES[d.name]}",
+                            remedy="convert it with .float()")
+
+
+@op("linalg_vector_norm(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    namespace="_internal", alias="linalg.vector_norm", method=False)
+class linalg_vector_norm:
+    """(sum |x|^ord)^(1/ord) over all elements or along dimensions; inf, -inf and 0 are the largest, the smallest, and the number of
+    elements that are not 0.
+
+    >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+    out_dtype = EXPECTED
+    numpy = _vector_norm
+    def shape(x, ord, dim, keepdim): return shapes.reduced(x, dim, keepdim)
+    def compose(F, x, ord, dim, keepdim):
+        size = F.abs(x)
+        if abs(ord) == inf:
+            return (F.amax if ord > 0 else F.amin)(size, dim, keepdim)
+        if ord == 0:
+            return F.sum(F.where(F.ne(size, 0), F.ones_for(size, size.shape), 0), dim, keepdim)
+        if ord == 1:
+            return F.sum(size, dim, keepdim)
+        return F.sqrt(F.sum(size * size, dim, keepdim)) if ord == 2 else F.pow(F.sum(F.pow(size, ord), dim, keepdim), 1 / ord)
+    def check(x, ord, dim, keepdim, dtype):
+        _check_floating("linalg.vector_norm", x, dtype)
+        normalize_dims(dim, x.ndim)
+        if not prod(x.shape) and (ord < 0 or ord == inf):
+            raise AutogradError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+                                "an identity")
+    vjp_x = _vector_norm_grad
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield (r((2, 3)),)
+        yield r((2, 3)), 1, 1, True
+        yield r((2, 3, 2)), 3, (0, 2)
+        yield r((2, 3)), inf, 0
+        yield r((2, 3)), 1.5, -1
+        yield r((2, 3)), 0.5, -1
+
+    def errors(rng):
+        yield (np.ones(3, np.int64),), RuntimeError, (
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
+
+
+def _extreme(F: Any, x: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+    """The largest for a positive order, 0 where there are none, else the smallest."""
+    if ord > 0 and not x.shape[dim]:
+        dim %= x.ndim
+        return F.zeros_for(x, (*tuple(x.shape)[:dim], *([1] if keepdim else []), *tuple(x.shape)[dim + 1:]))
+    return (F.amax if ord > 0 else F.amin)(x, dim, keepdim)
+
+
+def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) -> Any:
+    if len(dim) != 2:
+        raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
+    rows, columns = wrap_dim(dim[0], A.ndim), wrap_dim(dim[1], A.ndim)
+    if rows == columns:
+        raise AutogradError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return F.linalg_vector_norm(A, 2, (rows, columns), keepdim)
+    if ord in ("nuc", 2, -2):
+        values = F.linalg_svdvals(F.movedim(A, (rows, columns), (-2, -1)))
+        result = F.sum(values, -1) if ord == "nuc" else _extreme(F, values, ord, -1, False)
+        return F.movedim(F.unsqueeze(F.unsqueeze(result, -1), -1), (-2, -1), (rows, columns)) if keepdim else result
+    if ord in (1, -1):
+        rows, columns = columns, rows
+    elif ord not in (inf, -inf):
+        raise AutogradError(f"linalg.matrix_norm: Order {ord} not supported.")
+    sums = F.sum(F.abs(A), columns, keepdim)
+    rows -= 0 if keepdim or rows < columns else 1
+    return _extreme(F, sums, ord, rows, keepdim)
+
+
+@op("linalg_matrix_norm(Tensor A, Any ord='fro', int[] dim=(-2, -1), bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    namespace="_internal", alias="linalg.matrix_norm", method=False)
+class linalg_matrix_norm:
+    """The norm of matrices: 'fro', 'nuc', the largest (inf, 1, 2) or smallest (-inf, -1, -2) sum of rows, sum of columns, singular value.
+
+    >>> torch.linalg.matrix_norm(torch.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
+    """
+
+    out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
+    def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+        dtype = None if dtype is None else as_dtype(dtype)
+        _check_floating("linalg.matrix_norm", A, dtype)
+        if A.ndim < 2:
+            raise AutogradError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        return _matrix_norm(F, A if dtype is None else F.cast(A, dtype), ord, dim, keepdim)
+
+    def samples(rng):
+        for order in ("fro", "nuc", inf, -inf, 1, -1, 2, -2):
+            yield rng.standard_normal((2, 3, 3)), order
+
+
+@op("linalg_norm(Tensor A, Any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", namespace="_internal",
+    alias="linalg.norm", method=False)
+class linalg_norm:
+    """The norm of a vector or a matrix, whichever `ord` and `dim` ask for.
+
+    >>> torch.linalg.norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+    out_dtype = OutRule("linalg.norm expected out tensor dtype {wanted} but got: {found}")
+    def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
+        dtype = None if dtype is None else as_dtype(dtype)
+        _check_floating("linalg.vector_norm", A, dtype)
+        A = A if dtype is None else F.cast(A, dtype)
+        dims = (dim,) if isinstance(dim, int) else dim
+        if dims is not None and len(dims) not in (1, 2):
+            raise AutogradError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+        if ord is None:
+            return F.linalg_vector_norm(A, 2, dims, keepdim)
+        if dims is None:
+            if A.ndim not in (1, 2):
+                raise AutogradError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
+            dims = (0,) if A.ndim == 1 else (0, 1)
+        return F.linalg_vector_norm(A, ord, dims, keepdim) if len(dims) == 1 else _matrix_norm(F, A, ord, dims, keepdim)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal(3), 3
+
+
+@op("norm(Tensor input, Any p='fro', int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", out=False)
+class norm:
+    """The p-norm of all elements, or along dimensions; 'fro' is the 2-norm, 'nuc' the sum of the singular values of a matrix.
+
+    >>> torch.norm(torch.tensor([3., 4.])), torch.norm(torch.tensor([[3., -4.]]), p=1, dim=1)
+    (tensor(5.), tensor([7.]))
+    """
+
+    out_dtype = EXPECTED
+    def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+        if p == "nuc":
+            result = F.linalg_matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+            return result if out is None else F.give("norm", out, result)
+        if isinstance(p, str) and p != "fro":
+            raise AutogradError(f"only valid string values are 'fro' and 'nuc', found {p}")
+        return F.linalg_vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype, out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, 1, True
+        yield rng.standard_normal((2, 3)), 3, 0
+
+
+@op("dist(Tensor input, Tensor other, Scalar p=2) -> Tensor", out=False)
+class dist:
+    """The p-norm of the difference.
+
+    >>> torch.dist(torch.tensor([0., 0.]), torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+
+    def function(F, input, other, p=2):
+        difference = input - other
+        if difference.dtype.category < FLOATING:
+            raise AutogradError("norm(): input dtype should be either floating point or complex. Got "
+                                f"{SCALAR_TYPE_NAMES[difference.dtype.name]} instead.")
+        return F.linalg_vector_norm(difference, p)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3)
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), 3
+
+
+# -- distances --------------------------------------------------------------------------------------------------------
+
+
+def at_least(F: Any, x: Any, low: float) -> Any:
+    """max(x, low) whose gradient passes everywhere, as where torch clamps without recording it."""
+    data = buffer(x)
+    if data.size and data.min() >= low:
+        return x
+    return x + constant(F, x, np.maximum(data, data.dtype.type(low)) - data)
+
+
+@op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", namespace="", method=False, out=False,
+    alias="nn.functional.cosine_similarity",
+    complex="RuntimeError: expected common dtype to be floating point, yet common dtype is {dtype}")
+class cosine_similarity:
+    """sum(x1 * x2) / (|x1| |x2|) along `dim`; norms count as at least `eps`.
+
+    >>> torch.cosine_similarity(torch.tensor([[1., 0.]]), torch.tensor([[1., 1.]]))
+    tensor([0.7071])
+    """
+
+    amp = "whole"
+    complex_on_meta = True
+    def function(F, x1, x2, dim=1, eps=1e-8):
+        common = result_dtype([(x1._k.dtype, x1.ndim), (x2._k.dtype, x2.ndim)])
+        if common.category < FLOATING:
+            raise AutogradError(f"expected common dtype to be floating point, yet common dtype is {SCALAR_TYPE_NAMES[common.name]}")
+        shape = broadcast_shape(tuple(x1.shape), tuple(x2.shape))
+        wrap_dim(dim, len(shape))
+        a, b = [x if tuple(x.shape) == shape else F.expand(x, shape) for x in (x1, x2)]
+        a, b = [x if x._k.dtype is common else F.cast(x, common) for x in (a, b)]
+        unit_a = a / at_least(F, F.linalg_vector_norm(a, 2, dim, True), eps)
+        unit_b = b / at_least(F, F.linalg_vector_norm(b, 2, dim, True), eps)
+        return F.sum(unit_a * unit_b, dim)
+
+    def batch(F, call):
+        """One dimension of both after broadcasting."""
+        rank = max(call.ranks.values())
+        if rank:
+            return call(**batches.aligned(F, call, rank), dim=batches.shifted(call.dim, rank))
+        batches.shifted(call.dim, 0)
+        return call(x1=F.unsqueeze(call.whole("x1"), 1), x2=F.unsqueeze(call.whole("x2"), 1), dim=1)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.standard_normal((2, 3)), rng.standard_normal((1, 3)), 0
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((2, 3)), 5), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 5)"
+
+
+@op("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-6, bool keepdim=False) -> Tensor", namespace="", method=False,
+    out=False, alias="nn.functional.pairwise_distance")
+class pairwise_distance:
+    """|x1 - x2 + eps| of order `p` over the last dimension.
+
+    >>> torch.pairwise_distance(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]))
+    tensor([5.0000])
+    """
+
+    def function(F, x1, x2, p=2.0, eps=1e-6, keepdim=False):
+        return F.linalg_vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+        yield rng.standard_normal((2, 3)), rng.standard_normal(3), 1.0
+
+
+@op("euclidean_distance(Tensor x1, Tensor x2) -> Tensor", namespace="_internal", method=False, out=False, node="EuclideanDistBackward0")
+class euclidean_distance:
+    """The distances of all pairs of rows (..., n, d) and (..., m, d), by one matrix product: |a|^2 + |b|^2 - 2 a b."""
+
+    def numpy(x1, x2):
+        squares = (x1 * x1).sum(-1, keepdims=True) + (x2 * x2).sum(-1, keepdims=True).swapaxes(-2, -1)
+        squares -= 2 * np.matmul(x1, x2.swapaxes(-2, -1))
+        np.maximum(squares, 0, out=squares)
+        return np.sqrt(squares, squares)
+    def compose(F, x1, x2):
+        squares = F.sum(x1 * x1, -1, True) + F.transpose(F.sum(x2 * x2, -1, True), -2, -1)
+        return F.sqrt(F.clamp_min(squares - 2 * F.matmul(x1, F.transpose(x2, -2, -1)), 0))
+    def vjp_x1(F, grad, x1, x2, result):
+        ratio = F.masked_fill(grad / result, F.eq(result, 0), 0)
+        return F.reduce_to_shape(x1 * F.sum(ratio, -1, True) - F.matmul(ratio, x2), tuple(x1.shape))
+    def vjp_x2(F, grad, x1, x2, result):
+        ratio = F.transpose(F.masked_fill(grad / result, F.eq(result, 0), 0), -2, -1)
+        return F.reduce_to_shape(x2 * F.sum(ratio, -1, True) - F.matmul(ratio, x1), tuple(x2.shape))
+    batch = batches.two_matrices
+    def samples(rng): yield rng.standard_normal((2, 3, 2)), rng.standard_normal((4, 2))
+
+
+def _distance(F: Any, difference: Any, p: float) -> Any:
+    """The norm over the last dimension; unlike a vector's, that of order 0 has a gradient, zero."""
+    return F.linalg_vector_norm(difference, p, -1) if p else F.sum(F.abs(F.sign(difference)), -1)
+
+
+_MODES = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -1, "donot_use_mm_for_euclid_dist": inf}
+"""From how many rows on the distances of order 2 are computed by a product of matrices."""
+
+
+@op("cdist(Tensor x1, Tensor x2, float p=2.0, str? compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False,
+    complex="RuntimeError: cdist only supports floating-point dtypes, X1 got: {dtype}")
+class cdist:
+    """The distances of order `p` of all pairs of rows: x1 (..., n, d), x2 (..., m, d), result (..., n, m).
+
+    >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
+    """
+
+    lacks = {"half": "cdist if any"}
+    amp = "float32"
+    complex_on_meta = True
+    def no_forward(x1, x2, p, compute_mode):
+        if min(x1.ndim, x2.ndim) < 2 or x1.shape[-1] != x2.shape[-1] or compute_mode not in _MODES:
+            return None
+        return "_euclidean_dist" if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode] else "_cdist_forward"
+
+    def function(F, x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+        if compute_mode not in _MODES:
+            raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+        for name, x in (("X1", x1), ("X2", x2)):
+            if x.ndim < 2:
+                raise AutogradError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+        if x1.shape[-1] != x2.shape[-1]:
+            raise ShapeMismatchError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+        for name, x in (("X1", x1), ("X2", x2)):
+            if x.dtype.category < FLOATING:
+                raise AutogradError(f"cdist only supports floating-point dtypes, {name} got: {SCALAR_TYPE_NAMES[x.dtype.name]}")
+        if p < 0:
+            raise AutogradError("cdist only supports non-negative p values")
+        broadcast_shape(tuple(x1.shape)[:-2], tuple(x2.shape)[:-2])
+        if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode]:
+            return F.euclidean_distance(x1, x2)
+        a = F.reshape(x1, (*tuple(x1.shape)[:-1], 1, x1.shape[-1]))
+        b = F.reshape(x2, (*tuple(x2.shape)[:-2], 1, *tuple(x2.shape)[-2:]))
+        return _distance(F, a - b, p)
+
+    def samples(rng):
+        r = rng.standard_normal
+        yield r((2, 3)), r((4, 3))
+        yield r((2, 2, 3)), r((4, 3)), 1.0
+        yield r((2, 3)), r((4, 3)), 2.0, "use_mm_for_euclid_dist"
+
+    def errors(rng):
+        yield (np.ones((2, 3)), np.ones((4, 5))), RuntimeError, "X1 and X2 must have the same number of columns. X1: 3 X2: 5"
+
+
+@op("pdist(Tensor input, float p=2) -> Tensor", namespace="", method=False, out=False, alias="nn.functional.pdist",
+    complex="RuntimeError: pdist only supports floating-point dtypes")
+class pdist:
+    """The distances of order `p` of all pairs of different rows of a matrix, the upper triangle of `cdist(input, input)`.
+
+    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+
+    lacks = {"half": "pdist if any", "int bool": "RuntimeError: pdist only supports floating-point dtypes"}
+    complex_on_meta = True
+    def no_forward(input, p): return "_pdist_forward" if input.ndim == 2 and p >= 0 else None
+
+    def function(F, input, p=2.0):
+        if input.ndim != 2:
+            raise AutogradError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+        if p < 0:
+            raise AutogradError("pdist only supports non-negative p values")
+        first, second = np.triu_indices(input.shape[0], 1)
+        rows = [F.index_select(input, 0, constant(F, input, i.astype(np.int64))) for i in (first, second)]
+        return _distance(F, rows[0] - rows[1], p)
+
+    def samples(rng): yield (rng.standard_normal((4, 3)),)
+
+
+@op("normalize(Tensor input, float p=2.0, int dim=1, float eps=1e-12) -> Tensor", namespace="nn.functional", method=False, out=False)
+class normalize:
+    """input / max(|input|_p, eps) along `dim`.
+
+    >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
+
+    def function(F, input, p=2.0, dim=1, eps=1e-12, out=None):
+        if isinstance(dim, int):
+            wrap_dim(dim, input.ndim)
+        result = input / F.clamp_min(F.linalg_vector_norm(input, p, dim, True), eps)
+        return result if out is None else F.give("normalize", out, result)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1.0, 0

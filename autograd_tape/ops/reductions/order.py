@@ -1,0 +1,571 @@
+"""Order: sort, topk, medians, modes, and quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import BOOL
+from ...errors import AutogradError
+from ...executors.kernels import reduce as shared
+from ...functions.out import EXPECTED, QUANTILE, OutRule, without_out
+from ...functions.refusals import no_kernel, on_meta
+from ...record import op
+from ...strided import empty_in_order
+from ...tensor import TensorRef
+from .. import _batch as batches
+from .. import _mindspore as kernels
+from .. import _shapes as shapes
+from .._host import on_host, values_of
+from ..networks._losses import constant
+from . import _selection
+from .extremes import along, need_elements
+from .sums import finish
+
+
+# -- sorting ------------------------------------------------------------------------------------------------------------
+
+
+def _order(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
+    """The stable sorting permutation along `d`, NaN as the largest."""
+    if input.dtype.char == "E":
+        input = input.astype(np.float32)
+    if not descending:
+        return input.argsort(d, kind="stable")
+    # Ascending order of the reversed sequence, read backwards, keeps equal elements in their order.
+    n = input.shape[d]
+    back = (slice(None),) * d + (slice(None, None, -1),)
+    return n - 1 - input[back].argsort(d, kind="stable")[back]
+
+
+def _ordered(input: np.ndarray, d: int, descending: bool) -> np.ndarray:
+    """The elements in the order of `_order`. Sorting them beside the permutation is quicker than gathering by it."""
+    if input.dtype.char == "E":
+        return _ordered(input.astype(np.float32), d, descending).astype(input.dtype)
+    result = input.copy()
+    result.sort(d, kind="stable")
+    return result[(slice(None),) * d + (slice(None, None, -1),)] if descending else result
+
+
+def _like(result: np.ndarray, input: np.ndarray) -> np.ndarray:
+    """`result` in the layout of `input` where that is dense."""
+    if input.flags.c_contiguous or result.flags.c_contiguous and input.ndim < 2:
+        return np.ascontiguousarray(result)
+
+    out = empty_in_order(input, result.dtype)
+    np.copyto(out, result)
+    return out
+
+
+def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> Any:
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.copy(), np.zeros((), np.int64)
+    d = wrap_dim(dim, input.ndim)
+    return _like(_ordered(input, d, descending), input), _like(_order(input, d, descending), input)
+
+
+@op("sort_along(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)", quiet="all",
+    method=False, namespace="_internal", node="SortBackward0", dtypes="float int bool half",
+    complex="RuntimeError:  Sort does not support complex dtypes on CPU")
+class sort_along:
+    """The elements in order along a dimension, and where they were."""
+
+    meta_layout = "input"
+    nodes = {"stable": "SortBackward1"}
+    numpy = _sort
+    mindspore = kernels.sort
+    compose = on_host(_sort)
+    def shape(input, dim, descending, stable): return input, input
+    def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
+    def aten(stable, **_):
+        return "sort.stable(input, stable=True, dim=None if dim == -1 else dim, descending=descending or None)" if stable else "sort"
+    known_as = "sort"
+
+    def check(input, **rest):
+        if input.dtype.is_complex and not on_meta(input):
+            raise AutogradError(" Sort does not support complex dtypes on CPU")
+
+    def samples(rng):
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
+
+
+@op("sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Index indices)",
+    dtypes="float int bool half")
+class sort:
+    """The elements in order along a dimension, and where they were; equal ones keep their order.
+
+    >>> torch.sort(torch.tensor([3., 1., 2.])).indices
+    tensor([1, 2, 0])
+    """
+
+    out_dtype = EXPECTED
+    def function(F, input, dim=-1, descending=False, stable=False, *, out=None):
+        return along(F, "sort", F.sort_along(input, dim, descending, bool(stable)), out)
+
+    def samples(rng):
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield (1.0 * rng.permutation(6)).reshape(2, 3).T, 0, True
+
+
+@op("argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> Tensor", out=False, dtypes="float int")
+class argsort:
+    """The indices that sort along a dimension.
+
+    >>> torch.argsort(torch.tensor([3., 1., 2.]))
+    tensor([1, 2, 0])
+    """
+
+    def function(F, input, dim=-1, descending=False, stable=False): return F.sort_along(input, dim, descending, stable)[1]
+    def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0, True
+
+
+@op("msort(Tensor input) -> Tensor")
+class msort:
+    """The elements in order along dimension 0.
+
+    >>> torch.msort(torch.tensor([3., 1., 2.]))
+    tensor([1., 2., 3.])
+    """
+
+    out_dtype = EXPECTED
+    def function(F, input):
+        values = F.sort_along(input, 0)[0]
+        return values
+
+    def samples(rng): yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
+
+
+UNSTABLE = 1 << 13
+"""The number of integers up to which equal ones are told apart as torch does, step by step; of more the first ones are taken."""
+
+
+def _tied(input: np.ndarray, d: int) -> bool:
+    """Whether some row along dimension `d` has equal elements."""
+    rows = np.sort(np.moveaxis(input, d, -1), -1)
+    return bool((rows[..., 1:] == rows[..., :-1]).any())
+
+
+def _each_row(input: np.ndarray, d: int, count: int, select: Callable[[list[int]], list[int]]) -> np.ndarray:
+    """The `count` positions that `select` finds in each row along dimension `d`."""
+    rows = np.moveaxis(input, d, -1)
+    found = np.array([select(row) for row in rows.reshape(prod(rows.shape[:-1]), rows.shape[-1]).tolist()], np.int64)
+    return np.moveaxis(found.reshape(*rows.shape[:-1], count), -1, d)
+
+
+def _topk(input: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> Any:
+    d = wrap_dim(dim, input.ndim)
+    if not 0 <= k <= (input.shape[d] if input.ndim else 1):
+        raise AutogradError("selected index k out of range")
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    if shared.fits_topk(input, k):
+        return shared.topk(input, k, d, largest)
+    if input.dtype.kind in "iu" and input.size <= UNSTABLE and (not sorted or _tied(input, d)):
+        indices = _each_row(input, d, k, lambda row: _selection.top(row, k, largest, sorted))
+        return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
+    head = (slice(None),) * d + (slice(0, k),)
+    n = input.shape[d]
+    if k and n > 256 and k < n // 8 and input.dtype.kind == "f":
+        # Selection is linear in n where sorting is not; NaN is the largest.
+        key = -input if largest else input
+        chosen = np.argpartition(np.where(np.isnan(key), -np.inf, key) if largest else key, k - 1, d)[head]
+        within = _order(np.take_along_axis(input, chosen, d), d, largest)
+        indices = np.take_along_axis(chosen, within, d)
+        return np.ascontiguousarray(np.take_along_axis(input, indices, d)), np.ascontiguousarray(indices)
+    return np.ascontiguousarray(_ordered(input, d, largest)[head]), np.ascontiguousarray(_order(input, d, largest)[head])
+
+
+@op("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Index indices)", quiet="all",
+    dtypes="float int half", complex="RuntimeError:  topk does not support complex dtypes on CPU")
+class topk:
+    """The `k` largest or smallest elements along a dimension, and where they are.
+
+    >>> torch.topk(torch.tensor([1., 4., 3.]), 2)
+    torch.return_types.topk(
+    values=tensor([4., 3.]),
+    indices=tensor([1, 2]))
+    """
+
+    out_dtype = EXPECTED
+    numpy = _topk
+    shape = shapes.topk
+    compose = on_host(_topk)
+    def vjp(F, grad, indices, input_shape, dim): return F.at_indices(grad, indices, tuple(input_shape), dim, True)
+
+    refuses_bool = True
+
+    def check(input, **rest):
+        if input.dtype.category == BOOL and not on_meta(input):
+            raise AutogradError("topk does not support bool dtypes on CPU")
+
+    def samples(rng):
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 2
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1, 0, False
+
+    def errors(rng): yield (np.ones(3), 9), RuntimeError, "selected index k out of range"
+
+
+def _kthvalue(input: np.ndarray, k: int, dim: int, keepdim: bool) -> Any:
+    d = wrap_dim(dim, input.ndim)
+    need_elements("kthvalue", input.shape, d)
+    if not 1 <= k <= (input.shape[d] if input.ndim else 1):
+        raise AutogradError(f"kthvalue(): selected number k out of range for dimension {d}")
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    if input.dtype.kind in "iu" and input.size <= UNSTABLE and _tied(input, d):
+        return _picked(input, _each_row(input, d, 1, lambda row: [_selection.kth(row, k - 1)]), d, keepdim)
+    return _picked(input, _order(input, d, False).take([k - 1], d), d, keepdim)
+
+
+def _picked(input: np.ndarray, indices: np.ndarray, d: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    values = np.take_along_axis(input, indices, d)
+    if keepdim:
+        return tuple([finish(a.squeeze(d), input).reshape(a.shape) for a in (values, indices)])
+    return (finish(values.squeeze(d), input), finish(indices.squeeze(d), input))
+
+
+@op("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int",
+    complex="kthvalue_cpu")
+class kthvalue:
+    """The `k`-th smallest element along a dimension, and where it is.
+
+    >>> torch.kthvalue(torch.tensor([3., 1., 2.]), 2).values
+    tensor(2.)
+    """
+
+    out_dtype = OutRule("output values must be of same type as input"), OutRule("output indices must be of scalar type {wanted}")
+    numpy = _kthvalue
+    compose = on_host(_kthvalue)
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+
+    refuses_bool = True
+
+    def check(input, **rest):
+        if input.dtype.category == BOOL:
+            no_kernel("kthvalue_cpu", input)
+
+    def samples(rng):
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 2
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1, 0, True
+
+    def errors(rng): yield (np.ones(3), 9), RuntimeError, "kthvalue(): selected number k out of range for dimension 0"
+
+
+# -- middle and most frequent -----------------------------------------------------------------------------------------------
+
+
+def _median_along(name: str, skip_nan: bool) -> Any:
+    def kernel(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return input.copy(), np.zeros((), np.int64)
+        d = wrap_dim(dim, input.ndim)
+        need_elements(name, input.shape, d)
+        order, n = _order(input, d, False), input.shape[d]
+        if input.dtype.kind in "iu":
+            at = np.full((), (n - 1) // 2)
+        else:
+            missing = np.add.reduce(input != input, d, None, None, True)
+            # NaN sort last: among the numbers the middle is that of a shorter sequence; else the first NaN is the median.
+            at = np.maximum(n - missing - 1, 0) // 2 if skip_nan else np.where(missing > 0, n - missing, (n - 1) // 2)
+        indices = np.take_along_axis(order, np.broadcast_to(at, [1 if i == d else m for i, m in enumerate(input.shape)]), d)
+        return _picked(input, indices, d, keepdim)
+
+    return kernel
+
+
+_median_dim, _nanmedian_dim = _median_along("median", False), _median_along("nanmedian", True)
+
+
+def _nothing(dtype: np.dtype) -> np.ndarray:
+    """The median of no elements: NaN, or for integers what a processor makes of it."""
+    return np.array(np.nan if dtype.kind in "fcV" else np.iinfo(dtype).min if dtype.kind in "iu" else True, dtype)
+
+
+def _median_all(input: np.ndarray) -> Any:
+    return _median_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
+
+
+def _nanmedian_all(input: np.ndarray) -> Any:
+    return _nanmedian_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
+
+
+def _evenly(F: Any, grad: Any, input: Any, result: Any) -> Any:
+    shape = tuple(input.shape)
+    return F.expand(grad, shape) * F.tie_weights(input, F.expand(result, shape), None)
+
+
+def _no_bool(name: str) -> Any:
+    def check(input: Any, **rest: Any) -> None:
+        if input.dtype.category == BOOL or input.dtype.is_complex:
+            no_kernel(name, input)
+
+    return check
+
+
+@op("median_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="MedianBackward0", dtypes="float int",
+    complex="median_cpu")
+class median_all:
+    """The lower median of all elements."""
+
+    numpy = _median_all
+    compose = on_host(_median_all)
+    check, refuses_bool = _no_bool("median_cpu"), True
+    def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
+    def batch(F, call): return F.median_along(batches.flattened(F, call.input), 1, False)[0]
+    aten = "median"
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+
+
+@op("nanmedian_all(Tensor input) -> Tensor", quiet="all", method=False, namespace="_internal", node="NanmedianBackward0",
+    dtypes="float int", complex="median_cpu")
+class nanmedian_all:
+    """The lower median of all elements that are not NaN."""
+
+    numpy = _nanmedian_all
+    compose = on_host(_nanmedian_all)
+    check, refuses_bool = _no_bool("median_cpu"), True
+    def vjp(F, grad, input, result): return _evenly(F, grad, input, result)
+    def batch(F, call): return F.nanmedian_along(batches.flattened(F, call.input), 1, False)[0]
+    aten = "nanmedian"
+    def samples(rng): yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+
+
+@op("median_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
+    namespace="_internal", node="MedianBackward1", dtypes="float int", complex="median_out")
+class median_along:
+    """The lower median along a dimension, and where it is."""
+
+    numpy = _median_dim
+    compose = on_host(_median_dim)
+    check, refuses_bool = _no_bool("median_out"), True
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "median.dim"
+    def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+
+
+@op("nanmedian_along(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", method=False,
+    namespace="_internal", node="NanmedianBackward1", dtypes="float int", complex="median_out")
+class nanmedian_along:
+    """The lower median along a dimension of the elements that are not NaN, and where it is."""
+
+    numpy = _nanmedian_dim
+    compose = on_host(_nanmedian_dim)
+    check, refuses_bool = _no_bool("median_out"), True
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+    aten = "nanmedian.dim"
+    def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
+
+
+_MEDIAN = (OutRule("Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type {found} does not equal "
+                   "{wanted} (while checking arguments for median)"),
+           OutRule("Expected tensor for argument #1 'indices' to have scalar type {wanted}; but got {found} instead (while checking "
+                   "arguments for median)"))
+
+
+@op("median(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
+class median:
+    """The median, the lower one of two; along a dimension, (values, indices).
+
+    >>> torch.median(torch.tensor([3., 1., 2., 4.]))
+    tensor(2.)
+    """
+
+    out_dtype = _MEDIAN
+    def function(F, input, dim=None, keepdim=False, *, out=None):
+        if dim is None and out is not None:
+            raise without_out("median")
+        return F.median_all(input) if dim is None else along(F, "median", F.median_along(input, dim, keepdim), out)
+
+    def samples(rng):
+        yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
+        yield rng.permutation(np.arange(6.0)).reshape(2, 3), 1, True
+
+
+@op("nanmedian(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Index indices)", dtypes="float int")
+class nanmedian:
+    """The median of the elements that are not NaN; along a dimension, (values, indices).
+
+    >>> torch.nanmedian(torch.tensor([1., float('nan'), 2.]))
+    tensor(1.)
+    """
+
+    out_dtype = _MEDIAN
+    def function(F, input, dim=None, keepdim=False, *, out=None):
+        if dim is None and out is not None:
+            raise without_out("nanmedian")
+        return F.nanmedian_all(input) if dim is None else along(F, "nanmedian", F.nanmedian_along(input, dim, keepdim), out)
+
+    def samples(rng):
+        yield (rng.permutation(np.arange(6.0)).reshape(2, 3),)
+        yield rng.permutation(np.arange(6.0)).reshape(2, 3), 1, True
+
+
+def _mode(input: np.ndarray, dim: int, keepdim: bool) -> Any:
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.copy(), np.zeros((), np.int64)
+    d = wrap_dim(dim, input.ndim)
+    need_elements("mode", input.shape, d)
+    order = np.moveaxis(_order(input, d, False), d, -1)
+    ordered = np.take_along_axis(np.moveaxis(input, d, -1), order, -1)
+    n = ordered.shape[-1]
+    starts = np.concatenate([np.ones_like(ordered[..., :1], bool), ordered[..., 1:] != ordered[..., :-1]], -1)
+    at = np.arange(n)
+    start = np.maximum.accumulate(np.where(starts, at, 0), -1)
+    length = at - start + 1
+    last = length.argmax(-1)[..., None]  # the first longest run is that of the smallest value; torch gives its last index
+    indices = np.moveaxis(np.take_along_axis(order, last, -1), -1, d)
+    return _picked(input, indices, d, keepdim)
+
+
+@op("mode(Tensor input, int dim=-1, bool keepdim=False) -> (Tensor values, Index indices)", quiet="all", dtypes="float int",
+    complex="mode_cpu")
+class mode:
+    """The most frequent element along a dimension, the smallest of several, and its last index.
+
+    >>> torch.mode(torch.tensor([2., 1., 2., 3.])).values
+    tensor(2.)
+    """
+
+    out_dtype = tuple([OutRule(f"expected scalar type '{{wanted}}' but got '{{found}}' for {part} output")
+                       for part in ("values", "indices")])
+    numpy = _mode
+    compose = on_host(_mode)
+    def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
+
+    def samples(rng):
+        yield ((1.0 * rng.permutation(6)).reshape(2, 3),)
+        yield rng.integers(0, 3, (4, 5)), 0
+
+
+# -- quantiles ----------------------------------------------------------------------------------------------------------------
+
+
+def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+    if input._k.dtype.name not in ("float32", "float64"):
+        raise AutogradError(f"{name}() input tensor must be either float or double dtype")
+    scalar = not isinstance(q, TensorRef)
+    if scalar and not 0 <= q <= 1:
+        raise AutogradError(f"{name}() q must be in the range [0, 1] but got {q}")
+    values = np.asarray(q, input._k.np) if scalar else values_of(q)
+    if values.ndim > 1:
+        raise AutogradError(f"{name}() q must be a scalar or 1D tensor")
+    if not scalar and q._k.dtype is not input._k.dtype:
+        raise AutogradError(f"{name}() q tensor must be same dtype as the input tensor")
+    if not ((values >= 0) & (values <= 1)).all():
+        raise AutogradError(f"{name}() q values must be in the range [0, 1]")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise AutogradError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    if not input._data.size:
+        raise AutogradError(f"{name}() input tensor must be non-empty")
+    rank = input.ndim
+    if dim is None:
+        d, flat = 0, F.reshape(input, (-1,))
+    else:
+        d = wrap_dim(dim, rank)
+        flat = F.movedim(input, d, -1) if rank else F.reshape(input, (1,))
+    ordered = F.sort_along(flat, -1)[0]
+    data = ordered._data
+    missing = np.add.reduce(data != data, -1, None, None, True)
+    counts = np.broadcast_to(data.shape[-1] - missing, (*data.shape[:-1], values.size))
+    at = values.reshape(-1) * np.maximum(counts - 1, 0).astype(values.dtype)
+    if not skip_nan:
+        at = np.where(missing > 0, data.shape[-1] - 1, at)  # the last of a row with NaN is NaN
+    if interpolation in ("lower", "higher", "nearest"):
+        rounding: dict[str, Any] = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}
+        at = rounding[interpolation](at)
+    low = np.floor(at).astype(np.int64)
+    result = F.gather(ordered, -1, constant(F, input, low))
+    if interpolation in ("linear", "midpoint"):
+        high = F.gather(ordered, -1, constant(F, input, np.ceil(at).astype(np.int64)))
+        if interpolation == "linear" and not scalar:  # q may have a gradient, or a tangent
+            last = constant(F, input, np.maximum(counts - 1, 0).astype(values.dtype))
+            weight = F.reshape(q, (-1,)) * last - constant(F, input, low.astype(values.dtype))
+        else:
+            weight = constant(F, input, np.asarray(np.full_like(at, 0.5) if interpolation == "midpoint" else at - low, input._k.np))
+        result = F.lerp(result, high, weight)
+    # The quantiles come first, what was reduced stays as 1 where asked.
+    result = F.movedim(result, -1, 0)
+    if keepdim and rank:
+        result = F.reshape(result, (values.size,) + (1,) * rank) if dim is None else F.unsqueeze(result, d + 1)
+    elif dim is not None and not rank:
+        result = F.reshape(result, (values.size,))
+    if not values.ndim:
+        result = F.squeeze(result, 0)
+    return result
+
+
+def _batched_quantiles(F: Any, call: Any) -> Any:
+    """Along one dimension further. Where each example has quantiles of its own, all are computed for all, and its own picked."""
+    if not call.size:
+        return NotImplemented
+    x, rank, dim, q = call.whole("input"), call.ranks["input"], call.dim, call.q
+    keepdim, several = call.keepdim, call.ranks.get("q", 0)
+    if dim is None or not rank:
+        if dim is not None:
+            batches.shifted(dim, 0)
+        x, at, keep = F.reshape(x, (call.size, prod(x.shape[1:]))), 1, False
+    else:
+        at, keep = batches.shifted(dim, rank), keepdim
+    if call.is_batched["q"]:
+        q = F.reshape(q, (-1,))
+    result = call(input=x, q=q, dim=at, keepdim=keep)
+    if call.is_batched["q"]:
+        shape = tuple(result.shape)[2:]
+        result = F.reshape(result, (call.size, -1, *((call.size,) + shape)))
+        result = F.movedim(F.diagonal(result, 0, 0, 2), -1, 0)
+        result = result if several else F.squeeze(result, 1)
+    elif several:
+        result = F.movedim(result, 0, 1)
+    if keepdim and rank and dim is None:
+        result = F.reshape(result, (*result.shape, *(1,) * rank))
+    return result
+
+
+@op("quantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")
+class quantile:
+    """The q-th quantiles of all elements, or along a dimension.
+
+    >>> torch.quantile(torch.tensor([1., 2., 4.]), 0.75)
+    tensor(3.)
+    """
+
+    out_dtype = QUANTILE
+    amp = "float32"
+    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
+        return _quantile(F, "quantile", input, q, dim, keepdim, interpolation, False)
+    batch = _batched_quantiles
+
+    def samples(rng):
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0.3
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0.6, 1, True
+
+    def errors(rng):
+        yield (np.ones(3), 1.5), RuntimeError, "quantile() q must be in the range [0, 1] but got 1.5"
+        yield (np.ones(3, np.int64), 0.5), RuntimeError, "quantile() input tensor must be either float or double dtype"
+
+
+@op("nanquantile(Tensor input, Any q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+    complex="RuntimeError: quantile() input tensor must be either float or double dtype")
+class nanquantile:
+    """The q-th quantiles of the elements that are not NaN.
+
+    >>> torch.nanquantile(torch.tensor([1., float('nan'), 2.]), 0.5)
+    tensor(1.5000)
+    """
+
+    amp = "float32"
+    complex_on_meta = True
+    out_dtype = QUANTILE
+    def function(F, input, q, dim=None, keepdim=False, *, interpolation="linear"):
+        return _quantile(F, "nanquantile", input, q, dim, keepdim, interpolation, True)
+    batch = _batched_quantiles
+
+    def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0.3, 1

@@ -1,0 +1,342 @@
+"""Running reductions along a dimension: cumsum, cumprod, cummax, cummin, logcumsumexp; and their inverse, diff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dims import wrap_dim
+from ...dtypes import DType
+from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels import reduce as shared
+from ...executors.kernels._on_demand import state
+from ...functions.out import EXPECTED, SCALAR_TYPE
+from ...record import op
+from .. import _mindspore as kernels
+from .._host import on_host
+from ..elementwise.arithmetic import is_complex
+from .sums import _WIDE, finish
+
+
+_DOUBLE: np.dtype = np.dtype(np.float64)
+_WIDEST = {"c": DType.by_name["complex128"], "f": DType.by_name["float64"]}
+_FEW = 32
+
+
+def _running(ufunc: np.ufunc) -> Any:
+    accumulate = ufunc.accumulate
+
+    def kernel(input: np.ndarray, dim: int) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            own = _WIDE.get(input.dtype.char)
+            return input.astype(np.int64) if own is not None and own.kind == "i" else input.copy()
+        if ufunc is np.add and input.size >= state.cheap and input.dtype.kind == "f" and input.itemsize > 2:
+            return shared.cumsum(input, wrap_dim(dim, input.ndim))
+        d = wrap_dim(dim, input.ndim)
+        # float32 runs in double precision, as in torch; over a few numbers that makes no difference worth its time.
+        wide: np.dtype | None = _DOUBLE if input.dtype.char == "f" and input.shape[d] > _FEW else _WIDE.get(input.dtype.char)
+        result = finish(accumulate(input, d, wide), input)
+        return result if wide is None or wide.kind == "i" else result.astype(input.dtype)
+
+    return kernel
+
+
+_cumsum, _cumprod = _running(np.add), _running(np.multiply)
+
+
+def _no_booleans(name: str) -> Any:
+    def check(input: Any, dim: Any, dtype: Any) -> None:
+        if dtype is not None and dtype.name == "bool":
+            raise UnsupportedDTypeError(f"\"{name}_out_cpu\" not implemented for 'Bool'", remedy="pass another dtype")
+
+    return check
+
+
+@op("cumsum(Tensor input, int dim, *, dtype? dtype=None) -> Tensor", quiet="all", inplace=True, dtypes="float int bool half")
+class cumsum:
+    """The running sum along a dimension.
+
+    >>> torch.cumsum(torch.tensor([1., 2., 3.]), 0)
+    tensor([1., 3., 6.])
+    """
+
+    out_dtype = EXPECTED
+    computed_in_out = True
+    check = _no_booleans("cumsum")
+    numpy = _cumsum
+    mindspore = kernels.running("CumSum")
+    compose = on_host(_cumsum)
+    def shape(input, dim): return input
+    def vjp(F, grad, dim): return _reversed_cumsum(F, grad, dim)
+    jvp = "linear"
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal((2, 3)).T, -2
+        yield rng.standard_normal(()), 0
+
+    def errors(rng):
+        yield (np.ones((2, 3)), 7), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 7)"
+
+
+def _reversed_cumsum(F: Any, x: Any, dim: int) -> Any:
+    return F.flip(F.cumsum(F.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
+
+
+@op("cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor", quiet="all", inplace=True, dtypes="float int bool half")
+class cumprod:
+    """The running product along a dimension.
+
+    >>> torch.cumprod(torch.tensor([1., 2., 3.]), 0)
+    tensor([1., 2., 6.])
+    """
+
+    out_dtype = EXPECTED
+    computed_in_out = True
+    check = _no_booleans("cumprod")
+    numpy = _cumprod
+    mindspore = kernels.running("CumProd")
+    compose = on_host(_cumprod)
+    def shape(input, dim): return input
+
+    def vjp(F, grad, input, result, dim):
+        shape = tuple(input.shape)
+        if not shape:
+            return grad
+        if bool(F.all(F.ne(input, 0))):
+            return _reversed_cumsum(F, grad * result, dim) / input
+        # With zeros: element k takes part in all products from k on, each without it.
+        d = dim % len(shape)
+        parts = []
+        for k in range(shape[d]):
+            one = F.ones_for(input, shape[:d] + (1,) + shape[d + 1:])
+            before = F.prod(F.slice(input, d, 0, k), d, True) if k else one
+            after = F.cumprod(F.cat([one, F.slice(input, d, k + 1)], d), d)
+            parts.append(F.sum(F.slice(grad, d, k) * before * after, d, True))
+        return F.cat(parts, d) if parts else F.zeros_for(grad, shape)
+
+    def samples(rng):
+        yield rng.uniform(0.5, 2, (2, 3)), 1
+        yield np.array([[1.5, 0.0, 2.0], [0.0, 3.0, 0.0]]), -1
+
+
+def _running_extreme(ufunc: np.ufunc) -> Any:
+    accumulate = ufunc.accumulate
+    better = np.greater_equal if ufunc is np.maximum else np.less_equal
+
+    def kernel(input: np.ndarray, dim: int) -> Any:
+        if not input.ndim:
+            wrap_dim(dim, 0)
+            return input.copy(), np.zeros((), np.int64)
+        d = wrap_dim(dim, input.ndim)
+        values = accumulate(input, d)
+        n = input.shape[d]
+        at = np.arange(n).reshape((n,) + (1,) * (input.ndim - 1 - d))
+        # The index is that of the last element that was as good as any before it, or NaN.
+        first = better(input, values) | (input != input) if input.dtype.kind not in "iub" else better(input, values)
+        indices = np.maximum.accumulate(np.where(first, at, 0), d)
+        return finish(values, input), finish(indices, input)
+
+    return kernel
+
+
+_cummax, _cummin = _running_extreme(np.maximum), _running_extreme(np.minimum)
+
+
+@op("cummax(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool", complex="cummax_cpu")
+class cummax:
+    """The running maximum along a dimension, and where it is.
+
+    >>> torch.cummax(torch.tensor([1., 3., 2.]), 0).values
+    tensor([1., 3., 3.])
+    """
+
+    out_dtype = SCALAR_TYPE
+    numpy = _cummax
+    compose = on_host(_cummax)
+    def shape(input, dim): return input, input
+    def vjp(F, grad, indices, input, dim): return F.scatter_add(F.zeros_for(grad, tuple(input.shape)), dim, indices, grad)
+
+    def samples(rng):
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+        yield (1.0 * rng.permutation(6)).reshape(2, 3), 0
+
+
+@op("cummin(Tensor input, int dim) -> (Tensor values, Index indices)", quiet="all", dtypes="float int bool", complex="cummin_cpu")
+class cummin:
+    """The running minimum along a dimension, and where it is.
+
+    >>> torch.cummin(torch.tensor([2., 1., 3.]), 0).values
+    tensor([2., 1., 1.])
+    """
+
+    out_dtype = SCALAR_TYPE
+    numpy = _cummin
+    compose = on_host(_cummin)
+    def shape(input, dim): return input, input
+    def vjp(F, grad, indices, input, dim): return F.scatter_add(F.zeros_for(grad, tuple(input.shape)), dim, indices, grad)
+    def samples(rng): yield (1.0 * rng.permutation(6)).reshape(2, 3), 1
+
+
+def _logcumsumexp_complex(input: np.ndarray, dim: int) -> np.ndarray:
+    result = input.copy()
+    at = np.moveaxis(result, dim, 0)
+    for i in range(1, len(at)):
+        swap = at[i - 1].real < at[i].real
+        high, low = np.where(swap, at[i], at[i - 1]), np.where(swap, at[i - 1], at[i])
+        at[i] = np.where(np.isneginf(low.real), high, high + np.log(1 + np.exp(low - high)))
+    return result
+
+
+def _logcumsumexp(input: np.ndarray, dim: int) -> Any:
+    if not input.ndim:
+        wrap_dim(dim, 0)
+        return input.copy()
+    if input.dtype.kind == "c":
+        return _logcumsumexp_complex(input, wrap_dim(dim, input.ndim))
+    return finish(np.logaddexp.accumulate(input, wrap_dim(dim, input.ndim), _DOUBLE).astype(input.dtype), input)
+
+
+@op("logcumsumexp(Tensor input, int dim) -> Tensor", dtypes="float")
+class logcumsumexp:
+    """The logarithm of the running sum of exponentials along a dimension.
+
+    >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
+    tensor([0.0000, 0.6931])
+    """
+
+    lacks = {"int bool": "logcumsumexp_out_cpu"}
+    out_dtype = SCALAR_TYPE
+    numpy = _logcumsumexp
+    mindspore = kernels.running_logsumexp
+    compose = on_host(_logcumsumexp)
+    def shape(input, dim): return input
+
+    def vjp(F, grad, input, result, dim):
+        # grad is split by sign, so that each part's running sum stays a sum of exponentials.
+        def part(g):
+            positive = F.gt(g, 0)
+            # -1e30 stands for the logarithm of zero: infinity less infinity would spoil the next derivative.
+            logs = F.where(positive, F.log(F.where(positive, g, 1.0)), -1e30) - result
+            return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input)
+
+        if not len(input.shape):
+            return grad
+        if is_complex(input):  # whose logarithms have every sign
+            logs = F.where(grad == 0, -1e30, F.log(F.where(grad == 0, 1.0, grad))) - result
+            return F.exp(F.flip(F.logcumsumexp(F.flip(logs, (dim,)), dim), (dim,)) + input)
+        return part(grad) - part(-grad)
+
+    def jvp(F, outputs, arguments, tangents):
+        """In double precision: of a large result the exponential's argument would have few places."""
+        input, t, dim = arguments["input"], tangents["input"], arguments["dim"]
+        if is_complex(input):
+            input, t = F.cast(input, _WIDEST["c"]), F.cast(t, _WIDEST["c"])
+            logs = F.where(t == 0, -1e30, F.log(F.where(t == 0, 1.0, t)))
+            return F.exp(F.logcumsumexp(input + logs, dim) - F.logcumsumexp(input, dim))
+        input, t = F.cast(input, _WIDEST["f"]), F.cast(t, _WIDEST["f"])
+        result = F.logcumsumexp(input, dim)
+
+        def part(t):
+            positive = F.gt(t, 0)
+            return F.exp(F.logcumsumexp(input + F.where(positive, F.log(F.where(positive, t, 1.0)), -1e30), dim) - result)
+
+        return part(t) - part(-t)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal((2, 3)), 0
+
+
+@op("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
+class diff:
+    """Differences of neighbours along a dimension, `n` times.
+
+    >>> torch.diff(torch.tensor([1., 4., 9.]))
+    tensor([3., 5.])
+    """
+
+    def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
+        if not input.ndim:
+            raise AutogradError("diff expects input to be at least one-dimensional")
+        if n < 0:
+            raise AutogradError(f"order must be non-negative but got {n}")
+        d = wrap_dim(dim, input.ndim)
+        if not min(n, input.shape[d]):
+            return F.clone(input) if out is None else F.give("diff", out, F.clone(input))
+        if prepend is not None or append is not None:
+            input = F.cat([x for x in (prepend, input, append) if x is not None], d)
+        steps = min(n, input.shape[d])
+        for i in range(steps):
+            size = input.shape[d]
+            last = out if i == steps - 1 else None
+            a, b = F.narrow(input, d, 1, size - 1), F.narrow(input, d, 0, size - 1)
+            input = F.logical_xor(a, b, out=last) if input._k.dtype.name == "bool" else F.sub(a, b, out=last)
+        return input
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 4)),)
+        yield rng.standard_normal((4, 2)), 2, 0
+
+    def errors(rng): yield (np.ones(()),), RuntimeError, "diff expects input to be at least one-dimensional"
+
+
+# -- areas below curves -------------------------------------------------------------------------------------------------
+
+
+def _heights(F: Any, name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """The areas between neighbouring points along `dim`."""
+    d = wrap_dim(dim, y.ndim)
+    n = y.shape[d] if y.ndim else 1
+    if x is not None and dx is not None:
+        raise AutogradError(f"{name} received both x and dx")
+    sums = F.narrow(y, d, 1, n - 1) + F.narrow(y, d, 0, n - 1)
+    if x is None:
+        return sums * ((1 if dx is None else dx) / 2)
+    if x.ndim == 1:
+        if x.shape[0] != n:
+            raise AutogradError(f"{name}: There must be one `x` value for each sample point")
+        steps = F.reshape(F.diff(x), (-1,) + (1,) * (y.ndim - 1 - d))
+    else:
+        at = wrap_dim(dim, x.ndim)
+        steps = F.diff(x, 1, at)
+    return sums * steps / 2
+
+
+@op("trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", alias="trapz", method=False, out=False)
+class trapezoid:
+    """The integral along a dimension by the trapezoid rule, over points `x` or with spacing `dx`.
+
+    >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
+
+    def function(F, y, x=None, *, dx=None, dim=-1):
+        if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
+            return F.sum(y, dim)
+        if x is None and y.ndim:
+            ends = [F.select(y, dim, i) for i in (0, -1)]
+            return (F.sum(y, dim) - (ends[0] + ends[1]) * 0.5) * (1 if dx is None else dx)
+        return F.sum(_heights(F, "trapezoid", y, x, dx, dim), dim)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 4)),)
+        yield rng.standard_normal((2, 4)), np.sort(rng.standard_normal(4))
+
+
+@op("cumulative_trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", method=False, out=False)
+class cumulative_trapezoid:
+    """The running integral along a dimension by the trapezoid rule.
+
+    >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
+    tensor([ 3.0000, 10.5000])
+    """
+
+    lacks = {"bool": "RuntimeError: cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported"}
+    def function(F, y, x=None, *, dx=None, dim=-1):
+        if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
+            return F.cumsum(y, dim)
+        return F.cumsum(_heights(F, "cumulative_trapezoid", y, x, dx, dim), dim)
+    def samples(rng): yield rng.standard_normal((2, 4)), np.sort(rng.standard_normal(4))

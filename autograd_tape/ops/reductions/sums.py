@@ -1,0 +1,757 @@
+"""Reductions: sums, means, products, moments, and logical ones. (Largest, smallest and their kin: `extremes.py`.)"""
+
+from __future__ import annotations
+
+from math import inf, nan, prod as _product
+from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dims import expand_reduced, normalize_dims, wrap_dim
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...errors import ArgumentError, AutogradError
+from ...executors.kernels import reduce as shared
+from ...executors.kernels.moments import moments
+from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, typed
+from ...functions.out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
+from ...functions.refusals import on_meta
+from ...record import Sample, op
+from .. import _mindspore as kernels
+from .. import _shapes as shapes
+from .._host import on_host
+from ..elementwise.arithmetic import is_complex
+
+_ndarray = np.ndarray
+_add, _multiply, _sqrt = np.add.reduce, np.multiply.reduce, np.sqrt
+# What sums and products of a dtype (by its character) are computed in where that is another: integers in int64, halves in float32.
+_WIDE = {c: np.dtype(np.int64) for c in "?bhiBHILlqQ" if np.dtype(c) != np.int64} | {"e": np.dtype(np.float32), "E": np.dtype(np.float32)}
+LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
+
+
+def finish(result: Any, input: np.ndarray) -> Any:
+    """A reduction's result as torch lays it out: row-major whatever the input's strides."""
+    return result if result.__class__ is not _ndarray or result.flags.c_contiguous else np.ascontiguousarray(result)
+
+
+def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    if input.size <= SMALL and input.dtype.char in "fd" and input.flags.c_contiguous and (not keepdim or dim is not None):
+        if dim is None:
+            flat = input.ravel()
+            return flat.dot(ONES[flat.dtype.char, flat.size])
+        if input.ndim and (dim == -1 or dim == input.ndim - 1):
+            return input.dot((COLUMNS if keepdim else ONES)[input.dtype.char, input.shape[-1]])
+        if dim == 0 and input.ndim == 2 and not keepdim:
+            return ONES[input.dtype.char, input.shape[0]].dot(input)
+    if dim is not None:
+        dim = normalize_dims(dim, input.ndim)
+    wide = _WIDE.get(input.dtype.char)
+    if wide is not None:
+        if wide.kind == "i":
+            return finish(_add(input, dim, wide, None, keepdim), input)
+        return finish(shared.add(input, dim, wide, keepdim).astype(input.dtype), input)
+    if input.size >= LARGE and input.dtype.kind == "f":
+        return finish(shared.sum(input, dim, keepdim), input)
+    result = shared.add(input, dim, None, keepdim)
+    return result if dim is None else finish(result, input)
+
+
+def reduced_shape(input: Sequence[int], dim: Any = None, keepdim: bool = False, *rest: Any) -> tuple[int, ...]:
+    """The shape of a reduction's result."""
+    axes = normalize_dims(dim, len(input))
+    axes = range(len(input)) if axes is None else axes
+    return tuple([1 if i in axes else n for i, n in enumerate(input) if keepdim or i not in axes])
+
+
+def _overload(name: str) -> Any:
+    """The field `aten` of a reduction: that of all elements, or `name`."""
+    def aten(dim, keepdim, **_): return "" if dim is None and not keepdim else f".{name}"
+
+    return aten
+
+
+@op("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all", dtypes="float int bool half")
+class sum_:
+    """The sum of all elements, or along dimensions.
+
+    >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
+    tensor([4., 6.])
+    """
+
+    out_dtype = EXPECTED
+    computed_in_out = True
+    def no_out(dim, keepdim, **_): return dim is None and not keepdim
+    saved_as = {"SumBackward0.dim": None, "SumBackward0.keepdim": None}
+    nodes = {"dim is not None": "SumBackward1"}
+    numpy = _sum
+    mindspore = kernels.total("ReduceSum")
+    mindspore_takes = "complex"
+    compose = on_host(_sum)
+    shape = reduced_shape
+    def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad, input_shape, dim, keepdim)
+    jvp = "linear"
+    aten = _overload("dim_IntList")
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 4)), 1
+        yield rng.standard_normal((2, 3, 4)), (0, -1), True
+
+    def errors(rng):
+        yield (np.ones((2, 3)), 5), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 5)"
+        yield (np.ones((2, 3)), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"
+
+
+def _refuse_integers(dtype: Any, name: str, what: str) -> None:
+    if dtype.category < FLOATING:
+        raise AutogradError(f"{name}(): could not infer output dtype. {what} dtype must be either a floating point or complex dtype. "
+                            f"Got: {SCALAR_TYPE_NAMES[dtype.name]}", expected="a floating-point tensor", found=dtype.name,
+                            remedy="convert it with .float(), or pass dtype=")
+
+
+def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    if dim is None:
+        n = input.size
+        if n < LARGE:
+            return (_sum(input, None, keepdim) if n <= SMALL else shared.add(input, None, None, keepdim)) / input.dtype.type(n)
+    else:
+        dim = normalize_dims(dim, input.ndim)
+        n = input.size if dim is None else count(input.shape, dim)
+        if input.size <= SMALL and dim is not None and len(dim) == 1:
+            return _sum(input, dim[0], keepdim) / NUMBERS[input.dtype.char, n]
+    if input.size >= LARGE and input.dtype.kind == "f":
+        return finish(shared.mean(input, dim, keepdim), input)
+    return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
+
+
+def count(shape: Sequence[int], dim: Any) -> int:
+    """How many elements a reduction over `dim` joins into one."""
+    if dim is None or not shape:
+        return _product(shape)
+    dims = (dim,) if isinstance(dim, int) else dim
+    return _product([shape[d] for d in dims]) if dims else _product(shape)
+
+
+@op("mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor")
+class mean:
+    """The mean of all elements, or along dimensions.
+
+    >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]), dim=1)
+    tensor([1.5000, 3.5000])
+    """
+
+    out_dtype = OutRule("mean.dtype_out(): input types can't be cast to the desired output type {found}", castable)
+    saved_also = {"self_sym_numel": "prod(input_shape)"}
+    saved_as = {"MeanBackward0.dim": None, "MeanBackward0.keepdim": None}
+    nodes = {"dim is not None": "MeanBackward1"}
+    numpy = _mean
+    mindspore = kernels.total("ReduceMean")
+    def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
+    shape = reduced_shape
+    def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean", "Optional" if dtype else "Input")
+
+    def vjp(F, grad, input_shape, dim, keepdim):
+        return expand_reduced(F, grad / typed(grad, count(input_shape, dim)), input_shape, dim, keepdim)
+    jvp = "linear"
+    aten = _overload("dim")
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 4)), -1
+        yield rng.standard_normal((2, 3, 4)), (0, 2), True
+
+    def errors(rng):
+        yield (np.ones(3, np.int64),), RuntimeError, (
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long")
+
+
+@op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="float",
+    complex="RuntimeError: nansum on CPU does not support complex inputs")
+class nansum:
+    """The sum with NaN counted as zero.
+
+    >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
+    tensor(3.)
+    """
+
+    out_dtype = EXPECTED
+    computed_in_out = True
+    saved_as = {"input_shape": None}
+
+    def numpy(input, dim, keepdim): return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
+    def compose(F, input, dim, keepdim): return F.sum(F.where(F.ne(input, input), 0, input), dim, keepdim)
+    shape = reduced_shape
+
+    def vjp(F, grad, input, input_shape, dim, keepdim):
+        return F.masked_fill(expand_reduced(F, grad, input_shape, dim, keepdim), F.ne(input, input), 0)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, True
+
+
+@op("nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor")
+class nanmean:
+    """The mean of the elements that are not NaN.
+
+    >>> torch.nanmean(torch.tensor([1., float('nan'), 2.]))
+    tensor(1.5000)
+    """
+
+    def function(F, input, dim=None, keepdim=False, *, dtype=None, out=None):
+        if input.dtype.category < FLOATING:
+            raise AutogradError("nanmean(): expected input to have floating point or complex dtype but got "
+                                + SCALAR_TYPE_NAMES[input.dtype.name])
+        total = F.nansum(input, dim, keepdim, dtype=dtype)
+        return F.div(total, F.cast(F.sum(F.eq(input, input), dim, keepdim), total._k.dtype), out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, True
+
+
+# -- products -----------------------------------------------------------------------------------------------------------
+
+
+def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
+    wide = _WIDE.get(input.dtype.char)
+    # torch rounds products of half precision after each factor. NumPy does so with bfloat16, with float16 only where it keeps them all.
+    if input.dtype.char == "e" and dim is not None and input.shape[dim]:
+        products = np.multiply.accumulate(input, dim)
+        last = products[(slice(None),) * dim + (slice(-1, None) if keepdim else -1,)]
+        return np.ascontiguousarray(last) if last.__class__ is _ndarray else last
+    return finish(_multiply(input, dim, wide if wide is not None and wide.kind == "i" else None, None, keepdim), input)
+
+
+def _others(F: Any, input: Any, d: int) -> Any:
+    """At each position, the product of all other elements along dimension `d`."""
+    n = input.shape[d]
+    one = F.ones_for(input, tuple([1 if i == d else m for i, m in enumerate(input.shape)]))
+    before = F.cumprod(F.cat([one, F.slice(input, d, 0, n - 1)], d), d)
+    after = F.flip(F.cumprod(F.cat([one, F.slice(F.flip(input, (d,)), d, 0, n - 1)], d), d), (d,))
+    return before * after
+
+
+@op("prod(Tensor input, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all", dtypes="float int bool half")
+class prod:
+    """The product of all elements, or along a dimension.
+
+    >>> torch.prod(torch.tensor([[1., 2.], [3., 4.]]), 1)
+    tensor([ 2., 12.])
+    """
+
+    out_dtype = EXPECTED
+    computed_in_out = True
+    def no_out(dim, **_): return dim is None
+    amp = "float32"
+    saved_as = {"ProdBackward0.dim": None, "ProdBackward0.keepdim": None}
+    nodes = {"dim is not None": "ProdBackward1"}
+    numpy = _prod
+    mindspore = kernels.total("ReduceProd")
+    compose = on_host(_prod)
+    shape = reduced_shape
+
+    def vjp(F, grad, input, result, dim, keepdim):
+        shape = tuple(input.shape)
+        grad = expand_reduced(F, grad, shape, dim, keepdim)
+        if bool(F.all(F.ne(input, 0))):
+            return grad * expand_reduced(F, result, shape, dim, keepdim) / input
+        if dim is not None and shape:
+            return grad * _others(F, input, dim % len(shape))
+        flat = F.reshape(input, (-1,))
+        return grad * F.reshape(_others(F, flat, 0), shape)
+    aten = _overload("dim_int")
+
+    def samples(rng):
+        yield (rng.uniform(0.5, 2, (2, 3)),)
+        yield rng.uniform(0.5, 2, (2, 3)), -1, True
+        yield np.array([[1.5, 0.0, 2.0], [0.0, 3.0, 0.0]]), 1
+        yield (np.array([1.5, 0.0, 2.0]),)
+
+
+# -- logical -----------------------------------------------------------------------------------------------------------
+
+
+def _logical(ufunc: np.ufunc) -> Any:
+    reduce = ufunc.reduce
+
+    def kernel(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+        if dim is None:
+            result = reduce(input, None, None, None, keepdim)
+        else:
+            axes = normalize_dims(dim, input.ndim)
+            if axes is None and input.ndim:  # an empty tuple reduces nothing, unlike elsewhere
+                result = input.astype(bool)
+            else:
+                result = finish(reduce(input, axes, None, None, keepdim), input)
+        return result.astype(np.uint8) if input.dtype.char == "B" else result
+
+    return kernel
+
+
+def _logical_overload(dim: Any, keepdim: bool, **_: Any) -> str:
+    return "" if dim is None and not keepdim else ".dim(input, dim, *[True] * keepdim)" if isinstance(dim, int) else ".dims"
+
+
+_all, _any = _logical(np.logical_and), _logical(np.logical_or)
+
+
+@op("all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool")
+class all_:
+    """Whether all elements are true.
+
+    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
+
+    out_dtype = BOOL_OR_BYTE
+    numpy = _all
+    shape = shapes.logical
+    mindspore = kernels.logical("ReduceAll")
+    compose = on_host(_all)
+    aten = _logical_overload
+
+    def samples(rng):
+        yield (rng.integers(0, 2, (2, 3)).astype(bool),)
+        yield rng.integers(0, 2, (2, 3)).astype(bool), 1, True
+
+
+@op("any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor", quiet="all", dtypes="float int bool")
+class any_:
+    """Whether any element is true.
+
+    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
+
+    out_dtype = BOOL_OR_BYTE
+    numpy = _any
+    shape = shapes.logical
+    mindspore = kernels.logical("ReduceAny")
+    compose = on_host(_any)
+    aten = _logical_overload
+
+    def samples(rng):
+        yield (rng.integers(0, 2, (2, 3)).astype(bool),)
+        yield rng.integers(0, 2, (2, 3)).astype(bool), (0, 1)
+
+
+def _count_nonzero(input: np.ndarray, dim: Any) -> Any:
+    return _add(input != 0, normalize_dims(dim, input.ndim), np.int64)
+
+
+@op("count_nonzero(Tensor input, int[]? dim=None) -> Tensor", quiet="all", result="int64", dtypes="float int bool", out=False)
+class count_nonzero:
+    """How many elements are not zero.
+
+    >>> torch.count_nonzero(torch.tensor([[1, 0], [2, 3]]), dim=1)
+    tensor([1, 2])
+    """
+
+    numpy = _count_nonzero
+    shape = reduced_shape
+    def compose(F, input, dim): return F.sum(F.ne(input, 0), dim)
+    def samples(rng): yield rng.integers(0, 2, (2, 3)), 1
+
+
+# -- moments -----------------------------------------------------------------------------------------------------------
+
+
+_FEW = 8192  # elements from which the shared kernels are worth their set-up here
+_OVERFLOWS = 1e36  # variances near which squares of float32 overflow
+
+
+def _small_var(input: np.ndarray, dim: Any, correction: float) -> Any:
+    """The variance of all of a few elements, or of rows of them, by dot products. Around the first element: large means cost no digits,
+    and that of equal elements is 0."""
+    char, n = input.dtype.char, input.shape[-1]
+    if dim is None:
+        center = input.ravel()
+        n = center.size
+        center = center - center[0]
+        total = float(center.dot(ONES[char, n]))
+        square = float(center.dot(center))
+        excess = total * total / n
+        if excess < 0.5 * square:  # else digits would cancel
+            return input.dtype.type((square - excess) / (n - correction))
+        center -= NUMBERS[char, total / n]
+        return center.dot(center) / input.dtype.type(n - correction)
+    center = input - input[..., :1]
+    center -= center.dot(SQUARES[char, n]) / NUMBERS[char, n]
+    return (center * center).dot(ONES[char, n]) / NUMBERS[char, n - correction]
+
+
+def _moments(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> tuple[Any, Any]:
+    """Mean and biased variance in double precision."""
+    axes = tuple(range(input.ndim)) if axes is None else axes
+    if input.dtype.kind == "c":
+        (real, a), (imag, b) = moments(input.real, axes), moments(input.imag, axes)
+        found = real + 1j * imag, a + b
+    else:
+        found = moments(input, axes)
+    if keepdim:
+        return found
+    kept = tuple([n for i, n in enumerate(input.shape) if i not in axes])
+    return found[0].reshape(kept), found[1].reshape(kept)
+
+
+def _spread_mean(input: np.ndarray, dim: Any, correction: float, keepdim: bool, root: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(variance, or its root; mean), rounded to the dtype once: the root is finite where the variance is too large for it."""
+    axes = normalize_dims(dim, input.ndim)
+    n = count(input.shape, axes)
+    # Never divides by less than nothing: too few elements for the correction make NaN.
+    divisor = np.float64(max(n - correction, 0))
+    if 0 < input.size < _FEW and input.dtype.kind == "f":  # around the first numbers, in double precision
+        wide = input.astype(np.float64)
+        first = wide[tuple([slice(1) if axes is None or i in axes else slice(None) for i in range(input.ndim)])]
+        wide = wide - first
+        mean = _add(wide, axes, None, None, True) / n
+        wide -= mean
+        mean = mean + first
+        spread = _add(wide * wide, axes, None, None, keepdim) / divisor
+        if not keepdim:
+            mean = mean.reshape(spread.shape)
+    else:
+        mean, variance = _moments(input, axes, keepdim)
+        spread = variance * n / divisor
+    return finish((_sqrt(spread) if root else spread).astype(input.real.dtype), input), finish(mean.astype(input.dtype), input)
+
+
+def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool, root: bool = False) -> Any:
+    if input.size <= SMALL and not keepdim and input.ndim and input.dtype.char in "fd" and input.flags.c_contiguous and (
+            dim is None and input.size > correction or (dim == -1 or dim == input.ndim - 1) and NARROW >= input.shape[-1] > correction):
+        found = _small_var(input, dim, correction)
+        if float(found.sum()) < _OVERFLOWS:  # false for NaN
+            return _sqrt(found) if root else found
+    return _spread_mean(input, dim, correction, keepdim, root)[0]
+
+
+def _std(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
+    return _var(input, dim, correction, keepdim, True)
+
+
+def _check_moment(input: Any, **rest: Any) -> None:
+    if input.dtype.category < FLOATING and not on_meta(input):
+        raise AutogradError("std and var only support floating point and complex dtypes", expected="a floating-point tensor",
+                            found=input.dtype.name, remedy="convert it with .float()")
+
+
+def _var_gradient(F: Any, grad: Any, input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+    n = count(input.shape, dim)
+    if n <= correction:  # a division by nothing
+        slope = F.where(F.eq(input, F.mean(input, dim, True)), F.zeros_for(grad, ()) + nan, inf)
+        return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) * slope
+    scale = typed(grad, 2 / (n - correction))
+    return expand_reduced(F, grad * scale, tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
+
+
+def _root_gradient(F: Any, grad: Any, root: Any) -> Any:
+    """The gradient of a root's square; nothing where the root is 0, nor by any further derivative."""
+    zero = F.eq(root, 0)
+    return F.masked_fill(grad, zero, 0) / (F.masked_fill(root, zero, 1) * 2)
+
+
+_CORRECTION = (".correction(input, *[dims(dim)] * (dim is not None), correction=None if dim is None and correction == 1 else correction, "
+               "keepdim=keepdim or None)")
+
+
+@op("var_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
+    node="VarBackward0")
+class var_of:
+    """The variance, with the count less `correction` as divisor."""
+
+    numpy = _var
+    def compose(F, input, dim, correction, keepdim):
+        center = F.abs(input - F.mean(input, dim, True))
+        return F.sum(center * center, dim, keepdim) / center.dtype.type(max(count(input.shape, dim) - correction, 0))
+    def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
+    check = _check_moment
+    def vjp(F, grad, input, dim, correction, keepdim): return _var_gradient(F, grad, input, dim, correction, keepdim)
+    aten = "var" + _CORRECTION
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
+@op("std_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> Tensor", method=False, namespace="_internal",
+    node="StdBackward0")
+class std_of:
+    """The standard deviation, with the count less `correction` as divisor."""
+
+    numpy = _std
+    def compose(F, input, dim, correction, keepdim): return F.sqrt(F.var_of(input, dim, correction, keepdim))
+    def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
+    check = _check_moment
+
+    def vjp(F, grad, input, result, dim, correction, keepdim):
+        return _var_gradient(F, _root_gradient(F, grad, result), input, dim, correction, keepdim)
+    aten = "std" + _CORRECTION
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
+def _mean_gradient(F: Any, grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+    n = count(input.shape, dim)
+    if not n:  # an empty gradient, but a tangent of nothing by nothing
+        return expand_reduced(F, grad / typed(grad, 0), tuple(input.shape), dim, keepdim)
+    return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) / typed(grad, n)
+
+
+def _both(first: Any, second: Any) -> Any:
+    """The sum of two gradients, either of which may be None."""
+    return second if first is None else first if second is None else first + second
+
+
+@op("var_mean_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> (Tensor var, Tensor mean)", method=False,
+    namespace="_internal", out=False, node="VarMeanBackward0", complex="explicit")
+class var_mean_of:
+    """The variance, with the count less `correction` as divisor, and the mean."""
+
+    def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, False)
+    def compose(F, input, dim, correction, keepdim): return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+    def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    check = _check_moment
+
+    def vjp(F, grad, input, dim, correction, keepdim):
+        var, mean = grad
+        return _both(None if var is None else _var_gradient(F, var, input, dim, correction, keepdim),
+                     None if mean is None else _mean_gradient(F, mean, input, dim, keepdim))
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
+@op("std_mean_of(Tensor input, int[]? dim=None, Scalar correction=1, bool keepdim=False) -> (Tensor std, Tensor mean)", method=False,
+    namespace="_internal", out=False, node="StdMeanBackward0", complex="explicit")
+class std_mean_of:
+    """The standard deviation, with the count less `correction` as divisor, and the mean."""
+
+    saved_as = {"std": "result0"}
+
+    def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, True)
+    def compose(F, input, dim, correction, keepdim): return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
+    def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    check = _check_moment
+
+    def vjp(F, grad, input, std, dim, correction, keepdim):
+        first, mean = grad
+        first = None if first is None else _root_gradient(F, first, std)
+        return _both(None if first is None else _var_gradient(F, first, input, dim, correction, keepdim),
+                     None if mean is None else _mean_gradient(F, mean, input, dim, keepdim))
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
+
+
+def _moment_arguments(name: str, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+    """(dim, correction) from torch's three ways to give them: (unbiased), (dim, unbiased), (dim, *, correction)."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None and not isinstance(unbiased, bool):
+        raise ArgumentError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    return dim, correction
+
+
+@op("var(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> Tensor")
+class var:
+    """The variance of all elements, or along dimensions; the divisor is the count less `correction`.
+
+    >>> torch.var(torch.tensor([1., 2., 3.])), torch.var(torch.tensor([1., 3.]), correction=0)
+    (tensor(1.), tensor(1.))
+    """
+
+    several_types = ("dim",)
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+        if dim.__class__ is int and unbiased is None and correction is None:
+            correction = 1
+        else:
+            if out is not None and (dim.__class__ is bool or dim is None and unbiased is not None):
+                raise without_out("var")
+            dim, correction = _moment_arguments("var", dim, unbiased, correction)
+        return F.var_of(input, dim, correction, keepdim, out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), 1, False, True
+        yield Sample((rng.standard_normal((2, 3)), (0, 1)), {"correction": 2})
+
+    def errors(rng): yield (np.ones(3, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"
+
+
+@op("std(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> Tensor")
+class std:
+    """The standard deviation of all elements, or along dimensions.
+
+    >>> torch.std(torch.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
+
+    several_types = ("dim",)
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+        if dim.__class__ is int and unbiased is None and correction is None:
+            correction = 1
+        else:
+            if out is not None and (dim.__class__ is bool or dim is None and unbiased is not None):
+                raise without_out("std")
+            dim, correction = _moment_arguments("std", dim, unbiased, correction)
+        return F.std_of(input, dim, correction, keepdim, out=out)
+
+    def samples(rng):
+        yield (rng.standard_normal((2, 3)),)
+        yield rng.standard_normal((2, 3)), False
+
+    def errors(rng): yield (np.ones(3, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"
+
+
+@op("var_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor var, Tensor "
+    "mean)",
+    method=False, out=False)
+class var_mean:
+    """The variance and the mean.
+
+    >>> torch.var_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+
+    several_types = ("dim",)
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+        dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
+        return tuple(F.var_mean_of(input, dim, correction, keepdim))
+
+    def samples(rng): yield rng.standard_normal((2, 3)), 1
+
+
+@op("std_mean(Tensor input, int[]? dim=None, bool? unbiased=None, bool keepdim=False, *, Scalar? correction=None) -> (Tensor std, Tensor "
+    "mean)",
+    method=False, out=False)
+class std_mean:
+    """The standard deviation and the mean.
+
+    >>> torch.std_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+
+    several_types = ("dim",)
+    def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+        dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
+        return tuple(F.std_mean_of(input, dim, correction, keepdim))
+
+    def samples(rng): yield rng.standard_normal((2, 3)), 1
+
+
+# -- logarithms of sums ------------------------------------------------------------------------------------------
+
+
+def _logsumexp(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    axes = normalize_dims(dim, input.ndim)
+    if input.size:
+        top = np.maximum.reduce(input.real, axes, None, None, True)  # the imaginary part of the result stays within (-pi, pi]
+        top = np.where(np.isfinite(top), top, top.dtype.type(0))
+    else:
+        top = np.zeros((1,) * input.ndim, input.dtype)
+    result = np.log(shared.add(np.exp(input - top), axes, None, True)) + top
+    if keepdim:
+        return finish(result, input)
+    return finish(result.reshape(reduced_shape(input.shape, dim)), input)
+
+
+@op("logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", promotion="float", result="same", alias="special.logsumexp")
+class logsumexp:
+    """The logarithm of the sum of exponentials, without overflow.
+
+    >>> torch.logsumexp(torch.tensor([1000., 1000.]), 0)
+    tensor(1000.6932)
+    """
+
+    out_dtype = OutRule("logsumexp(): Expected floating point type for result tensor, but got: {found}", floating)
+    numpy = _logsumexp
+
+    def half(input, dim, keepdim):
+        """Rounded after each step, as torch does."""
+        axes = normalize_dims(dim, input.ndim)
+        top = np.maximum.reduce(input, axes, keepdims=True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
+        top = np.where(np.isfinite(top), top, np.zeros((), input.dtype))
+        total = shared.add(np.exp(input - top), axes, np.dtype(np.float32), True).astype(input.dtype)
+        result = np.log(total) + top
+        return result if keepdim else result.reshape(reduced_shape(input.shape, dim))
+
+    def compose(F, input, dim, keepdim):
+        top = F.amax(F.real(input) if is_complex(input) else input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
+        top = F.where(F.isfinite(top), top, 0)
+        return F.reshape(F.log(F.sum(F.exp(input - top), dim, True)) + top, reduced_shape(input.shape, dim, keepdim))
+    shape = reduced_shape
+
+    def vjp(F, grad, input, result, dim, keepdim):
+        shape = tuple(input.shape)
+        return expand_reduced(F, grad, shape, dim, keepdim) * F.exp(input - expand_reduced(F, result, shape, dim, keepdim))
+
+    def jvp(F, outputs, arguments, tangents):
+        """As torch: of a large result the exponential's argument would have few places."""
+        input, dim, keepdim = arguments["input"], arguments["dim"], arguments["keepdim"]
+        detached = input.detach()
+        top = F.amax(F.real(detached) if is_complex(input) else detached, dim, True) if input.numel() else F.zeros_like(detached)
+        e = F.exp(input - F.where(F.isfinite(top), top, 0))
+        return F.sum(e * tangents["input"], dim, keepdim) / F.sum(e, dim, keepdim)
+
+    def samples(rng):
+        yield rng.standard_normal((2, 3)), 1
+        yield rng.standard_normal((2, 3, 2)), (0, -1), True
+
+
+@op("sum_to_size(Tensor input, int[] size) -> Tensor", varargs="size", out=False, namespace="Tensor")
+class sum_to_size:
+    """The tensor summed to a shape that broadcasts to its own.
+
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+
+    def function(F, input, size):
+        size, shape = (size,) if isinstance(size, int) else tuple(size), tuple(input.shape)
+        lead = len(shape) - len(size)
+        if lead < 0 or any([n != m and n != 1 for n, m in zip(size, shape[lead:])]):
+            raise AutogradError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.", expected="a shape that broadcasts "
+                                "to it",
+                                found=str(list(size)))
+        if not size:
+            return F.sum(input)  # which makes integers int64
+        return input if shape == size else F.reduce_to_shape(input, size)
+
+    def samples(rng): yield rng.standard_normal((2, 3)), (1, 3)
+
+
+@op("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True)
+class renorm:
+    """Each part along `dim` scaled down to a p-norm of at most `maxnorm`.
+
+    >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+
+    out_dtype = EXPECTED
+    def function(F, input, p, dim, maxnorm, *, out=None):
+        if p <= 0:
+            raise AutogradError("renorm: non-positive norm not supported", expected="p > 0", found=str(p))
+        if maxnorm < 0:
+            raise AutogradError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+        if input.ndim < 2:
+            raise AutogradError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+        d = wrap_dim(dim, input.ndim)
+        norm = F.linalg_vector_norm(input, float(p), tuple([i for i in range(input.ndim) if i != d]), True)
+        # Norms within the bound scale by one; 1e-7 is torch's guard against dividing by zero.
+        result = F.mul(F.contiguous(input), F.where(F.gt(norm, maxnorm), maxnorm / (norm + 1e-7), 1.0))
+        return result if out is None else F.give("renorm", out, result)
+
+    def function_(F, input, p, dim, maxnorm): return F.copy_(input, F.renorm(F.clone(input), p, dim, maxnorm))  # which saves its input
+
+    def samples(rng): yield rng.standard_normal((3, 4)), 2, 0, 1.0

@@ -1,0 +1,1 @@
+"""The same memory under another shape and other strides."""
