@@ -76,6 +76,7 @@ TO_ALL: list[Interceptor] = []
 _listening: tuple[Interceptor, ...] = ()  # the same; another object each time that what is known of it may be wrong
 _counts: dict[Interceptor, int] = {}
 _known: dict[tuple[Interceptor, ...], tuple[Interceptor, ...]] = {}
+_kept: set[Interceptor] = set()  # those who listen for good
 _lock = fork_safe_lock()
 
 
@@ -112,6 +113,13 @@ def listening(interceptor: Interceptor) -> Iterator[None]:
         yield
     finally:
         unlisten(interceptor)
+
+
+def listen_for_good(interceptor: Interceptor) -> None:
+    """From now on `interceptor` is asked about calls that leave the quiet path; it costs others nothing."""
+    if interceptor not in _kept:
+        _kept.add(interceptor)
+        listen(interceptor, everything=False)
 
 
 def changed() -> None:
@@ -178,13 +186,17 @@ class Call:
 
     def spelled(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""
-        spell = self.door._spell
-        if spell is None:
-            spell = self.door._spell = speller(self.door.params)
-        positional, keywords = spell(*self.args)
+        positional, keywords = self.door.spelled(self.args)
         if self.out is not None:
             keywords["out"] = self.out
         return positional, keywords
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """`function` of a tensor, or of those in tuples and lists, in their places."""
+    if isinstance(value, TensorRef):
+        return function(value)
+    return type(value)([mapped(function, x) for x in value]) if value.__class__ is tuple or value.__class__ is list else value
 
 
 def same(value: Any, default: Any) -> bool:
@@ -227,7 +239,7 @@ def source_of(params: Sequence[Parameter]) -> tuple[list[str], list[str], dict[s
 
 
 def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
-    """A function of the arguments for `params` that gives them as in a call: see `Call.spelled`.
+    """A function of the arguments for `params` that gives them as in a call: see `Door.spelled`.
 
     >>> speller([Parameter("x"), Parameter("dim", default=0), Parameter("keep", True, False)])(3, 0, True)
     ((3,), {'keep': True})
@@ -296,6 +308,13 @@ class Door:
         except AutogradError as error:
             raise self.frontend.error(error) from None
 
+    def spelled(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""
+        spell = self._spell
+        if spell is None:
+            spell = self._spell = speller(self.params)
+        return spell(*args)
+
     def hear(self) -> tuple[Interceptor, ...]:
         """Who of those that listen now is to be asked here."""
         current = _listening
@@ -343,7 +362,7 @@ class Plain(Door):
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function itself."""
-        given, named = Call(self, args, out, inplace).spelled()
+        given, named = self.spelled(args)
         _thread.inside = self
         try:
             return self.function(*given, **named)
@@ -399,4 +418,4 @@ def below(function: Any) -> Any:
 
 
 __all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "Call", "Door", "Interceptor", "Parameter", "Plain", "below", "changed", "listen",
-           "listening", "passed", "passing", "same", "source_of", "speller", "unlisten"]
+           "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of", "speller", "unlisten"]

@@ -27,7 +27,7 @@ from .ops import Record, Sample, get_record
 from .record import named_arguments
 from .tape import WEAK_TAPE
 from .tensor import TensorRef
-from .tree import leaves, rebuild
+from .tree import leaves, rebuild, tree_map
 
 OK = "ok"
 
@@ -390,8 +390,7 @@ def check_operation(name: str) -> tuple[str, ...]:
 
 def _tensors(value: Any) -> Any:
     """Arguments with tensors in the place of arrays."""
-    flat = [TensorRef.of(np.copy(x)) if isinstance(x, (np.ndarray, np.generic)) else x for x in leaves(value)]
-    return rebuild(value, iter(flat))
+    return tree_map(lambda x: TensorRef.of(np.copy(x)) if isinstance(x, (np.ndarray, np.generic)) else x, value)
 
 
 def _never(**arguments: Any) -> bool:

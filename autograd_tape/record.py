@@ -479,12 +479,13 @@ class Record:
     def refuse_lacking(self, dtype: str, tensor: Any) -> None:
         """Raises torch's error for a computation in a dtype that it has no kernel for; `tensor` is the first."""
         kind, _, text = self.lacks.get(dtype, "").partition(": ")
-        if not kind or not text and (tensor._k.device.type == "meta" or kind.endswith(" if any") and not tensor._data.size):
+        kernel, only = if_any(kind)
+        if not kind or not text and (tensor._k.device.type == "meta" or only and not tensor._data.size):
             return
         name = SCALAR_TYPE_NAMES[dtype]
         if text:
             raise AutogradError(text.replace("{dtype}", name), remedy="convert the tensor first")
-        raise MissingKernelError(f"\"{kind.removesuffix(' if any')}\" not implemented for '{name}'", remedy="convert the tensor first")
+        raise MissingKernelError(f"\"{kernel}\" not implemented for '{name}'", remedy="convert the tensor first")
 
     @cached_property
     def saves_values(self) -> bool:
@@ -509,6 +510,16 @@ class Record:
         if with_out:
             parts += ([] if star else ["*"]) + ["out=None"]
         return ", ".join(parts)
+
+
+def if_any(step: str) -> tuple[str, bool]:
+    """(torch's name of a kernel or step, whether it is come to only where there are elements), of what a record says of it.
+
+    >>> if_any("native_batch_norm if any"), if_any("lgamma_vml_cpu")
+    (('native_batch_norm', True), ('lgamma_vml_cpu', False))
+    """
+    name = step.removesuffix(" if any")
+    return name, name != step
 
 
 RECORDS: dict[str, Record] = {}

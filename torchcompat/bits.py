@@ -7,19 +7,19 @@ in-place operations write through them. Nothing else in the package looks at the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from autograd_tape.calls import Call, Door, Interceptor, listen
+from autograd_tape.calls import Call, Door, Interceptor, listen_for_good, mapped
 from autograd_tape.dtypes import Kind, kind
 from autograd_tape.errors import AutogradError
+from autograd_tape.held import tensors_in
 from autograd_tape.ops import get_record
 from autograd_tape.functions.nodes import node_class
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import edge_of
-from autograd_tape.tensor import LEAF, TensorRef, next_id
+from autograd_tape.tensor import LEAF, next_id
 
 
 class Bits:
@@ -64,7 +64,7 @@ def values(t: Any) -> Any:
 
 def flipped(frontend: Any, x: Any, conj: bool, neg: bool) -> Any:
     """A view of `x` that is its conjugate, or its negative: the one of the two that is asked for."""
-    _look()
+    listen_for_good(RESOLVE)  # calls on such tensors leave the quiet path
     bits = bits_of(x)
     k = with_bits(x._k, conj ^ (bits is not None and bits.conj), neg ^ (bits is not None and bits.neg))
     view = frontend.wrap(x._data.view(), k)
@@ -92,14 +92,6 @@ def resolved(frontend: Any, t: Any) -> Any:
     return plain
 
 
-def _tensors(args: Any) -> Iterator[Any]:
-    for x in args:
-        if isinstance(x, TensorRef):
-            yield x
-        elif x.__class__ is tuple or x.__class__ is list:
-            yield from _tensors(x)
-
-
 class _Resolve(Interceptor):
     """Operations on tensors with bits get tensors without, but for those that make views and what is changed in place."""
 
@@ -112,31 +104,18 @@ class _Resolve(Interceptor):
     def __call__(self, call: Call) -> Any:
         args, inplace = call.args, call.inplace
         changed = args[0] if inplace else None
-        if not any([bits_of(t) is not None for t in _tensors(args) if t is not changed]):
+        if not any([bits_of(t) is not None for t in tensors_in(args) if t is not changed]):
             return NotImplemented
         if call.rec.family in ("view", "view?"):
             return _view(call)
 
-        def plain(x: Any) -> Any:
-            if isinstance(x, TensorRef):
-                return x if x is changed or bits_of(x) is None else resolved(call.frontend, x)
-            return type(x)([plain(y) for y in x]) if x.__class__ is tuple or x.__class__ is list else x
+        def plain(t: Any) -> Any:
+            return t if t is changed or bits_of(t) is None else resolved(call.frontend, t)
 
-        return call.proceed((*([changed] if inplace else []), *[plain(x) for x in args[inplace:]]))
+        return call.proceed((*([changed] if inplace else []), *[mapped(plain, x) for x in args[inplace:]]))
 
 
 RESOLVE = _Resolve()
-
-
-_looks = False
-
-
-def _look() -> None:
-    """From the first tensor with bits on, calls are looked at that leave the quiet path, as those on such tensors do."""
-    global _looks
-    if not _looks:
-        _looks = True
-        listen(RESOLVE, everything=False)
 
 
 def _kept(conj: bool, neg: bool) -> Any:
@@ -176,6 +155,6 @@ def restored(frontend: Any, fresh: Any, bits: Bits | None) -> Any:
 
 def marked(t: Any, conj: bool, neg: bool) -> Any:
     """A tensor whose memory was filled by others, with bits."""
-    _look()
+    listen_for_good(RESOLVE)
     t._k = with_bits(t._k, conj, neg)
     return t

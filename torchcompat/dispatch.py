@@ -29,11 +29,10 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import numpy as np
 
-from autograd_tape.calls import Call, Door, Interceptor, changed, listen, same, unlisten
-from autograd_tape.locks import fork_safe_lock
+from autograd_tape.calls import Call, Door, Interceptor, changed, listen, mapped, same, unlisten
+from autograd_tape.locks import cached_property, fork_safe_lock
 from autograd_tape.ops import get_record
-from autograd_tape.modes import GradMode, _mode, grad_mode
-from autograd_tape.tensor import TensorRef
+from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
 
 from ._tensor import frontend
 from .autograd.engine import grad
@@ -81,6 +80,14 @@ class Handler:
 
     def __init__(self, name: str, key: DispatchKey, function: Callable[..., Any]) -> None:
         self.name, self.key, self.function = name, key, function
+
+    @cached_property
+    def room(self) -> float:
+        """How many arguments it takes by position."""
+        parameters = inspect.signature(self.function).parameters.values()
+        if any([p.kind is p.VAR_POSITIONAL for p in parameters]):
+            return float("inf")
+        return sum([p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -251,7 +258,7 @@ class _Handlers(Interceptor):
         if not call.inplace and call.rec.takes_inplace and call.args[call.rec.takes_inplace]:
             return NotImplemented  # it goes on as the in-place variant
         if self.key < DispatchKey.Backend_CPU:
-            result = _handled(handler, *_fitting(handler, call))
+            result = _handled(handler, *_fitting(handler, call.door, call.args))
         elif call.door.irregular or call.door.redirect(call.args) is not None:
             result = _recorded(handler, call)
         else:
@@ -267,21 +274,9 @@ def _handled(handler: Handler, args: Sequence[Any], kwargs: dict[str, Any]) -> A
         return handler(*args, **kwargs)
 
 
-def _room(handler: Handler) -> float:
-    """How many arguments a handler takes by position."""
-    parameters = inspect.signature(handler.function).parameters.values()
-    if any([p.kind is p.VAR_POSITIONAL for p in parameters]):
-        return float("inf")
-    return sum([p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters])
-
-
-def _fitting(handler: Handler, call: Call) -> tuple[Sequence[Any], dict[str, Any]]:
+def _fitting(handler: Handler, door: Door, args: tuple[Any, ...]) -> tuple[Sequence[Any], dict[str, Any]]:
     """The arguments for a handler: all by position where it takes so many, else as the function is called."""
-    if _room(handler) >= len(call.args):
-        return call.args, {}
-    args, kwargs = call.spelled()
-    kwargs.pop("out", None)
-    return args, kwargs
+    return (args, {}) if handler.room >= len(args) else door.spelled(args)
 
 
 def _given(call: Call, result: Any) -> Any:
@@ -305,16 +300,11 @@ class _HandlerExecutor:
 
         params = [p for p in rec.params if p.passed]
         values = [tensor(arrays[p.name]) if p.is_tensor else arrays[p.name] for p in params]
-        room = _room(self.handler)
-        while len(values) > room and params[len(values) - 1].default is not None and same(
+        while len(values) > self.handler.room and params[len(values) - 1].default is not None and same(
                 values[-1], rec.defaults[params[len(values) - 1].name]):
             values.pop()
-        before = grad_mode()
-        _mode.set(GradMode.DISABLED)
-        try:
+        with no_grad():
             result = _handled(self.handler, values, {})
-        finally:
-            _mode.set(before)
         if result is NotImplemented:
             raise _Passes
         if isinstance(result, (tuple, list)):
@@ -334,25 +324,11 @@ def _executed(handler: Handler, call: Call) -> Any:
         return NotImplemented
 
 
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """`function` of a tensor, or of those in tuples and lists."""
-    if isinstance(value, TensorRef):
-        return function(value)
-    if value.__class__ in (tuple, list):
-        return type(value)([_mapped(function, x) for x in value])
-    return value
-
-
 def _recorded(handler: Handler, call: Call) -> Any:
     """An operation that has no gradient formula of its own, by a handler: its gradient is that of what it is made of."""
     recording = grad_mode() is GradMode.ENABLED and any([t._node is not None for t in call.tensors()])
-    before = grad_mode()
-    _mode.set(GradMode.DISABLED)
-    try:
-        detached = Call(call.door, _mapped(lambda t: t.detach(), call.args), call.out, call.inplace)
-        result = _handled(handler, *_fitting(handler, detached))
-    finally:
-        _mode.set(before)
+    with no_grad():
+        result = _handled(handler, *_fitting(handler, call.door, mapped(lambda t: t.detach(), call.args)))
     if result is NotImplemented or not recording:
         return result
 
@@ -369,7 +345,7 @@ def _recorded(handler: Handler, call: Call) -> Any:
             tensors = ctx.saved_tensors
             given = iter(tensors)
             with enable_grad():
-                found = call.door.carry_out(_mapped(lambda t: next(given), call.args), None, False)
+                found = call.door.carry_out(mapped(lambda t: next(given), call.args), None, False)
             outputs = list(found) if isinstance(found, (tuple, list)) else [found]
             kept = [(o, g) for o, g in zip(outputs, grads) if o.requires_grad and g is not None]
             wanted = [t for t in tensors if t.requires_grad]

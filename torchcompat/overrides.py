@@ -7,7 +7,7 @@ from typing import Any
 from collections.abc import Callable
 from types import NoneType
 
-from autograd_tape.calls import Call, Interceptor, listen, unlisten
+from autograd_tape.calls import Call, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
@@ -96,15 +96,11 @@ class _Functions(Interceptor):
 
 
 FUNCTIONS = _Functions()
-_looks_for_classes = False
 
 
 def look_for_classes() -> None:
     """Called when an instance of a class that may override torch functions is made: from now on calls show their arguments."""
-    global _looks_for_classes
-    if not _looks_for_classes:
-        _looks_for_classes = True
-        listen(FUNCTIONS, everything=False)
+    listen_for_good(FUNCTIONS)
 
 
 WITHOUT = {NoneType, bool, int, float, complex, str, slice, DType, Device}

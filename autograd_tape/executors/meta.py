@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..errors import MissingKernelError
 from ..record import Record
-from ..strided import contiguous_strides, empty_in_order
+from ..strided import contiguous_strides, dense_strides, empty_in_order
 from .base import Executor
 from .numpy import NumpyExecutor
 
@@ -89,30 +89,7 @@ def elementwise_strides(shape: tuple[int, ...], operands: Sequence[np.ndarray], 
         lead = len(shape) - a.ndim
         aligned.append([0] * lead + [0 if n == 1 and m != 1 else s // a.itemsize for n, m, s in zip(a.shape, shape[lead:], a.strides)])
 
-    def outside(d: int, e: int) -> int:
-        for steps in aligned:
-            if steps[d] and steps[e] and steps[d] != steps[e]:
-                return 1 if steps[d] > steps[e] else -1
-            if steps[d] and steps[e] and shape[d] != shape[e]:
-                if shape[d] > shape[e]:
-                    return 1
-        return 0
-
-    order = list(range(len(shape)))[::-1]  # fastest first
-    for i in range(1, len(order)):
-        at = i
-        for j in range(i - 1, -1, -1):
-            found = outside(order[j], order[at])
-            if found > 0:
-                order[j], order[at] = order[at], order[j]
-                at = j
-            elif found < 0:
-                break
-    strides, step = [0] * len(shape), itemsize
-    for d in order:
-        strides[d] = step
-        step *= max(shape[d], 1)
-    return tuple(strides)
+    return tuple([n * itemsize for n in dense_strides(shape, *aligned)])
 
 
 class MetaExecutor(Executor):

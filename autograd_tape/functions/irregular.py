@@ -15,7 +15,7 @@ from ..calls import LISTENING, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
-from ..record import Record, get_record
+from ..record import Record, get_record, if_any
 from .general import QUICK_FIT, General, check_fit, fits
 from .namespace import REALS
 
@@ -36,17 +36,15 @@ class Irregular(Door):
         super().__init__(rec, frontend)
         self.params = params
         self._open = False  # whether the path written by hand may be taken while somebody looks at calls
-        call = ", ".join(source_of(params)[1])
         self._below: Any = None
-        text = f"def spelled(_function, {', '.join([p.name for p in params])}): return _function({call})\n"
-        self._spelled = execute(text, "spelled", f"<{rec.name}: spelled>", {})
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""
         if out is None and modes.watched and self._open:
             if self._below is None:
                 self._below = self.frontend.below(self, inplace)
-            return self._spelled(self._below, *args)
+            given, named = self.spelled(args)
+            return self._below(*given, **named)
         return self.rest(args, out)
 
     def hear(self) -> tuple[Interceptor, ...]:
@@ -139,8 +137,8 @@ def _refusals(rec: Record, signature: dict[str, Any], cells: dict[str, Any], pla
                   "        raise _F.error(_lacking) from None"]
     for name, function in (rec.field("refuses_grad") or {}).items():
         cells["_refuse_grad"] = _refuse_grad
-        step, any_, _ = function.partition(" if any")
-        some = f" and {first}._data.size" if any_ else ""
+        step, only = if_any(function)
+        some = f" and {first}._data.size" if only else ""
         found.append(f"if getattr({name}, '_node', None) is not None{some}: _refuse_grad('{step}', '{name}')")
     return found
 

@@ -73,13 +73,10 @@ class _Given:
         self.args, self.spec = args, spec
 
 
-def _is_leaf(tree: Any) -> bool:
-    """Whether something is no list of tensors, nor a tuple."""
-    return not isinstance(tree, tuple) and not (isinstance(tree, list) and all([isinstance(x, Tensor) for x in tree]))
-
-
-def _is_leaf_or_none(tree: Any) -> bool:
-    return not isinstance(tree, tuple) and not (isinstance(tree, list) and all([x is None or isinstance(x, Tensor) for x in tree]))
+def _is_leaf(tree: Any, or_none: bool = False) -> bool:
+    """Whether something is no list of tensors, some of which may be None, nor a tuple."""
+    return not isinstance(tree, tuple) and not (isinstance(tree, list) and all([isinstance(x, Tensor) or or_none and x is None
+                                                                               for x in tree]))
 
 
 def _function(operator: Operator, formula: Formula) -> Any:
@@ -113,7 +110,7 @@ def _function(operator: Operator, formula: Formula) -> Any:
         found = found if isinstance(found, tuple) else (found,)
         if given is None:
             return *found, None
-        flat, spec = _pytree.tree_flatten(found, is_leaf=_is_leaf_or_none)
+        flat, spec = _pytree.tree_flatten(found, is_leaf=lambda tree: _is_leaf(tree, or_none=True))
         if spec != given.spec:
             raise RuntimeError(f"Expected the return from backward to be of the same structure as the inputs. Got: {spec} (return from "
                                f"backward), {given.spec} (inputs)")

@@ -71,8 +71,8 @@ def _autograd_registration(operator: Operator, args: Any, kwargs: Any, **close: 
 
 def _fake(operator: Operator, args: Any, kwargs: Any, **close: Any) -> None:
     """The fake's results have the shapes, dtypes and strides of the real ones."""
-    faked = _pytree.tree_leaves(operator.overload(*_pytree.tree_map_only(Tensor, lambda t: t.detach().to("meta"), args),
-                                                  **_pytree.tree_map_only(Tensor, lambda t: t.detach().to("meta"), kwargs)))
+    given, named = _pytree.tree_map_only(Tensor, lambda t: t.detach().to("meta"), (args, kwargs))
+    faked = _pytree.tree_leaves(operator.overload(*given, **named))
     real = _pytree.tree_leaves(operator.overload(*args, **kwargs))
     if len(faked) != len(real):
         raise RuntimeError(f"The fake of {operator.qualname} returns {len(faked)} results, the operation {len(real)}")

@@ -12,8 +12,8 @@ import threading
 from typing import Any
 from collections.abc import Callable, Iterator, Sequence
 
-from autograd_tape.calls import Call, Door, Parameter, changed
-from autograd_tape.held import hold, note_write
+from autograd_tape.calls import Door, Parameter, changed
+from autograd_tape.held import hold, note_write, tensors_in
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.modes import GradMode, active_tapes, grad_mode
 from autograd_tape.ops import RECORDS
@@ -26,7 +26,7 @@ from ..autograd.function import of_unknown_gradient
 from ..dispatch import DispatchKey, is_excluded
 from ..utils import _python_dispatch
 from ..utils._aten import OpOverload, OpOverloadPacket, namespace
-from .schema import FunctionSchema, Misfit, tensors_in
+from .schema import Argument, FunctionSchema, Misfit, listed
 
 BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "npu": "PrivateUse1"}
 """The keys of types of devices."""
@@ -137,7 +137,7 @@ class Operator(Door):
 
     def spelled(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments as kernels get them: without defaults at the end."""
-        return Call(self, args, None, False).spelled() if self._has_defaults else (args, {})
+        return super().spelled(args) if self._has_defaults else (args, {})
 
     # -- the walk ----------------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Operator(Door):
     def _autograd(self, args: tuple[Any, ...]) -> Any:
         if is_excluded(DispatchKey.Autograd):
             return self.below_autograd(args)
-        key = self._backend(list(tensors_in(args)))
+        key = self._backend(tensors_in(args))
         own = self.kernel(f"Autograd{key}", "Autograd")
         if own is None and _thread.instead[0] is not self and self.kernel(key, EXPLICIT) is None:
             own = self.kernel(IMPLICIT)
@@ -186,7 +186,7 @@ class Operator(Door):
 
     def below_autograd(self, args: tuple[Any, ...]) -> Any:
         """What modes and classes, or else its kernels, make of the operation."""
-        tensors = list(tensors_in(args))
+        tensors = tensors_in(args)
         if self.bumps and self.schema.is_mutable:
             for t in tensors_in([value for a, value in zip(self.schema.arguments, args) if a.is_write]):
                 frontend.bump(t)
@@ -260,7 +260,7 @@ class Operator(Door):
     def _without_formula(self, args: tuple[Any, ...]) -> Any:
         """The operation where nobody said what its gradient is: that of its kernel, if it has one, with a warning."""
         result = self.below_autograd(args)
-        of_unknown_gradient(self.qualname, list(tensors_in(args)), list(tensors_in((result,))))
+        of_unknown_gradient(self.qualname, tensors_in(args), tensors_in(result))
         return result
 
 
@@ -290,21 +290,19 @@ def _arrays(value: Any) -> Any:
 def _record(schema: FunctionSchema) -> Record:
     """The record of an operation, made from its schema."""
     full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
-    shown, star = [], False
-    for a in schema.arguments:
-        if a.kwarg_only and not star:
-            shown.append("*")
-            star = True
-        type_ = "Tensor" + ("[]" if a.type.is_list else "?" * bool(a.type.wrappers)) if a.type.is_tensor else str(a.type).replace("Sym", "")
-        shown.append(f"{type_} {a.name}" + ("=None" if a.default is not ... else ""))
+
+    def spell(a: Argument) -> str:
+        kind = "Tensor" + ("[]" if a.type.is_list else "?" * bool(a.type.wrappers)) if a.type.is_tensor else str(a.type).replace("Sym", "")
+        return f"{kind} {a.name}" + ("=None" if a.default is not ... else "")
+
     returns = [("Tensor[]" if r.type.is_list else "Tensor") if r.type.is_tensor else "Any" for r in schema.returns]
     named = ", ".join([f"{r} result{i}" for i, r in enumerate(returns)])
     body = type(full, (), {"batch": staticmethod(lambda F, call: NotImplemented)})
     space, _, name = schema.name.partition("::")
-    rec = Record(body, f"{full}({', '.join(shown)}) -> {returns[0] if len(returns) == 1 else f'({named})'}", family="custom", alias=(),
-                 promotion="none", result="numpy", quiet="float", broadcasts=False, method=False, inplace=False, out=False, varargs=None,
-                 namespace="library", node=f"GeneratedBackwardFor_{space}_{name}_{schema.overload_name or 'default'}Backward",
-                 differentiable=False, dtypes=None, complex="analytic")
+    text = f"{full}({listed(schema.arguments, spell)}) -> {returns[0] if len(returns) == 1 else f'({named})'}"
+    rec = Record(body, text, family="custom", alias=(), promotion="none", result="numpy", quiet="float", broadcasts=False, method=False,
+                 inplace=False, out=False, varargs=None, namespace="library", differentiable=False, dtypes=None, complex="analytic",
+                 node=f"GeneratedBackwardFor_{space}_{name}_{schema.overload_name or 'default'}Backward")
     rec.takes_inplace = 0  # an argument of this name is one like others
     return rec
 

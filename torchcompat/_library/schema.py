@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import isfinite
 from typing import Any
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -178,6 +178,16 @@ class Argument:
         return str(value)
 
 
+def listed(arguments: Sequence[Argument], spell: Callable[[Argument], str]) -> str:
+    """Arguments as a schema has them, with a star before those by keyword."""
+    shown: list[str] = []
+    for a in arguments:
+        if a.kwarg_only and "*" not in shown:
+            shown.append("*")
+        shown.append(spell(a))
+    return ", ".join(shown)
+
+
 @attrs.frozen(slots=False)
 class FunctionSchema:
     """What an operation takes and returns."""
@@ -206,16 +216,10 @@ class FunctionSchema:
         return True
 
     def __str__(self) -> str:
-        shown, star = [], False
-        for a in self.arguments:
-            if a.kwarg_only and not star:
-                shown.append("*")
-                star = True
-            shown.append(str(a))
         returns = ", ".join(map(str, self.returns))
         bare = len(self.returns) == 1 and not self.returns[0].name
         full = self.name + (f".{self.overload_name}" if self.overload_name else "")
-        return f"{full}({', '.join(shown)}) -> {returns if bare else f'({returns})'}"
+        return f"{full}({listed(self.arguments, str)}) -> {returns if bare else f'({returns})'}"
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------------------------
@@ -381,12 +385,3 @@ def parse_schema(text: str) -> FunctionSchema:
         RuntimeError: it is none.
     """
     return _Reader(text).schema()
-
-
-def tensors_in(values: Any) -> Iterator[Any]:
-    """The tensors among values, and in lists of them."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from tensors_in(value)

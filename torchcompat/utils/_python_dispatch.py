@@ -10,12 +10,11 @@ import threading
 from typing import Any
 from collections.abc import Callable, Sequence
 
-
-from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
+from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
-from autograd_tape.modes import GradMode, _mode, grad_mode
+from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
 
 from .._tensor import Tensor, _kind_for, frontend
 from ..autograd.engine import run_on_tensors
@@ -195,12 +194,8 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
 def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, overload: str, args: tuple[Any, ...],
               kwargs: dict[str, Any]) -> Any:
     def copied(target: Any) -> Any:
-        before = grad_mode()
-        _mode.set(GradMode.DISABLED)
-        try:
+        with no_grad():
             return target.clone()
-        finally:
-            _mode.set(before)
 
     def write() -> None:
         _call(general.frontend.function(general.rec.name + "_"), name, overload, tensors, args, kwargs)
@@ -208,16 +203,10 @@ def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name
     return general.changed_elsewhere(values, tensors, write, copied)
 
 
-_classes_look = False
-
-
 def look_for_dispatch() -> None:
     """Called when an instance of a class that carries out operations is made: from now on such classes also read their tensors, and
     make those that are to be like them."""
-    global _classes_look
-    if not _classes_look:
-        _classes_look = True
-        listen(_MAKING, everything=False)
+    listen_for_good(_MAKING)
 
 
 def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None,
@@ -246,9 +235,7 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
 
 
 def _below(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
-    if _state.modes or any([t._k.special is not None and dispatches(t) for t in tensors]):
-        return below_autograd(general, values, tensors, inplace)
-    return NotImplemented
+    return below_autograd(general, values, tensors, inplace) if looked_at(tensors) else NotImplemented
 
 
 frontend.below_autograd = _below
