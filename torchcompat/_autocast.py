@@ -198,15 +198,16 @@ globals().update(OLD_NAMES)
 # -- casting ----------------------------------------------------------------------------------------------------------
 
 
-def _target(policy: str | dict[str, DType], args: Any) -> DType | str | None:
-    """What the tensors among an operation's arguments are cast to by its `amp`, "whole" where they stay as they are but its parts must not
+def _target(call: Call) -> DType | str | None:
+    """What an operation's tensors are cast to by its `amp`, "whole" where they stay as they are but its parts must not
     be looked at; None where autocast does not concern it."""
     if state.loud is None or state.busy or is_excluded(DispatchKey.AutocastCPU):
         return None
-    kinds = dict.fromkeys([t._k for t in _tensors(args)])
+    kinds = dict.fromkeys([t._k for t in call.tensors()])
     device = next((k.device.type for k in kinds if state.enabled.get(k.device.type)), None)
     if device is None:
         return None
+    policy: str | dict[str, DType] = call.rec.field("amp")
     if not isinstance(policy, str):  # dtypes by device
         return policy.get(device)
     if policy == "lower":
@@ -228,7 +229,7 @@ class _Casting(Interceptor):
     def __call__(self, call: Call) -> Any:
         if call.out is not None or call.inplace:
             return NotImplemented
-        target = _target(call.rec.field("amp"), call.args)
+        target = _target(call)
         if target is None:
             return NotImplemented
         state.busy = True
@@ -250,11 +251,6 @@ ENABLED_BY.append(_enabled_keys)
 
 _NUMBERS = frozenset([type(None), bool, int, float, str])
 _CAST = frozenset([float32, bfloat16, float16])
-
-
-def _tensors(args: Any) -> list[Tensor]:
-    return [x for a in args if a.__class__ not in _NUMBERS
-            for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, Tensor)]
 
 
 def _cast(value: Any, dtype: Any) -> Any:

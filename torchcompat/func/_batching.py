@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from autograd_tape.calls import Call
 from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
 from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
@@ -109,7 +108,7 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     rec: Record = general.rec
     own = rec.field("vmap")
     if own is not None:
-        return by_rule(level, own, *Call(general, args, out, inplace).spelled())
+        return by_rule(level, own, *general.spelled(args))
     if inplace:
         return _update(level, general, args)
     if out is not None:
