@@ -109,7 +109,7 @@ class Record:
     `batch(F, call)`      the operation on batches of examples, for vmap (see `_batch`): left out where family or schema say enough, as
                           `_batch.rule_of` reads them; else it is carried out for each example in turn
     `aten`                how torch's dispatcher shows it, "name.overload(arguments)[0]", in part or whole, or a function of the arguments
-                          that says so: the arguments are source, of the parameters and the words of `torchcompat.utils._aten`, those
+                          that says so: the arguments are source, of the parameters and the words of `torchcompat._calls.aten`, those
                           that are None by keyword left out; "[0]" where ATen returns more for its own backward. Left out: the record's
                           name, "Tensor", "Scalar" or "default", and its arguments but for trailing defaults
     `put_back(F, base, new, nr, ...)`  of a view, the value of its base once the view, that of number `nr`, is `new`; or ATen's name of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from oracle_repr import TARGET, brief, cases
 
-from torchcompat import _repr
+from torchcompat import _tensor_str
 
 CASES = list(zip(cases(), json.loads(TARGET.read_text()), strict=True))
 
@@ -24,7 +24,7 @@ def text_of(case: dict[str, Any]) -> str:
         array = values.astype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
     default_complex = "complex128" if default == "float64" else "complex64"
     subclass = case.get("subclass", False)
-    text = _repr.tensor_str(
+    text = _tensor_str.tensor_str(
         None if case.get("meta") else array,
         dtype_name="torch." + name,
         is_default_dtype=name in (default, default_complex, "int64", "bool"),
@@ -42,26 +42,26 @@ def text_of(case: dict[str, Any]) -> str:
 @pytest.mark.parametrize("index", range(len(CASES)))
 def test_text_equals_torch(index: int) -> None:
     case, expected = CASES[index]
-    with _repr.printoptions(**case.get("options", {})):
+    with _tensor_str.printoptions(**case.get("options", {})):
         assert brief(text_of(case)) == expected
 
 
 def test_options_come_back() -> None:
-    before = _repr.get_printoptions()
-    with _repr.printoptions(profile="short", sci_mode=True):
-        assert _repr.get_printoptions() == {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80, "sci_mode": True}
-    assert _repr.get_printoptions() == before
+    before = _tensor_str.get_printoptions()
+    with _tensor_str.printoptions(profile="short", sci_mode=True):
+        assert _tensor_str.get_printoptions() == {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80, "sci_mode": True}
+    assert _tensor_str.get_printoptions() == before
 
 
 def test_setting_anything_resets_sci_mode() -> None:
-    with _repr.printoptions():
-        _repr.set_printoptions(sci_mode=True)
-        _repr.set_printoptions(precision=3)
-        assert _repr.get_printoptions()["sci_mode"] is None
+    with _tensor_str.printoptions():
+        _tensor_str.set_printoptions(sci_mode=True)
+        _tensor_str.set_printoptions(precision=3)
+        assert _tensor_str.get_printoptions()["sci_mode"] is None
 
 
 def test_tangent_comes_last() -> None:
-    text = _repr.tensor_str(
+    text = _tensor_str.tensor_str(
         np.ones(1, np.float32), dtype_name="torch.float32", is_default_dtype=True, requires_grad=True, tangent="tensor([2.])"
     )
     assert text == "tensor([1.], requires_grad=True, tangent=tensor([2.]))"

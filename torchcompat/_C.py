@@ -9,10 +9,10 @@ from autograd_tape.modes import current_engine
 from autograd_tape.saved import SavedTensor, state
 from autograd_tape.node import AccumulateGrad, TapeEntry
 
-from ._autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
-from ._autocast import is_autocast_available as _is_autocast_available  # noqa: F401
+from ._calls.autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
+from ._calls.autocast import is_autocast_available as _is_autocast_available  # noqa: F401
 from .dispatch import get_trace as _get_trace, set_trace as _set_trace
-from ._frontend import LinAlgError
+from ._calls.frontend import LinAlgError
 from ._tensor import Tensor
 from .autograd._functions import UndefinedGrad
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as _is_anomaly_check_nan_enabled

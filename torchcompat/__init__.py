@@ -24,15 +24,15 @@ from autograd_tape.dtypes import (
 from autograd_tape.dtypes import bool_ as bool
 from autograd_tape.executors import set_executor
 
-from ._above import above as _above
+from ._calls.above import above as _above
 from ._tensor import Tensor, frontend as _frontend
 from . import autograd
-from ._repr import set_printoptions
+from ._tensor_str import set_printoptions
 from .autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from ._conversion import checked_dtype as _checked_dtype
-from .creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
-from .interop import from_mindspore, set_interop_warning
-from .layout import (
+from ._making.conversion import checked_dtype as _checked_dtype
+from ._making.creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, scalar_tensor, tensor
+from ._making.mindspore import from_mindspore, set_interop_warning
+from ._memory.layout import (
     channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, sparse_bsc, sparse_bsr, sparse_coo,
     sparse_csc, sparse_csr, strided,
 )
@@ -40,7 +40,7 @@ from .random import (
     Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal, poisson, rand, rand_like,
     randint, randint_like, randn, randn_like, randperm, seed, set_rng_state,
 )
-from .size import Size
+from ._memory.size import Size
 from .storage import TypedStorage, UntypedStorage
 from .types import *
 
@@ -64,7 +64,7 @@ _LAZY = {
          "is_autocast_cpu_enabled", "is_autocast_enabled", "is_autocast_ipu_enabled", "is_autocast_xla_enabled",
          "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
-         "set_autocast_xla_enabled"], "_autocast"), "vmap": "func",
+         "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func",
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "lobpcg": "_lobpcg",
 }
 
@@ -254,11 +254,11 @@ def get_default_device() -> device:
 _above.later("autograd.hooks", "register_tensor_hook", "register_post_accumulate_hook", "retain_grad")
 _above.later("func._forward", "restore_tangents")
 _above.later("func._whole", "made_like")
-_above.later("_rebuild", "rebuilder")
+_above.later("_files.rebuild", "rebuilder")
 _above.later("utils._python_dispatch", "look_for_dispatch", "make_wrapper_subclass")
 
-from . import _legacy
-from .bits import RESOLVE as _RESOLVE
+from ._making import legacy as _legacy
+from ._memory.bits import RESOLVE as _RESOLVE
 from .overrides import FUNCTIONS as _FUNCTIONS
 
 _FUNCTIONS.frontend = _RESOLVE.frontend = _frontend

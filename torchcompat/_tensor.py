@@ -25,11 +25,11 @@ from autograd_tape.node import NoGradView
 from autograd_tape.tensor import LEAF, NOTHING, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
-from ._above import above
-from ._frontend import TorchFrontend
-from ._metadata import Metadata
-from ._repr import tensor_str
-from .bits import Bits, bits_of, flipped, marked, values, with_bits
+from ._calls.above import above
+from ._calls.frontend import TorchFrontend
+from ._memory.metadata import Metadata
+from ._tensor_str import tensor_str
+from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, look_for_classes
 from .storage import resize, view_of
 

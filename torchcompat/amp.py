@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float64
 
-from ._autocast import (
+from ._calls.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     get_autocast_dtype,

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from autograd_tape.dtypes import DType
 
-from ._autocast import is_autocast_available
+from ._calls.autocast import is_autocast_available
 from ._library.autograd import Formula, autograd_kernel
 from ._library.check import opcheck
 from ._library.custom_ops import CustomOpDef, custom_op, opdef_of, set_autocast, set_rule, set_vmap
@@ -32,7 +32,7 @@ from ._library.infer_schema import infer_schema
 from ._library.libraries import KEYS, Library, device_key, fallthrough_kernel, get_ctx
 from ._library.operator import EXPLICIT, lookup, parse_qualname
 from ._library.tag import Tag
-from .utils._aten import OpOverload
+from ._calls.aten import OpOverload
 
 __all__ = ["Library", "impl", "define", "fallthrough_kernel", "impl_abstract", "register_autocast", "register_autograd",
            "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap", "get_ctx", "custom_op", "triton_op",

@@ -5,7 +5,7 @@
 tensor(6.)
 """
 
-from ._frontend import LinAlgError as LinAlgError
-from ._namespace import operations as _operations
+from ._calls.frontend import LinAlgError as LinAlgError
+from ._calls.namespace import operations as _operations
 
 __getattr__, __dir__ = _operations(__name__)

@@ -11,7 +11,7 @@ import types
 from typing import Any
 
 from .autograd.profiler import record_function
-from .utils._aten import aten as aten, namespace
+from ._calls.aten import aten as aten, namespace
 
 
 def _enter(name: str, args: str | None = None) -> record_function:

@@ -12,7 +12,7 @@ from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
 
-from .bits import Bits
+from ._memory.bits import Bits
 
 
 class _State(threading.local):

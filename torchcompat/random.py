@@ -16,8 +16,8 @@ from autograd_tape.random import default_generator as _default_stream
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
-from ._above import above
-from ._conversion import checked_dtype
+from ._calls.above import above
+from ._making.conversion import checked_dtype
 from ._tensor import Tensor, frontend
 
 

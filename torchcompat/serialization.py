@@ -2,7 +2,7 @@
 
 A file is a ZIP archive, uncompressed, its records aligned to 64 bytes: ``data.pkl`` is a pickle of the object in which each
 storage is a persistent id, ``data/<key>`` are the bytes of the storages, ``byteorder`` and ``version`` say how to read them.
-The pickle names torch's classes and functions; `_rebuild.table` says which of ours they are.
+The pickle names torch's classes and functions; `_files.rebuild.table` says which of ours they are.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ import torchcompat as torch
 from autograd_tape.strided import address as address_of
 from autograd_tape.dtypes import SCALAR_TYPE_NAMES, Device, DType, bool_
 
-from ._archive import Archive
-from ._rebuild import (
+from ._files.archive import Archive
+from ._files.rebuild import (
     STORAGE_TYPES,
     UNTYPED,
     StorageType,
@@ -46,7 +46,7 @@ from ._rebuild import (
     refuse_absent,
     table,
 )
-from ._weights_only import (
+from ._files.weights_only import (
     WeightsUnpickler,
     add_safe_globals,
     clear_safe_globals,

@@ -5,6 +5,6 @@
 tensor([0.5000, 0.8808])
 """
 
-from ._namespace import operations as _operations
+from ._calls.namespace import operations as _operations
 
 __getattr__, __dir__ = _operations(__name__)

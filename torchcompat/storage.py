@@ -14,7 +14,7 @@ from autograd_tape.executors import executor_for
 from autograd_tape.executors.meta import meta_array
 from autograd_tape.strided import address, owner_of
 
-from . import _shared_memory as shared
+from ._memory import shared
 
 _by_owner: "weakref.WeakValueDictionary[int, UntypedStorage]" = weakref.WeakValueDictionary()
 

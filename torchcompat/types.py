@@ -9,8 +9,8 @@ import numpy as np
 
 from autograd_tape.dtypes import DType, SCALAR_TYPE_NAMES, default_dtype
 
-from ._conversion import checked_dtype
-from ._legacy import legacy_tensor
+from ._making.conversion import checked_dtype
+from ._making.legacy import legacy_tensor
 from ._tensor import Tensor
 
 Number = int | float | bool

@@ -26,7 +26,7 @@ import pytest
 import autograd_tape as at
 import torchcompat.func  # noqa: F401  # whose package names what it imports later
 from autograd_tape import TensorRef
-from torchcompat._above import Above, above
+from torchcompat._calls.above import Above, above
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("autograd_tape", "torchcompat")
@@ -194,7 +194,7 @@ def test_what_is_asked_of_above_is_put_there_by_one_higher_module(name: str) -> 
 
 def test_modules_find_what_they_ask_of_above_from_the_start() -> None:
     """What only modules ask that are imported later may come later, too."""
-    code = ("import json, sys, torchcompat; from torchcompat._above import Above, above; "
+    code = ("import json, sys, torchcompat; from torchcompat._calls.above import Above, above; "
             "print(json.dumps([[name for name in Above.__annotations__ if not hasattr(above, name)], [*sys.modules]]))")
     missing, loaded = json.loads(subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, capture_output=True).stdout)
     assert not [name for name in missing if askers()[0][name] & set(loaded)]

@@ -26,7 +26,7 @@ import numpy as np
 from forge import EMPTY, Built, Call, Entry, Name, Raw, Saved, archive, deflated, file, operations, pickled, storage, tensor
 
 import torchcompat as torch
-from torchcompat._rebuild import table
+from torchcompat._files.rebuild import table
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "serialization"
 ERRORS = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)

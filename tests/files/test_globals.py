@@ -12,8 +12,8 @@ import pytest
 from forge import EMPTY, Built, Call, Name, Raw, file, operations, pickled, storage, tensor
 
 import torchcompat as torch
-from torchcompat._rebuild import ABSENT, REBUILDERS, table
-from torchcompat.layout import layout
+from torchcompat._files.rebuild import ABSENT, REBUILDERS, table
+from torchcompat._memory.layout import layout
 from torchcompat.storage import TypedStorage
 
 REFUSED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
@@ -153,7 +153,7 @@ def test_an_ordered_dict_keeps_its_methods() -> None:
     "torch.serialization._get_layout.__globals__", "torch.serialization.torch.save", "torch._utils._rebuild_tensor_v2.__wrapped__",
     "torch.Tensor.__init_subclass__", "torch.Tensor.set_", "torch.Size.numel", "torch.device.__class__", "torch.float32.np",
     "torch.save", "torch.load", "torch.nn.Module", "torch.serialization.os.system", "torch.serialization.pickle.loads", "torch.FloatTensor",
-    "torch.storage.UntypedStorage.from_file", "torch.UntypedStorage", "torchcompat._rebuild.set_state", "torch.__builtins__.eval",
+    "torch.storage.UntypedStorage.from_file", "torch.UntypedStorage", "torchcompat._files.rebuild.set_state", "torch.__builtins__.eval",
     "collections.OrderedDict.fromkeys", "collections.namedtuple", "builtins.eval", "builtins.getattr", "builtins.bytes", "builtins.set.add",
     "os.system", "posix.system", "sys.exit", "nt.system", "subprocess.Popen", "_codecs.decode", "_codecs.register", "codecs.encode",
     "__builtin__.eval", "copy_reg._reconstructor", "copyreg._reconstructor", "operator.attrgetter", "functools.partial", "", ".", "torch.",

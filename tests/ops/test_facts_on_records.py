@@ -19,8 +19,8 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/ops/data/scatter.py", "_REDUCERS"): "what `reduce` may be",
     ("torchcompat/nn/init.py", "_LINEAR"): "what `nonlinearity` may be",
     ("torchcompat/optim/swa_utils.py", "_SHAPES"): "shapes of a schedule",
-    ("torchcompat/utils/_aten.py", "_REDUCTIONS"): "what `reduction` may be",
-    ("torchcompat/utils/_factories.py", "_SIZES"): "functions that make tensors, some of which have no record",
+    ("torchcompat/_calls/aten.py", "_REDUCTIONS"): "what `reduction` may be",
+    ("torchcompat/_calls/factories.py", "_SIZES"): "functions that make tensors, some of which have no record",
 }
 """(file, name of the list) of those that may name operations, and why."""
 COMPARED: dict[tuple[str, str], str] = {

@@ -29,12 +29,12 @@ from autograd_tape.node import TapeEntry
 from autograd_tape.ops import RECORDS, Record
 from autograd_tape.functions import general as _general, nodes as _nodes
 from autograd_tape.tensor import TensorRef
-from torchcompat._frontend import TorchFrontend
-from torchcompat.utils import _aten
+from torchcompat._calls.frontend import TorchFrontend
+from torchcompat._calls import aten as _aten
 
 FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
 EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
-             ("record.py", "defaults"), ("utils/_aten.py", "_read")}
+             ("record.py", "defaults"), ("_calls/aten.py", "_read")}
 """Where expressions of records are evaluated; each has a test below."""
 ANNOTATIONS = {("_library/infer_schema.py", "annotation")}
 """Where annotations are evaluated that somebody wrote as text in a function of his own."""

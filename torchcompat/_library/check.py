@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from .._tensor import Tensor
 from ..autograd import grad
 from ..utils import _pytree
-from ..utils._aten import OpOverload, OpOverloadPacket
+from .._calls.aten import OpOverload, OpOverloadPacket
 from .custom_ops import CustomOpDef
 from .operator import IMPLICIT, Operator, lookup, memory_of
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from autograd_tape.calls import changed
 from autograd_tape.dtypes import DType
 
-from .._autocast import is_autocast_available
+from .._calls.autocast import is_autocast_available
 from .autograd import Formula, autograd_kernel
 from .infer_schema import infer_schema
 from .libraries import Library, device_key, meta_kernel

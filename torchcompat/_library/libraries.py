@@ -13,7 +13,7 @@ from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops import RECORDS
 
 from ..dispatch import DispatchKey, Handler, register_op
-from ..utils._aten import OpOverload
+from .._calls.aten import OpOverload
 from .operator import BACKENDS, EXPLICIT, IMPLICIT, OPERATORS, Kernel, Operator, fallthrough_kernel, register, unregister
 from .schema import FunctionSchema, parse_schema
 from .tag import Tag, as_tags

@@ -25,7 +25,7 @@ from .._tensor import frontend
 from ..autograd.function import of_unknown_gradient
 from ..dispatch import DispatchKey, is_excluded
 from ..utils import _python_dispatch
-from ..utils._aten import OpOverload, OpOverloadPacket, namespace
+from .._calls.aten import OpOverload, OpOverloadPacket, namespace
 from .schema import Argument, FunctionSchema, Misfit, listed
 
 BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "npu": "PrivateUse1"}

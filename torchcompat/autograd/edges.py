@@ -11,7 +11,7 @@ from autograd_tape.dtypes import CPU_KINDS
 from autograd_tape.node import AccumulateGrad, OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
 
-from ..size import Size
+from .._memory.size import Size
 
 
 class GradientEdge(NamedTuple):

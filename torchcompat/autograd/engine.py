@@ -19,10 +19,10 @@ from autograd_tape.node import WATCHED, NoGradView, edge_of
 from autograd_tape.tensor import LEAF, NOTHING, TensorRef
 from autograd_tape.views import Poisoned, empty_strided, is_dense
 
-from .._above import above
+from .._calls.above import above
 from .._tensor import Tensor, frontend
-from ..bits import values
-from ..layout import contiguous_format
+from .._memory.bits import values
+from .._memory.layout import contiguous_format
 from .edges import several, with_leaves
 
 _ndarray = np.ndarray

@@ -17,9 +17,9 @@ from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import LEAF, next_id
 
-from .._above import above
+from .._calls.above import above
 from .._tensor import Tensor, frontend
-from ..bits import values
+from .._memory.bits import values
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 

@@ -12,7 +12,7 @@ from autograd_tape.tensor import LEAF, info_of
 from autograd_tape.views import Poisoned
 
 from .._tensor import frontend
-from ..layout import contiguous_format
+from .._memory.layout import contiguous_format
 
 add = RemovableHandle.add
 

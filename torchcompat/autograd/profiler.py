@@ -29,7 +29,7 @@ from autograd_tape.strided import address, owner_of
 from autograd_tape.node import TapeEntry
 
 from .._tensor import Tensor, frontend
-from ..utils._factories import makes
+from .._calls.factories import makes
 from . import engine
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 

@@ -1,7 +1,7 @@
 """torch.func: functions of functions. grad, vjp, jvp, Jacobians and vmap, which nest in any way."""
 
 from . import _batching, _checks as _checks, _custom, _pull, _whole  # _checks adds to `autograd_tape.check_operation`
-from .._above import above as _above
+from .._calls.above import above as _above
 from ._levels import transforming_functions as _transforming
 from ._grad import grad, grad_and_value, jvp, linearize, vjp
 from ._jacobian import hessian, jacfwd, jacrev

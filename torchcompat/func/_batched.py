@@ -9,7 +9,7 @@ import numpy as np
 from autograd_tape.errors import AutogradError
 
 from .._tensor import Tensor
-from ..layout import contiguous_format
+from .._memory.layout import contiguous_format
 
 _new = object.__new__
 

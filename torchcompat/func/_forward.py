@@ -18,7 +18,7 @@ from autograd_tape.functions.general import shape_of
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor, frontend
-from ..bits import bits_of
+from .._memory.bits import bits_of
 from ._levels import Level, below, tensors_in
 from ._pull import begin, pull
 from ._batched import BatchedTensor

@@ -18,7 +18,8 @@ from autograd_tape.ops.views.shape import can_view
 from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
-from ..utils import _aten, _factories, _python_dispatch as python_dispatch
+from .._calls import aten, factories
+from ..utils import _python_dispatch as python_dispatch
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 from ._levels import FUNCTIONAL, Level, below, state
 from ._whole import shadow
@@ -125,11 +126,11 @@ def _copied(make: Callable[[], Any]) -> Any:
     if not python_dispatch._state.modes:
         result = make()
         return [F.clone(r) for r in result] if isinstance(result, (tuple, list)) else F.clone(result)
-    before, _aten.naming.copies = _aten.naming.copies, True
+    before, aten.naming.copies = aten.naming.copies, True
     try:
         return make()
     finally:
-        _aten.naming.copies = before
+        aten.naming.copies = before
 
 
 # -- operations -------------------------------------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     """Carries out an operation some of whose arguments are functional tensors of `level`."""
     rec: Record = general.rec
     if rec.family == "view":
-        result = _aten.decomposed(rec, dict(zip([p.name for p in rec.params], args)))
+        result = aten.decomposed(rec, dict(zip([p.name for p in rec.params], args)))
         if result is not NotImplemented:
             return result
     values = _values(level, args)
@@ -233,7 +234,7 @@ def _stored(level: Level, rec: Record, rest: Sequence[Any], base: Any, new: Any,
 def _scattered(name: str, base: Any, new: Any, *where: Any) -> Any:
     """`base` with `new` in the place of a view of it; modes see one operation."""
     modes = python_dispatch._state.modes
-    function = _aten.function(name)
+    function = aten.function(name)
     assert function is not None
     if modes and not (grad_mode() is GradMode.ENABLED and (base.requires_grad or new.requires_grad)):
         return python_dispatch._call(function, name, "default", (base, new), (base, new, *where), {})
@@ -258,7 +259,7 @@ class _Making(Interceptor):
     place, frontend = "functionalize", frontend
 
     def concerns(self, door: Door) -> bool:
-        return _factories.makes(door)
+        return factories.makes(door)
 
     def __call__(self, call: Call) -> Any:
         name, (args, kwargs) = call.name, call.spelled()
@@ -277,7 +278,7 @@ class _Making(Interceptor):
             value = target.value
             if python_dispatch._state.modes:
                 shown = "normal_functional" if name == "normal_" else name[:-1]
-                overload = _factories.form(name, (value, *args[1:]), kwargs)[1].replace("float", "p")
+                overload = factories.form(name, (value, *args[1:]), kwargs)[1].replace("float", "p")
                 fresh = python_dispatch._call(fill, shown, overload, (value,), (value, *args[1:]), kwargs)
             else:
                 fresh = fill(value, *args[1:], **kwargs)

@@ -19,7 +19,7 @@ from autograd_tape.calls import listen, unlisten
 from autograd_tape.indices import Indices
 from autograd_tape.tensor import TensorRef
 
-from .._above import above
+from .._calls.above import above
 from ..autograd.engine import run_on_tensors
 
 VMAP, FORWARD, REVERSE, FUNCTIONAL = "vmap", "jvp", "grad", "functionalize"

@@ -20,7 +20,7 @@ from autograd_tape.node import TapeEntry, edge_of
 from autograd_tape.tensor import LEAF, TensorRef, next_id
 
 from .._tensor import Tensor, frontend
-from ..bits import values
+from .._memory.bits import values
 from ._batched import BatchedTensor
 from ._levels import Level, state, transforming, vmap_levels
 from ._whole import hide, innermost, levels_of, logical, physical, shadow

@@ -6,7 +6,7 @@ from typing import Any
 
 from autograd_tape.calls import Call, Door, Interceptor
 
-from .._above import above
+from .._calls.above import above
 from .._tensor import frontend
 from . import _batching, _forward
 from ._levels import FUNCTIONAL, VMAP, Level, state, tensors_in

@@ -12,9 +12,9 @@ from autograd_tape.dtypes import CPU, DType, kind
 from autograd_tape.strided import address
 from autograd_tape.tensor import LEAF, NOTHING
 
-from .._shared_memory import Block, block_of, is_shared
+from .._memory.shared import Block, block_of, is_shared
 from .._tensor import Tensor, _kind_for
-from ..bits import bits_of, marked, with_bits
+from .._memory.bits import bits_of, marked, with_bits
 from ..nn.parameter import Buffer, Parameter
 from ..storage import TypedStorage, UntypedStorage
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 import torchcompat as torch
-from torchcompat._above import above
+from torchcompat._calls.above import above
 from torchcompat._tensor import Tensor, _TensorMeta
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]

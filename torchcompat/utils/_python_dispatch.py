@@ -18,8 +18,8 @@ from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
 
 from .._tensor import Tensor, _kind_for, frontend
 from ..autograd.engine import run_on_tensors
-from . import _aten, _factories
-from ._aten import overload_of
+from .._calls import aten, factories
+from .._calls.aten import overload_of
 
 _new = object.__new__
 
@@ -134,7 +134,7 @@ class _Making(Interceptor):
     place, frontend = "dispatch", frontend
 
     def concerns(self, door: Door) -> bool:
-        return _factories.makes(door)
+        return factories.makes(door)
 
     def __call__(self, call: Call) -> Any:
         name, (args, kwargs) = call.name, call.spelled()
@@ -150,8 +150,8 @@ class _Making(Interceptor):
         if name in ("tensor", "as_tensor"):
             result = call.proceed()
             return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
-        aten, overload, given, options = _factories.form(name, args, kwargs)
-        result = _call(call.function, aten, overload, () if like is None else (like,), tuple(given), options)
+        named, overload, given, options = factories.form(name, args, kwargs)
+        result = _call(call.function, named, overload, () if like is None else (like,), tuple(given), options)
         if kwargs.get("requires_grad"):
             result.requires_grad = True
         return result
@@ -175,20 +175,20 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     """Carries out an operation whose arguments are checked by asking a mode or subclass."""
     rec, F = general.rec, general.frontend
     if not inplace:
-        result = _aten.decomposed(rec, values)
+        result = aten.decomposed(rec, values)
         if result is not NotImplemented:
             return result
-    name, overload, positional, kwargs = _aten.form(rec, values)
+    name, overload, positional, kwargs = aten.form(rec, values)
     if inplace:
         return _in_place(general, values, tensors, name + "_", overload, tuple(positional), kwargs)
     result = _call(F.function(rec.name), name, overload, tensors, tuple(positional), kwargs)
     if result is NotImplemented:
         return result
-    if _aten.first_of_several(rec):
+    if aten.first_of_several(rec):
         result = result[0]
     given = {id(t) for t in tensors}
     outputs = [F.bare(o) if id(o) in given or o._node is not None else o for o in ([result] if isinstance(result, Tensor) else result)]
-    return general.carried_out(values, tensors, outputs, not _aten.naming.copies)
+    return general.carried_out(values, tensors, outputs, not aten.naming.copies)
 
 
 def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, overload: str, args: tuple[Any, ...],

@@ -11,7 +11,7 @@ from typing import Any
 
 from autograd_tape.modes import GradMode, current_engine, grad_mode
 
-from .._autocast import state as autocast_state
+from .._calls.autocast import state as autocast_state
 from .._tensor import Tensor, frontend
 from ..amp import autocast
 from ..autograd.engine import backward

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import torchcompat as torch
 from torchcompat import __future__
-from torchcompat._conversion import parse_to
-from torchcompat._shared_memory import share
+from torchcompat._making.conversion import parse_to
+from torchcompat._memory.shared import share
 from torchcompat._tensor import Tensor
 from torchcompat.utils.hooks import RemovableHandle
 

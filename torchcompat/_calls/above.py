@@ -15,9 +15,9 @@ class Above:
     convert: Callable[..., Any]
     parse_to: Callable[..., Any]
     rebuild: Callable[..., Any]
-    """`_conversion`: `Tensor.to`, its arguments, and the function that pickles of tensors name."""
+    """`_making.conversion`: `Tensor.to`, its arguments, and the function that pickles of tensors name."""
     legacy_tensor: Callable[..., Any]
-    """`_legacy`: the constructor."""
+    """`_making.legacy`: the constructor."""
     backward_of: Callable[..., None]
     """`autograd.engine`: `Tensor.backward`."""
     register_tensor_hook: Callable[..., Any]
@@ -25,9 +25,9 @@ class Above:
     retain_grad: Callable[..., None]
     """`autograd.hooks`."""
     to_mindspore: Callable[..., Any]
-    """`interop`."""
+    """`_making.mindspore`."""
     rebuilder: Callable[[str], Callable[..., Any]]
-    """`_rebuild`: the functions that files name, by name."""
+    """`_files.rebuild`: the functions that files name, by name."""
     look_for_dispatch: Callable[[], None]
     make_wrapper_subclass: Callable[..., Any]
     """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
@@ -50,7 +50,7 @@ class Above:
         """Announces functions of a module that is imported when one of them is first called."""
         def stand_in(name: str) -> Callable[..., Any]:
             def call(*args: Any, **kwargs: Any) -> Any:
-                function = getattr(import_module(f"{__package__}.{module}"), name)
+                function = getattr(import_module(f"torchcompat.{module}"), name)
                 setattr(self, name, function)
                 return function(*args, **kwargs)
 

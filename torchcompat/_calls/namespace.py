@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from autograd_tape.ops import ALIASES, RECORDS
 
-from ._tensor import frontend
+from .._tensor import frontend
 
 
 def operations(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -1,7 +1,7 @@
 """A pickle reader that builds tensors and plain containers and calls nothing else.
 
 It knows the operations that files of ``torch.save`` consist of. What a file names is looked up in one dictionary, never among modules or
-attributes, and each name has one function that may be called for it (see `_rebuild`); state is set on tensors, OrderedDicts and objects of
+attributes, and each name has one function that may be called for it (see `rebuild`); state is set on tensors, OrderedDicts and objects of
 classes that the caller allowed. What a file makes it do is bounded by the length of the file.
 """
 
@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 import torchcompat as torch
 
-from . import _rebuild
-from ._rebuild import Named
-from .storage import TypedStorage
+from . import rebuild
+from .rebuild import Named
+from ..storage import TypedStorage
 
 BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
@@ -93,7 +93,7 @@ class WeightsUnpickler:
     Raises (from `load`):
         pickle.UnpicklingError: the file does, or names, what is not allowed; or it is no pickle.
         EOFError: it ends early.
-        RuntimeError: a tensor does not fit its storage, and what else `_rebuild` raises.
+        RuntimeError: a tensor does not fit its storage, and what else `rebuild` raises.
         what trusted classes, and `load_storage`, raise.
     """
 
@@ -102,7 +102,7 @@ class WeightsUnpickler:
     def __init__(self, data: bytes, load_storage: Callable[[tuple[Any, ...]], Any], *, encoding: str = "utf-8") -> None:
         self.data, self.at = data, 0
         self.load_storage, self.encoding = load_storage, encoding
-        self.table = _rebuild.table()
+        self.table = rebuild.table()
         self.trusted = _named_safe_globals()
         # What may be called, by identity: objects that a file can only have got by naming them.
         self.calls = {id(value): value for value in self.trusted.values()} | {
@@ -188,7 +188,7 @@ class WeightsUnpickler:
             return found.value
         if path in self.trusted:
             return self.trusted[path]
-        _rebuild.refuse_absent(path)
+        rebuild.refuse_absent(path)
         path = path.removeprefix("builtins.")
         raise pickle.UnpicklingError(
             f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
@@ -212,7 +212,7 @@ class WeightsUnpickler:
             if type(argument) is list:
                 for item in argument:
                     self.key(item[0] if type(item) in (list, tuple) and item and function is OrderedDict else item)
-        if target is _rebuild._rebuild_from_type_v2:
+        if target is rebuild._rebuild_from_type_v2:
             return self.rebuild_from_type(*arguments)
         return target(*arguments)
 
@@ -227,16 +227,16 @@ class WeightsUnpickler:
         return id(value) in self.trusted_ids
 
     def rebuild_from_type(self, *arguments: Any) -> Any:
-        """`_rebuild._rebuild_from_type_v2`, of a function and a class that a file may name."""
+        """`rebuild._rebuild_from_type_v2`, of a function and a class that a file may name."""
         if len(arguments) == 4:
-            rebuild, cls = arguments[:2]
-            if not any(rebuild is function for function in _rebuild.REBUILDERS.values()) and not self.is_trusted(rebuild):
-                raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {_brief(rebuild)}")
+            maker, cls = arguments[:2]
+            if not any(maker is function for function in rebuild.REBUILDERS.values()) and not self.is_trusted(maker):
+                raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {_brief(maker)}")
             if cls is not torch.Tensor and cls is not torch.nn.Parameter and not self.is_trusted(cls):
                 raise pickle.UnpicklingError(f"tensors may not be made instances of {_brief(cls)}")
-            if self.is_trusted(rebuild) or self.is_trusted(cls):
-                return self.run(_rebuild._rebuild_from_type_v2, *arguments)
-        return _rebuild._rebuild_from_type_v2(*arguments)
+            if self.is_trusted(maker) or self.is_trusted(cls):
+                return self.run(rebuild._rebuild_from_type_v2, *arguments)
+        return rebuild._rebuild_from_type_v2(*arguments)
 
     # -- operations -----------------------------------------------------------------------------------------------
 
@@ -283,7 +283,7 @@ class WeightsUnpickler:
             # Files of torch before 0.4 make an empty tensor, and then say what it is.
             if type(state) is not tuple or len(state) != 4 or type(state[0]) is not TypedStorage or instance.requires_grad:
                 raise pickle.UnpicklingError(f"a tensor may not be built of this {type(state).__name__}")
-            instance.data = _rebuild.REBUILDERS["_rebuild_tensor"](*state)
+            instance.data = rebuild.REBUILDERS["_rebuild_tensor"](*state)
         else:
             raise pickle.UnpicklingError(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted "
@@ -404,7 +404,7 @@ def _build(instance: Any, state: Any) -> None:
     if setstate is not None and setstate is not torch.Tensor.__setstate__:
         instance.__setstate__(state)
     elif isinstance(instance, torch.Tensor):
-        _rebuild.set_state(instance, state)
+        rebuild.set_state(instance, state)
     else:
         slots = None
         if isinstance(state, tuple) and len(state) == 2:

@@ -17,9 +17,9 @@ from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import NOTHING, TensorRef, info_of
 
-from ._above import above
-from .bits import bits_of, flipped, restored, values
-from .storage import resize
+from .above import above
+from .._memory.bits import bits_of, flipped, restored, values
+from ..storage import resize
 
 
 class LinAlgError(RuntimeError):

@@ -9,8 +9,8 @@ import numpy as np
 
 from autograd_tape.dtypes import bfloat16
 
-from ._above import above
-from ._tensor import Tensor, frontend
+from .._calls.above import above
+from .._tensor import Tensor, frontend
 
 _warn = False
 

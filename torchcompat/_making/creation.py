@@ -11,10 +11,10 @@ from autograd_tape.dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, defaul
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
-from ._conversion import checked_dtype, convert
-from ._tensor import Tensor, frontend
-from .bits import values
-from .storage import UntypedStorage
+from .conversion import checked_dtype, convert
+from .._tensor import Tensor, frontend
+from .._memory.bits import values
+from ..storage import UntypedStorage
 
 _new = object.__new__
 

@@ -13,13 +13,13 @@ from autograd_tape.tensor import TensorRef
 from .bits import bits_of
 from .layout import strided
 from .size import Size
-from .storage import TypedStorage, UntypedStorage
+from ..storage import TypedStorage, UntypedStorage
 
 _size = functools.partial(tuple.__new__, Size)
 
 
 if TYPE_CHECKING:
-    from ._ops import TensorMethods
+    from .._ops import TensorMethods
 
     class _Base(TensorMethods, TensorRef):
         """What the operation records add to TensorRef, for type checkers."""

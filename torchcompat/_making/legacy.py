@@ -11,11 +11,11 @@ from autograd_tape.dtypes import DType
 from autograd_tape.node import watch_entries
 from autograd_tape.tensor import NOTHING, info_of
 
-from ._above import above
-from ._tensor import Tensor, _blank, _kind_for, default_np, frontend
+from .._calls.above import above
+from .._tensor import Tensor, _blank, _kind_for, default_np, frontend
 from .creation import tensor, to_array
-from .size import Size
-from .storage import TypedStorage, UntypedStorage
+from .._memory.size import Size
+from ..storage import TypedStorage, UntypedStorage
 
 
 def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Any:

@@ -11,8 +11,8 @@ from autograd_tape.dtypes import (
     DType, Device, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
 )
 
-from ._above import above
-from ._tensor import Tensor, _blank, frontend
+from .._calls.above import above
+from .._tensor import Tensor, _blank, frontend
 
 
 _PYTHON = {int: int64, float: float64, bool: bool_, complex: complex128}

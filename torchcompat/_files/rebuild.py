@@ -19,10 +19,10 @@ import torchcompat as torch
 from autograd_tape.dtypes import META, Device, DType, kind, uint8
 from autograd_tape.executors.meta import meta_array
 
-from ._tensor import frontend
-from .bits import marked
-from .layout import layout
-from .storage import TypedStorage, check_geometry, view_of
+from .._tensor import frontend
+from .._memory.bits import marked
+from .._memory.layout import layout
+from ..storage import TypedStorage, check_geometry, view_of
 
 Sizes = tuple[int, ...]
 Check = Callable[[Any], bool]

@@ -14,9 +14,9 @@ from typing import Any
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.dtypes import Device, DType, bfloat16, float16, float32
 
-from ._conversion import convert
-from ._tensor import Tensor, frontend
-from .dispatch import ENABLED_BY, DispatchKey, is_excluded
+from .._making.conversion import convert
+from .._tensor import Tensor, frontend
+from ..dispatch import ENABLED_BY, DispatchKey, is_excluded
 
 DTYPES = {**dict.fromkeys(["cuda", "ipu", "xpu", "mps", "mtia", "privateuseone", "npu"], float16),
           **dict.fromkeys(["cpu", "hpu", "maia", "xla"], bfloat16)}

@@ -1,0 +1,1 @@
+"""What is in files: the archive, and readers that believe nothing it says."""

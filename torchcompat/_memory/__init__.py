@@ -1,0 +1,1 @@
+"""What tensors lie in, and what they tell of it: sizes, layouts, conjugate views, memory that processes share."""
