@@ -100,7 +100,7 @@ class OpSpec:
         UnknownOperationError: no operation has this name.
         ShapeMismatchError, ArgumentError, ...: the operation does not take these inputs, or gives no tensor (`equal`).
 
-    >>> x, w = TensorRef((2, 3), "float32"), TensorRef((2, 1), "float32")
+    >>> x, w = TensorRef.declare((2, 3), "float32"), TensorRef.declare((2, 1), "float32")
     >>> y = OpSpec("mul", [x, w]).output
     >>> y.shape, y.dtype, y.has_data
     ((2, 3), torch.float32, False)
@@ -130,7 +130,7 @@ class OpSpec:
         if not results:
             raise ArgumentError(f"'{op}' gives no tensor, so there is no output to declare",
                                 expected="an operation that gives some", found=op, remedy="call it on tensors that have data")
-        self.outputs = tuple(TensorRef(tuple(r.shape), r.dtype) for r in results)
+        self.outputs = tuple(TensorRef.declare(tuple(r.shape), r.dtype) for r in results)
         for nr, output in enumerate(self.outputs):
             output._info.spec = (self, nr)
 
@@ -269,7 +269,8 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
         ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
     """
     if not isinstance(ref, TensorRef):
-        raise ArgumentError("bind() takes a tensor", expected="TensorRef", found=type(ref).__name__, remedy="pass TensorRef(shape, dtype)")
+        raise ArgumentError("bind() takes a tensor", expected="TensorRef", found=type(ref).__name__,
+                            remedy="pass TensorRef.declare(shape, dtype)")
     declared = isinstance(array, np.ndarray)
     data = np.array(array, None if declared else ref._k.np, copy=True, order="K")
     if data.shape != tuple(ref.shape):

@@ -7,7 +7,7 @@ for a tensor class and works on these slots alone.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NewType, cast
 
 import numpy as np
@@ -118,23 +118,32 @@ def info_of(tensor: "TensorRef") -> Info:
     return info
 
 
+def _could_be_shape(data: Any) -> bool:
+    """Whether these are whole numbers, one or a flat sequence of them, as sizes are."""
+    return all([isinstance(n, (int, np.integer)) and not isinstance(n, bool)
+                for n in (data if isinstance(data, (tuple, list)) else (data,))])
+
+
 LEAF_CLASSES: set[type] = set()
 """TensorRef and its subclasses: how the engine tells a leaf from an entry with one look-up."""
 
 
 class TensorRef:
-    """A tensor of a shape and dtype, with or without data yet.
+    """A tensor, with or without data yet: `TensorRef.of(data)` has the values it is given, `TensorRef.over(array)` shares an array's
+    memory, and `TensorRef.declare(shape, dtype)` gets its data later.
 
-    Args:
-        shape: sizes, a tuple of int; or an array (or nested lists), whose data the tensor then has.
-        dtype: a `DType`, its name, or a NumPy dtype; taken from the data when there is some.
-        requires_grad: whether gradients with respect to this tensor are wanted.
+    `TensorRef(data)` is `TensorRef.of(data)` where that cannot be misread: whole numbers alone, as in (2, 3), could be values or sizes.
 
-    >>> x = TensorRef((2, 3), "float32")
-    >>> x.shape, x.dtype, x.has_data
-    ((2, 3), torch.float32, False)
-    >>> TensorRef.of([1.0, 2.0]).numpy()
-    array([1., 2.])
+    Raises:
+        ArgumentError: `data` could be a shape, or holds no numbers.
+        GradientDTypeError: integers or booleans that are to require grad.
+
+    >>> TensorRef.of([2, 3]), TensorRef.declare((2, 3), "float32")
+    (TensorRef([2, 3], dtype=int64), TensorRef(shape=(2, 3), dtype=float32))
+    >>> TensorRef((2, 3))
+    Traceback (most recent call last):
+    ...
+    autograd_tape.errors.ArgumentError: TensorRef((2, 3)) could mean these numbers or a tensor of this shape. ...
     """
 
     # _data  the NumPy array: buffer, shape, strides and offset in one (None until data is bound)
@@ -160,34 +169,59 @@ class TensorRef:
         super().__init_subclass__(**kwargs)
         LEAF_CLASSES.add(cls)
 
-    def __init__(self, shape: Any = (), dtype: Any = None, *, requires_grad: bool = False, device: Any = CPU) -> None:
-
-        if isinstance(shape, int):
-            shape = (shape,)
-        self._v = self._base = None
-        if isinstance(shape, tuple) and all(isinstance(n, int) and n >= 0 for n in shape):
-            self._data = None
-            info_of(self).shape = shape
-            self._k = kind(as_dtype("float32" if dtype is None else dtype), Device(device))
-        else:
-            array = np.array(shape, None if dtype is None else as_dtype(dtype).np, copy=True, order="K")
-            if array.dtype == object:
-                raise ArgumentError("TensorRef needs a shape or numbers", expected="a tuple of sizes or an array of numbers",
-                                    found=type(shape).__name__, remedy="pass a tuple of non-negative ints, or an array")
-            self._data = array
-            self._k = kind(dtype_of(array), Device(device))
-        self._node = leaf_node(self._k.dtype, requires_grad)
-        self._id = next_id()
+    def __init__(self, data: Any, dtype: Any = None, *, requires_grad: bool = False, device: Any = CPU) -> None:
+        if _could_be_shape(data):
+            raise ArgumentError(f"TensorRef({data!r}) could mean these numbers or a tensor of this shape",
+                                expected="data that is no shape: an array, floats, nested lists", found=repr(data),
+                                remedy=f"write TensorRef.of({data!r}) for the numbers, TensorRef.declare({data!r}) for the shape")
+        made = TensorRef.of(data, dtype, requires_grad=requires_grad, device=device)
+        self._data, self._k, self._node, self._v, self._base = made._data, made._k, made._node, None, None
 
     @classmethod
-    def of(cls, data: Any, *, requires_grad: bool = False) -> "TensorRef":
-        """A tensor of the values of an array or of nested lists: a copy, for what is computed from it goes on to be needed, and a
+    def of(cls, data: Any, dtype: Any = None, *, requires_grad: bool = False, device: Any = CPU) -> "TensorRef":
+        """A tensor of the values of an array, a number or nested lists: a copy, for what is computed from it goes on to be needed, and a
         change of the caller's array could not be noticed. `over` shares the memory.
 
+        Args:
+            dtype: a `DType`, its name, or a NumPy dtype; that of the data where left out.
+            requires_grad: whether gradients with respect to this tensor are wanted.
+
         Raises:
+            ArgumentError: `data` holds no numbers.
             GradientDTypeError: integers or booleans that are to require grad.
         """
-        return cls.over(np.array(data, copy=True, order="K"), requires_grad=requires_grad)
+        array = np.array(data, None if dtype is None else as_dtype(dtype).np, copy=True, order="K")
+        if array.dtype.kind in "OUSMm":
+            raise ArgumentError("A tensor is made of numbers", expected="an array, a number, or nested lists of them",
+                                found=type(data).__name__, remedy="pass numbers; TensorRef.declare(shape, dtype) makes one without data")
+        made = cls.over(array, requires_grad=requires_grad)
+        if device is not CPU:
+            made._k = kind(made._k.dtype, Device(device))
+        return made
+
+    @classmethod
+    def declare(cls, shape: int | Sequence[int], dtype: Any = "float32", *, requires_grad: bool = False, device: Any = CPU) -> "TensorRef":
+        """A tensor of a shape and dtype whose data comes later: `bind` gives it some, an `OpSpec` computes it.
+
+        Raises:
+            ArgumentError: `shape` is not made of sizes, or `dtype` is none.
+            GradientDTypeError: integers or booleans that are to require grad.
+
+        >>> x = TensorRef.declare((2, 3), "float64", requires_grad=True)
+        >>> x.shape, x.has_data
+        ((2, 3), False)
+        """
+        sizes = (shape,) if isinstance(shape, (int, np.integer)) else shape
+        if not isinstance(sizes, (tuple, list)) or not all(
+                [isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in sizes]):
+            raise ArgumentError("A tensor is declared by its sizes", expected="non-negative ints", found=repr(shape),
+                                remedy="pass a tuple of sizes; TensorRef.of(data) makes a tensor of data")
+        self = cls.__new__(cls)
+        self._data, self._v, self._base = None, None, None
+        self._k = kind(as_dtype(dtype), Device(device))
+        info_of(self).shape = tuple([int(n) for n in sizes])
+        self._node = leaf_node(self._k.dtype, requires_grad)
+        return self
 
     @classmethod
     def over(cls, array: np.ndarray, *, requires_grad: bool = False) -> "TensorRef":
@@ -448,7 +482,7 @@ class TensorRef:
 def unpickled(cls: type, data: bytes | None, shape: tuple[int, ...], dtype: str, device: str, requires_grad: bool, further: dict[str, Any]
               ) -> Any:
     """A tensor from what was pickled of it."""
-    t = TensorRef(shape, dtype, requires_grad=requires_grad, device=device)
+    t = TensorRef.declare(shape, dtype, requires_grad=requires_grad, device=device)
     if data is not None:
         t._data = np.frombuffer(bytearray(data), t._k.np).reshape(shape)
     if cls is not TensorRef:

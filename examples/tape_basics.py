@@ -17,8 +17,8 @@ def main() -> dict[str, np.ndarray]:
     gm = GradManager()
 
     # Leaves are declared by shape and dtype. The manager looks after those that require grad.
-    x = TensorRef((2, 3), "float32")
-    w = TensorRef((3, 4), "float32")
+    x = TensorRef.declare((2, 3), "float32")
+    w = TensorRef.declare((3, 4), "float32")
     gm.set_requires_grad(x, True)
     gm.set_requires_grad(w, True)
 

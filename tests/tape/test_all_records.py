@@ -32,7 +32,7 @@ def silent() -> Iterator[None]:
 def test_an_op_spec_knows_shape_and_dtype_and_computes_what_the_operation_computes(name: str, excused: Callable[[str], None]) -> None:
     for case in cases(name):
         expected = case.call()
-        declared = [TensorRef(tuple(t.shape), t.dtype) for t in case.tensors]
+        declared = [TensorRef.declare(tuple(t.shape), t.dtype) for t in case.tensors]
         if expected is None:
             with pytest.raises(ArgumentError, match=f"'{name}' gives no tensor"):
                 OpSpec(name, declared, **case.arguments)

@@ -297,7 +297,7 @@ def test_on_each_executor(name: str) -> None:
         return
     executor = at.get_executor(name)
     rng = np.random.default_rng(0)
-    x, w = TensorRef((2, 3), "float32", requires_grad=True), TensorRef((3, 4), "float32", requires_grad=True)
+    x, w = TensorRef.declare((2, 3), "float32", requires_grad=True), TensorRef.declare((3, 4), "float32", requires_grad=True)
     a, b = (executor.bind(t, rng.standard_normal(t.shape).astype(np.float32)).numpy() for t in (x, w))
     with Tape() as tape:
         result = None

@@ -139,7 +139,7 @@ graph(x0: float32[1, 3], x1: float32[2, 1]) {
         assert graph.replay() == [3.0]
 
     def test_hand_recorded_operations(self) -> None:
-        x = TensorRef((2, 3), "float64", requires_grad=True)
+        x = TensorRef.declare((2, 3), "float64", requires_grad=True)
         with Tape() as tape:
             spec = OpSpec("sum", [x], dim=1)
             tape.record(spec)

@@ -19,7 +19,7 @@ from autograd_tape.tensor import LEAF
 DTYPES = sorted(DType.by_name)
 DOORS: dict[str, Callable[[DType], Any]] = {
     "of": lambda d: TensorRef.of(np.ones(2, d.np), requires_grad=True),
-    "constructor, shape": lambda d: TensorRef((2,), d, requires_grad=True),
+    "constructor, shape": lambda d: TensorRef.declare((2,), d, requires_grad=True),
     "constructor, array": lambda d: TensorRef(np.ones(2, d.np), requires_grad=True),
     "setter": lambda d: setattr(TensorRef.of(np.ones(2, d.np)), "requires_grad", True),
     "requires_grad_": lambda d: TensorRef.of(np.ones(2, d.np)).requires_grad_(),
@@ -76,7 +76,7 @@ def test_integer_results_recorded_by_hand_carry_no_gradient() -> None:
 
 
 def test_data_bound_later_cannot_change_the_dtype() -> None:
-    x = TensorRef((2,), "float64", requires_grad=True)
+    x = TensorRef.declare((2,), "float64", requires_grad=True)
     with pytest.raises(AutogradError, match="wrong dtype"):
         cpu_executor().bind(x, np.array([1, 2]))
     p = torch.nn.Parameter(torch.ones(2))
@@ -169,7 +169,7 @@ class TestCopies:
             assert c.is_leaf and c.requires_grad and c.tolist() == y.tolist()
 
     def test_tensors_without_data(self, how: str) -> None:
-        x = TensorRef((2, 3), "float32", requires_grad=True)
+        x = TensorRef.declare((2, 3), "float32", requires_grad=True)
         c = COPIES[how](x)
         assert c.shape == (2, 3) and c.dtype is x.dtype and not c.has_data and c.requires_grad and c.id != x.id
         y = OpSpec("mul", [x, x]).output
@@ -214,3 +214,45 @@ class TestDeepCopies:
         k = TensorRef.of([1.0])._k
         assert copy.deepcopy(k) is k is copy.copy(k) is pickle.loads(pickle.dumps(k))
         assert copy.deepcopy(GradMode.ENABLED) is GradMode.ENABLED
+
+
+# -- constructors ---------------------------------------------------------------------------------------------------------------
+
+COULD_BE_SHAPES = [(2, 3), [2, 3], 2, (), [], (0,), [-1, 2], np.int64(2), (np.int32(2), 3)]
+ONLY_DATA = [[[2, 3]], [2.0, 3.0], 2.0, 1j, True, [True, False], np.array([2, 3]), np.array(2), ((1, 2), (3, 4)), [[]], np.float32(2)]
+
+
+@pytest.mark.parametrize("data", COULD_BE_SHAPES, ids=repr)
+def test_whole_numbers_need_a_named_constructor(data: Any) -> None:
+    with pytest.raises(ArgumentError, match="could mean these numbers or a tensor of this shape") as info:
+        TensorRef(data)
+    assert f"TensorRef.of({data!r})" in str(info.value) and f"TensorRef.declare({data!r})" in str(info.value)
+    made = TensorRef.of(data)
+    assert made.has_data and made.tolist() == np.array(data).tolist() and made.shape == np.shape(data)
+
+
+@pytest.mark.parametrize("data", ONLY_DATA, ids=repr)
+def test_what_can_only_be_data_is(data: Any) -> None:
+    made, named = TensorRef(data), TensorRef.of(data)
+    assert made.tolist() == named.tolist() == np.array(data).tolist() and made.dtype is named.dtype
+    with pytest.raises(ArgumentError, match="declared by its sizes"):
+        TensorRef.declare(data)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), [2, 3], 2, (), [], (0, 2), np.int64(3)], ids=repr)
+def test_declared_tensors_have_a_shape_and_no_data(shape: Any) -> None:
+    made = TensorRef.declare(shape, "float64", requires_grad=True)
+    assert not made.has_data and made.shape == np.zeros(shape).shape and made.requires_grad and made.dtype is DType.by_name["float64"]
+    assert cpu_executor().bind(made, np.ones(shape)).tolist() == np.ones(shape).tolist()
+
+
+def test_data_that_is_no_number_is_refused_by_every_constructor() -> None:
+    for make in (TensorRef, TensorRef.of):
+        for data in ("2", [None], {}, object(), np.array("2020", "M8")):
+            with pytest.raises(ArgumentError, match="made of numbers"):
+                make(data)
+    with pytest.raises(ArgumentError, match="no dtype"):
+        TensorRef.of([1.0], "float31")
+    for shape in [(-1,), (1.5,), "2", None, (True,)]:
+        with pytest.raises(ArgumentError, match="declared by its sizes"):
+            TensorRef.declare(shape)

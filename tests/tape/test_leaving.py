@@ -142,7 +142,7 @@ def by_constructor(w: np.ndarray) -> Any:
 
 
 def by_bind(w: np.ndarray) -> Any:
-    x = at.cpu_executor().bind(TensorRef((2,), "float64", requires_grad=True), w)
+    x = at.cpu_executor().bind(TensorRef.declare((2,), "float64", requires_grad=True), w)
     y = F.sum(x * x)
     changed(w)
     return backward(y)[x.id]

@@ -110,7 +110,7 @@ class TestRecording:
 class TestRecordByHand:
     def test_values_are_computed_when_asked_for(self) -> None:
         ex = cpu_executor()
-        x, w = TensorRef((2, 2), "float64", requires_grad=True), TensorRef((2, 2), "float64", requires_grad=True)
+        x, w = TensorRef.declare((2, 2), "float64", requires_grad=True), TensorRef.declare((2, 2), "float64", requires_grad=True)
         with Tape() as tape:
             y = OpSpec("mul", [x, w]).output
             id = tape.record("mul", [x, w], y)
@@ -124,7 +124,7 @@ class TestRecordByHand:
         assert loss.item() == 70.0
 
     def test_only_what_is_needed_is_computed(self) -> None:
-        x, y = TensorRef((3,), "float64"), TensorRef((3,), "float64")
+        x, y = TensorRef.declare((3,), "float64"), TensorRef.declare((3,), "float64")
         total, other = OpSpec("sum", [x]).output, OpSpec("sum", [y]).output
         cpu_executor().bind(x, np.ones(3))
         assert total.item() == 3.0
@@ -141,7 +141,7 @@ class TestRecordByHand:
         np.testing.assert_array_equal(grads[x.id], [[1, 1, 1], [10, 10, 10]])
 
     def test_a_long_lazy_chain_does_not_recurse(self) -> None:
-        x = TensorRef((1,), "float64", requires_grad=True)
+        x = TensorRef.declare((1,), "float64", requires_grad=True)
         y = x
         with Tape() as tape:
             for _ in range(3000):
@@ -170,10 +170,10 @@ class TestRecordByHand:
     def test_a_stopped_tape_refuses(self) -> None:
         x = leaf(1.0)
         with pytest.raises(TapeNotRecordingError, match="Expected a recording tape, found a stopped one. To fix it, record inside"):
-            Tape().record("mul", [x, x], TensorRef((1,)))
+            Tape().record("mul", [x, x], TensorRef.declare((1,)))
 
     def test_bad_arguments(self) -> None:
-        x, y = leaf(1.0), TensorRef((1,), "float64")
+        x, y = leaf(1.0), TensorRef.declare((1,), "float64")
         with Tape() as tape:
             with pytest.raises(ArgumentError, match="argument 0 is none. Expected TensorRef, found ndarray"):
                 tape.record("neg", [np.ones(1)], y)
@@ -185,7 +185,7 @@ class TestRecordByHand:
                 tape.record("neg")
 
     def test_a_declared_shape_that_is_wrong_is_found(self) -> None:
-        x, y = leaf(1.0, 2.0), TensorRef((3,), "float64")
+        x, y = leaf(1.0, 2.0), TensorRef.declare((3,), "float64")
         with Tape() as tape:
             tape.record("neg", [x], y)
         with pytest.raises(ShapeMismatchError, match=r"Expected \(2,\), found \(3,\)"):
@@ -206,22 +206,22 @@ class TestRecordByHand:
 class TestOpSpec:
     def test_shape_errors_come_when_it_is_made(self) -> None:
         with pytest.raises(at.AutogradError, match="size|shape"):
-            OpSpec("mul", [TensorRef((2, 3)), TensorRef((2, 4))])
+            OpSpec("mul", [TensorRef.declare((2, 3)), TensorRef.declare((2, 4))])
 
     def test_unknown_operations(self) -> None:
         with pytest.raises(at.AutogradError, match="no operation 'matmull'.*use"):
-            OpSpec("matmull", [TensorRef((2, 3))])
+            OpSpec("matmull", [TensorRef.declare((2, 3))])
 
     def test_inputs_must_be_tensors_and_as_many_as_the_schema_has(self) -> None:
         with pytest.raises(ArgumentError, match="input 0 of 'neg' is none"):
             OpSpec("neg", [np.ones(2)])
         with pytest.raises(ArgumentError, match="needs more tensors.*found 1"):
-            OpSpec("mul", [TensorRef((2,))])
+            OpSpec("mul", [TensorRef.declare((2,))])
         with pytest.raises(ArgumentError, match="fewer tensors"):
-            OpSpec("neg", [TensorRef((2,)), TensorRef((2,))])
+            OpSpec("neg", [TensorRef.declare((2,)), TensorRef.declare((2,))])
 
     def test_bind_checks_shape_and_dtype(self) -> None:
-        ex, x = cpu_executor(), TensorRef((2, 3), "float32")
+        ex, x = cpu_executor(), TensorRef.declare((2, 3), "float32")
         with pytest.raises(ShapeMismatchError, match=r"Expected \(2, 3\), found \(3, 2\)"):
             ex.bind(x, np.ones((3, 2), np.float32))
         with pytest.raises(DTypeError, match=r"Expected float32, found float64. To fix it, convert it with array.astype\('float32'\)"):
@@ -236,7 +236,7 @@ class TestOpSpec:
             ex.bind(array, array)
 
     def test_repr_shows_the_call(self) -> None:
-        assert repr(OpSpec("sum", [TensorRef((2, 3))], dim=1)) == "OpSpec(sum(float32[2, 3], dim=1) -> float32[2])"
+        assert repr(OpSpec("sum", [TensorRef.declare((2, 3))], dim=1)) == "OpSpec(sum(float32[2, 3], dim=1) -> float32[2])"
 
 
 class TestDefaultTape:
