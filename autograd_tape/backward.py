@@ -14,17 +14,18 @@ from typing import Any
 import attrs
 import numpy as np
 
+from . import hooks  # noqa: F401  # methods of tensors
 from .callable import be_callable
 from .dtypes import CPU
 from .engine import Engine, _cotangent
-from .errors import ArgumentError, NoGradError, ShapeMismatchError
+from .errors import ArgumentError, NoGradError, ShapeMismatchError, type_name
 from .executors import Executor, executor_for
-from .frontend import F
-from .frontend import F as tensors
+from .frontend import F, front_end_of
 from .modes import GradMode, _mode, grad_mode
 from .node import TapeEntry, edge_of
 from .tape import DefaultTape, Tape
-from .tensor import NOTHING, TapeId, TensorRef
+from .tensor import TapeId, TensorRef
+from .locks import fork_safe_lock
 from .walk import Walk, chosen
 
 
@@ -32,8 +33,44 @@ from .walk import Walk, chosen
 
 
 def _several(given: Any) -> Any:
-    """One tensor, or array, as a list of it; a list, or None, as it is."""
-    return [given] if isinstance(given, (TensorRef, np.ndarray)) else given
+    """One tensor, array or number as a list of it; a list, or None, as it is."""
+    return [given] if isinstance(given, (TensorRef, np.ndarray, np.generic, int, float, complex)) else given
+
+
+class Gradients(dict[int, Any]):
+    """Gradients by tensor: `grads[x]` and `grads[x.id]` are one.
+
+    >>> x = TensorRef.of([1.0])
+    >>> grads = Gradients({x.id: np.ones(1)})
+    >>> grads[x] is grads[x.id], x in grads, grads.get(TensorRef.of([1.0]))
+    (True, True, None)
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, key: TensorRef | int) -> Any:
+        return super().__getitem__(_key(key))
+
+    def __setitem__(self, key: TensorRef | int, gradient: Any) -> None:
+        super().__setitem__(_key(key), gradient)
+
+    def __delitem__(self, key: TensorRef | int) -> None:
+        super().__delitem__(_key(key))
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(_key(key))
+
+    def get(self, key: TensorRef | int, default: Any = None) -> Any:
+        """The gradient of a tensor, or `default`."""
+        return super().get(_key(key), default)
+
+    def pop(self, key: TensorRef | int, *default: Any) -> Any:
+        """Takes the gradient of a tensor out."""
+        return super().pop(_key(key), *default)
+
+
+def _key(key: Any) -> Any:
+    return key.id if isinstance(key, TensorRef) else key
 
 
 @attrs.define
@@ -43,14 +80,39 @@ class BackwardOptions:
     Attributes:
         retain_graph: keep the graph for another pass.
         create_graph: record the pass itself, for derivatives of any order; gradients are then TensorRefs.
-        inputs: tensors to compute gradients for; all leaves where None.
+        inputs: tensors to compute gradients for; all leaves where None or empty.
         grad_outputs: the cotangent of each output; ones for a one-element output where None.
+
+    Raises:
+        ArgumentError: an input is no tensor.
     """
 
     retain_graph: bool = False
     create_graph: bool = False
     inputs: Sequence[TensorRef] | None = attrs.field(default=None, converter=_several)
     grad_outputs: Sequence[Any] | None = attrs.field(default=None, converter=_several)
+
+    def __attrs_post_init__(self) -> None:
+        self.inputs = tensors_of(self.inputs or (), "BackwardOptions", "inputs") or None
+        if self.grad_outputs is not None and not isinstance(self.grad_outputs, (list, tuple)):
+            raise ArgumentError("BackwardOptions takes a cotangent for each output", expected="a list of arrays or tensors, or one of them",
+                                found=type_name(self.grad_outputs), remedy="pass grad_outputs=[...]")
+
+
+def tensors_of(given: Any, function: str, what: str = "tensors") -> list[TensorRef]:
+    """A tensor, or several, as a list.
+
+    Raises:
+        ArgumentError: it is something else, or one of them is.
+    """
+    if isinstance(given, TensorRef):
+        return [given]
+    found = list(given) if isinstance(given, (list, tuple, set, frozenset)) or hasattr(given, "__next__") else None
+    wrong = given if found is None else next((x for x in found if not isinstance(x, TensorRef)), None)
+    if found is None or not all(isinstance(x, TensorRef) for x in found):
+        raise ArgumentError(f"{function} takes {what}", expected="a tensor, or a list of tensors", found=type(wrong).__name__,
+                            remedy="pass TensorRef objects; TensorRef.of(array) makes one of data")
+    return found
 
 
 @attrs.define(eq=False)
@@ -59,7 +121,7 @@ class BackwardContext:
 
     Attributes:
         tape, executor, retain_graph, create_graph: what the pass runs with.
-        grad_tensors: from tensor id to gradient.
+        grad_tensors: from tensor, or its id, to gradient.
         refs: from tensor id to the tensor.
     """
 
@@ -67,21 +129,22 @@ class BackwardContext:
     executor: Executor | None = None
     retain_graph: bool = attrs.field(default=False, kw_only=True)
     create_graph: bool = attrs.field(default=False, kw_only=True)
-    grad_tensors: dict[int, Any] = attrs.field(factory=dict, init=False)
+    grad_tensors: Gradients = attrs.field(factory=Gradients, init=False)
     refs: dict[int, TensorRef] = attrs.field(factory=dict, init=False, repr=False)
 
     def accumulate_grad(self, ref: TensorRef, grad: Any) -> None:
         """Adds `grad`, of the shape of `ref`, to what `ref` has."""
-        if tuple(grad.shape) != tuple(ref.shape):
+        (ref,) = tensors_of(ref, "accumulate_grad()", "a tensor")
+        if tuple(np.shape(grad) if not isinstance(grad, TensorRef) else grad.shape) != tuple(ref.shape):
             raise ShapeMismatchError(f"The gradient of tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
-                                     found=str(tuple(grad.shape)), remedy="return a gradient of the input's shape from the gradient "
+                                     found=str(tuple(np.shape(grad))), remedy="return a gradient of the input's shape from the gradient "
                                                                           "function")
         self.refs[ref.id] = ref
         accumulate_cotangent(self.grad_tensors, ref, grad)
 
     def get_grad(self, ref: TensorRef) -> Any:
         """The gradient of `ref`, or None."""
-        return self.grad_tensors.get(ref.id)
+        return self.grad_tensors.get(*tensors_of(ref, "get_grad()", "a tensor"))
 
 
 def accumulate_cotangent(cotangents: dict[int, Any], ref: TensorRef, cotangent: Any) -> None:
@@ -115,9 +178,6 @@ def reduce_to_shape(cotangent: Any, shape: Sequence[int]) -> Any:
 def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, options: BackwardOptions) -> BackwardContext:
     if not outputs:
         raise ArgumentError("backward() needs an output", expected="at least one tensor", found="none", remedy="pass the loss")
-    for output in outputs:
-        if not isinstance(output, TensorRef):
-            raise ArgumentError("backward() takes tensors", expected="TensorRef", found=type(output).__name__, remedy="pass the loss")
     tape = chosen(tape, outputs)
     for output in outputs:
         if output._node is None:
@@ -127,6 +187,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
     if given is not None and len(given) != len(outputs):
         raise ArgumentError(f"got {len(outputs)} tensors and {len(given)} gradients", expected=f"{len(outputs)} cotangents",
                             found=str(len(given)), remedy="pass one per output")
+    tensors = front_end_of(*outputs, *(options.inputs or ()))
     context = BackwardContext(tape, executor, retain_graph=options.retain_graph, create_graph=options.create_graph)
     F = tensors if options.create_graph else executor.F
     cotangents = [_cotangent(o, None if given is None else given[i], options.create_graph, F) for i, o in enumerate(outputs)]
@@ -175,22 +236,24 @@ def _own_buffer(g: Any, ref: TensorRef, owned: bool) -> np.ndarray:
 
 
 def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
-             options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> dict[int, Any]:
+             options: BackwardOptions | Sequence[Any] | None = None, grad_outputs: Sequence[Any] | None = None) -> Gradients:
     """Gradients of one output, or of several with custom cotangents, with respect to all leaves (or `options.inputs`).
+
+    They are returned, and added to the `.grad` of the leaves, as `tensor.backward()` does it.
 
     Args:
         output: a tensor, or several.
         tape: where the operations were recorded. An explicit tape decides what is walked: its own entries, also those recorded by hand in
             the place of others, and what no explicit tape holds. Where None, the thread's default tape.
         executor: computes the gradients; the CPU's where None.
-        options: see `BackwardOptions`.
-        grad_outputs: the cotangent of each output.
+        options: see `BackwardOptions`; the cotangents, as `grad_outputs`, may stand here too.
+        grad_outputs: the cotangent of each output, in a list; of one output it may stand alone.
 
     Returns:
-        From tensor id (`ref.id`, `ref.hash`) to gradient, of the tensor's shape and dtype. A `GradManager` that looks after one
-        of these tensors receives its gradient too.
+        From tensor, or its id (`ref.id`, `ref.hash`), to gradient, of the tensor's shape and dtype.
 
     Raises:
+        ArgumentError: something that is no tensor, tape, executor or `BackwardOptions` where one is wanted.
         NoGradError: nothing requires grad, the output is no scalar and has no cotangent, the graph was freed, or the tape does not
             hold the output, or something on the way to the inputs that another tape holds.
         NoGradFnError: an operation recorded by hand has no gradient function.
@@ -198,8 +261,10 @@ def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, 
 
     >>> from autograd_tape import F, TensorRef, backward
     >>> x = TensorRef.of([1.0, 2.0, 3.0], requires_grad=True)
-    >>> backward(F.sum(x * x))[x.id]
+    >>> backward(F.sum(x * x))[x]
     array([2., 4., 6.])
+    >>> x.grad
+    TensorRef([2., 4., 6.], dtype=float64)
     """
     context = run_backward(output, tape, executor, options, grad_outputs)
     deliver(context)
@@ -207,21 +272,50 @@ def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, 
 
 
 def run_backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
-                 options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> BackwardContext:
+                 options: BackwardOptions | Sequence[Any] | None = None, grad_outputs: Sequence[Any] | None = None) -> BackwardContext:
     """`backward` without giving the gradients to anybody: the finished context."""
-    options = options or BackwardOptions()
+    outputs = tensors_of(output, "backward()")
+    if options is not None and not isinstance(options, BackwardOptions):  # the second form of the specification
+        if grad_outputs is not None or not isinstance(options, (list, tuple, np.ndarray, TensorRef)):
+            raise ArgumentError("backward() takes its options as BackwardOptions", expected="BackwardOptions, or the cotangents",
+                                found=type_name(options), remedy="pass options=BackwardOptions(retain_graph=True)")
+        options, grad_outputs = None, options
+    settings = options or BackwardOptions()
     if grad_outputs is not None:
-        options = attrs.evolve(options, grad_outputs=[grad_outputs] if isinstance(grad_outputs, (np.ndarray, TensorRef)) else grad_outputs)
-    outputs = [output] if isinstance(output, TensorRef) else list(output)
-    return _run(outputs, tape, executor or executor_for(CPU), options)
+        settings = attrs.evolve(settings, grad_outputs=grad_outputs)
+    if executor is not None and not isinstance(executor, Executor):
+        raise ArgumentError("A backward pass takes an executor", expected="an Executor, or None", found=type_name(executor),
+                            remedy="pass cpu_executor() or get_executor(name)")
+    return _run(outputs, tape, executor or executor_for(CPU), settings)
 
 
-def deliver(context: BackwardContext, *also: Any) -> None:
-    """Gives gradients to the managers that look after their tensors, and to those in `also`."""
-    for id, ref in context.refs.items():
-        managers = list(getattr(ref, "_info", NOTHING).managers or ())
-        for manager in (*managers, *(m for m in also if m not in managers)):
-            manager.accumulate(ref, context.grad_tensors[id])
+_delivery = fork_safe_lock()
+
+
+def deliver(context: BackwardContext) -> None:
+    """Adds the gradients of leaves to their `.grad`. (Those of other tensors get there while the pass runs, see `retain_grad`.)"""
+    with _delivery:  # of several threads, of whom each adds
+        for id, ref in context.refs.items():
+            if ref.is_leaf:
+                ref._add_grad(context.grad_tensors[id])
+
+
+def _backward_of(output: TensorRef, grad_output: Any = None, *, retain_graph: bool = False, create_graph: bool = False) -> None:
+    """Adds the gradients of this tensor with respect to the leaves that it was computed from to their `.grad`.
+
+    Args:
+        grad_output: the cotangent; ones for a tensor of one element where left out.
+        retain_graph, create_graph: see `BackwardOptions`.
+
+    >>> x = TensorRef.of([3.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    TensorRef([6.], dtype=float64)
+    """
+    backward(output, options=BackwardOptions(retain_graph, create_graph), grad_outputs=grad_output)
+
+
+TensorRef.backward = _backward_of  # type: ignore[attr-defined]
 
 
 def topological_order(tape: Tape | None, outputs: TensorRef | Sequence[TensorRef]) -> list[TapeId]:
@@ -231,8 +325,8 @@ def topological_order(tape: Tape | None, outputs: TensorRef | Sequence[TensorRef
     Raises:
         NoGradError: as for `backward`.
     """
-    outputs = [outputs] if isinstance(outputs, TensorRef) else outputs
-    if tape is not None and not isinstance(tape, DefaultTape):
+    outputs = tensors_of(outputs, "topological_order()")
+    if tape is not None and not isinstance(chosen(tape, outputs), DefaultTape):
         return [entry.id for entry in Walk(tape, outputs).entries]
     seen: dict[int, TapeEntry] = {}
     stack: list[Any] = [edge_of(o) for o in outputs]

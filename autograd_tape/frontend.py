@@ -15,7 +15,7 @@ import numpy as np
 
 from . import views
 from .calls import passing
-from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind
+from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .modes import register_quiet_sets
@@ -26,7 +26,7 @@ from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
 from .functions.namespace import QUIET_SETS, RESULT_KINDS, base_namespace
 from .record import Param, Record, registered
-from .tensor import TensorRef, leaf_node
+from .tensor import LEAF, TensorRef, leaf_node
 from .views import prune_views, unwatched_view, watch_view
 
 
@@ -41,7 +41,7 @@ class Frontend:
 
     def __init__(self, tensor_class: type[TensorRef], name: str) -> None:
         self.Tensor, self.name = tensor_class, name
-        TapeEntry.front_end = self
+        TapeEntry.front_end = tensor_class._front_end = self
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
         self.entrances: dict[tuple[str, bool], Callable[..., Any]] = {}
@@ -173,6 +173,20 @@ class Frontend:
         t._data, t._k, t._node = array, CPU_KINDS[array.dtype] if k is None else k, node
         t._v = t._base = None
         return t
+
+    def own(self, t: Any) -> Any:
+        """A tensor of any front end, or an array, as one of this: the same values, with the same history."""
+        if not isinstance(t, TensorRef):
+            return self.wrap(np.asarray(t))
+        if isinstance(t, self.Tensor):
+            return t
+        if t._node is LEAF or t._data is None:  # another object would be another leaf, and would wait for other data
+            return self.function("view_as")(t, t) if t._data is not None else t
+        if t._v is None:
+            t._v = [0]
+        result = self.wrap(self.values_of(t), kind(t._k.dtype, t._k.device), t._node)
+        result._v, result._base = t._v, t._base
+        return result
 
     def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
         """A saved output as a tensor with its history, for gradients of gradients."""
@@ -472,3 +486,13 @@ def _return_type_repr(self: Any) -> str:
 
 F = Frontend(TensorRef, "autograd_tape.F")
 """All operations as functions of TensorRefs: `F.add(x, y)`."""
+
+
+def front_end_of(*values: Any) -> Frontend:
+    """Whose tensors results are: those of the front end of the values; where those of `TensorRef` and of another meet, the other's."""
+    found = F
+    for x in values:
+        if isinstance(x, TensorRef) and x._front_end is not F:
+            found = x._front_end
+            break
+    return found

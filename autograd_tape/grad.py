@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from .backward import BackwardOptions, deliver, run_backward
+from .backward import BackwardOptions, Gradients, deliver, run_backward, tensors_of
 from .callable import be_callable
 from .check import check_grad
-from .errors import ArgumentError, AutogradError, DTypeError, NoGradError, ShapeMismatchError
+from .errors import ArgumentError, AutogradError, DTypeError, NoGradError
 from .executors import Executor
 from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, grad_mode, set_grad_mode
-from .node import GradFn, Hooks
+from .node import GradFn
+from .ops._host import values_of
 from .registry import named_grad_fn
 from .tape import Tape
-from .tensor import TensorRef, info_of, leaf_node
+from .tensor import NOTHING, TensorRef
 from .transforms import grad as transform
 
 __all__ = ["GradFn", "GradManager", "GradMode", "GradientInfo", "grad"]
@@ -54,10 +55,10 @@ class GradientInfo:
 
 
 class GradManager:
-    """Looks after the gradients of the tensors it was told of.
+    """Looks after the gradients of the tensors it was told of, which is a view of their `.grad`.
 
-    A tensor given to `set_requires_grad`, `retain_grad` or `set_grad` is *managed*: every `backward` adds its gradient here. The
-    manager does not keep tensors alive; the gradient of a dead tensor is forgotten. Managing is safe from several threads.
+    A tensor given to `set_requires_grad`, `retain_grad`, `set_grad` or `accumulate` is *managed*: its gradient is in `gradients`. The
+    manager does not keep tensors alive, and has no gradients of its own. Managing is safe from several threads.
 
     >>> from autograd_tape import F, TensorRef, backward
     >>> gm = GradManager()
@@ -74,30 +75,26 @@ class GradManager:
 
     def __init__(self) -> None:
         self._lock = fork_safe_lock()
-        self._refs: dict[int, weakref.ref[TensorRef]] = {}
-        self._retained: set[int] = set()
-        self._gradients: dict[int, Any] = {}
+        self._refs: dict[int, weakref.ref[TensorRef]] = {}  # from the number of the object, for ids change with updates in place
 
     def __repr__(self) -> str:
-        return f"<GradManager: {len(self._refs)} tensors, {len(self._gradients)} gradients, mode {self.mode.name.lower()}>"
+        return f"<GradManager: {len(self._tensors())} tensors, {len(self.gradients)} gradients, mode {self.mode.name.lower()}>"
+
+    def _tensors(self) -> list[TensorRef]:
+        """The managed tensors that live."""
+        with self._lock:
+            return [ref for ref in [weak() for weak in self._refs.values()] if ref is not None]
 
     @property
-    def gradients(self) -> dict[int, Any]:
-        """From tensor id to accumulated gradient."""
-        with self._lock:
-            return dict(self._gradients)
+    def gradients(self) -> MutableMapping[TensorRef | int, Any]:
+        """From managed tensor, or its id, to its gradient as it is now; what is put here is set, what is deleted is cleared."""
+        return _Live(self)
 
     @property
     def grad_info(self) -> dict[int, GradientInfo]:
         """From tensor id to what is known of the tensor."""
-        with self._lock:
-            live = [(id, ref()) for id, ref in self._refs.items()]
-            return {id: self._info(id, ref) for id, ref in live if ref is not None}
-
-    def _info(self, id: int, ref: TensorRef) -> GradientInfo:
-        held = self._gradients.get(id)
-        grad = None if held is None else held if isinstance(held, TensorRef) else TensorRef.over(held)
-        return GradientInfo(ref, grad, ref.requires_grad, ref.is_leaf, id in self._retained)
+        return {ref.id: GradientInfo(ref, _held(ref), ref.requires_grad, ref.is_leaf, getattr(ref, "_info", NOTHING).retains_grad)
+                for ref in self._tensors()}
 
     # -- mode -----------------------------------------------------------------------------------------------------
 
@@ -106,8 +103,19 @@ class GradManager:
         """This thread's grad mode; there is one per thread, whoever sets it."""
         return grad_mode()
 
+    @mode.setter
+    def mode(self, mode: GradMode) -> None:
+        self.set_mode(mode)
+
     def set_mode(self, mode: GradMode) -> None:
-        """Sets this thread's grad mode."""
+        """Sets this thread's grad mode.
+
+        Raises:
+            ArgumentError: it is no `GradMode`.
+        """
+        if not isinstance(mode, GradMode):
+            raise ArgumentError("A grad mode is wanted", expected="GradMode.ENABLED, DISABLED or INFERENCE", found=repr(mode),
+                                remedy="pass one of them")
         set_grad_mode(mode)
 
     def get_mode(self) -> GradMode:
@@ -158,124 +166,76 @@ class GradManager:
         if not ref.requires_grad:
             raise NoGradError("can't retain_grad on Tensor that has requires_grad=False", expected="a tensor that requires grad",
                               found=f"tensor {ref.id}, which does not", remedy="set requires_grad on what it is computed from")
-        self._manage(ref, retain=True)
-        if not ref.is_leaf:
-            info = info_of(ref)
-            # An in-place update gives the tensor another history and id, to which the hook moves with it.
-            info.retains_grad = True
-            if info.retainers is None:
-                info.retainers = weakref.WeakSet()
-            if self not in info.retainers:
-                info.retainers.add(self)
-                self._hook(ref)
+        self._manage(ref)
+        ref.retain_grad()  # type: ignore[attr-defined]  # a method from `hooks`
 
-    def _hook(self, ref: TensorRef) -> None:
-        entry: Any = ref.creator
-        nr = ref._node.nr if ref._node._tag == 2 else 0
-        entry.hooks = entry.hooks or Hooks()
-        before = entry.hooks.retain.get(nr)
-        manager, target = weakref.ref(self), weakref.ref(ref)  # an entry must not hold its output
-
-        def keep(grad: Any) -> None:
-            if before is not None:
-                before(grad)
-            gm, tensor = manager(), target()
-            if gm is not None and tensor is not None:
-                recorded = isinstance(grad, TensorRef) and grad.requires_grad
-                gm.accumulate(tensor, grad if recorded or not isinstance(grad, TensorRef) else grad._data)
-
-        entry.hooks.retain[nr] = keep
-
-    def _manage(self, ref: TensorRef, retain: bool = False) -> None:
+    def _manage(self, ref: TensorRef) -> None:
         """Takes a tensor into care."""
-        id = ref.id
+        key = id(ref)
         with self._lock:
-            if id not in self._refs:
-                me = weakref.ref(self)
+            if key not in self._refs:
+                refs, lock = self._refs, self._lock
 
-                def forget(_: Any) -> None:
-                    gm = me()
-                    if gm is not None:
-                        gm._forget(id)
+                def forget(dead: Any) -> None:
+                    with lock:
+                        if refs.get(key) is dead:
+                            del refs[key]
 
-                self._refs[id] = weakref.ref(ref, forget)
-                if ref.is_leaf:
-                    info = info_of(ref)
-                    if info.managers is None:
-                        info.managers = weakref.WeakSet()
-                    info.managers.add(self)
-            if retain:
-                self._retained.add(id)
-
-    def _forget(self, id: int) -> None:
-        with self._lock:
-            self._refs.pop(id, None)
-            self._gradients.pop(id, None)
-            self._retained.discard(id)
+                refs[key] = weakref.ref(ref, forget)
 
     # -- gradients ------------------------------------------------------------------------------------------------
 
     def backward(self, output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,
-                 options: BackwardOptions | None = None, grad_outputs: Sequence[Any] | None = None) -> dict[int, Any]:
-        """`autograd_tape.backward`, with the gradients of all leaves accumulated here, managed before or not."""
+                 options: BackwardOptions | Sequence[Any] | None = None, grad_outputs: Sequence[Any] | None = None) -> Gradients:
+        """`autograd_tape.backward`, after which this manager looks after all tensors that a gradient came to."""
         context = run_backward(output, tape, executor, options, grad_outputs)
-        deliver(context, self)
+        deliver(context)
+        for ref in context.refs.values():
+            self._manage(ref)
+            if not ref.is_leaf and not getattr(ref, "_info", NOTHING).retains_grad:
+                ref._add_grad(context.grad_tensors[ref])
         return context.grad_tensors
 
     def accumulate(self, ref: TensorRef, grad: Any) -> None:
-        """Adds a gradient, of the tensor's shape, to the tensor's gradient."""
-        self._check_grad_shape(ref, grad)
-        with self._lock:
-            self._manage(ref)
-            held = self._gradients.get(ref.id)
-            # A copy, for what `backward` returned belongs to its caller.
-            self._gradients[ref.id] = held + grad if held is not None else grad if isinstance(grad, TensorRef) else np.array(grad)
-
-    def get_grad(self, ref: TensorRef) -> Any:
-        """The accumulated gradient of a tensor, or None."""
-        return self._gradients.get(_check_ref(ref, "get_grad").id)
-
-    def set_grad(self, ref: TensorRef, grad: Any) -> None:
-        """Replaces the gradient of a tensor; None clears it.
+        """Adds a gradient, of the tensor's shape, to the tensor's gradient, in the tensor's dtype.
 
         Raises:
             ShapeMismatchError: the gradient has another shape than the tensor.
-            ArgumentError: the tensor holds integers or booleans.
         """
-        if grad is None:
-            self.clear_grad(ref)
-            return
-        leaf_node(_check_ref(ref, "set_grad")._k.dtype, True, "only Tensors of floating point and complex dtype can have gradients")
-        # A copy, for the array is its caller's.
-        grad = grad if isinstance(grad, TensorRef) else np.array(grad, ref._k.np)
-        self._check_grad_shape(ref, grad)
+        grad = _check_ref(ref, "accumulate")._as_grad(grad)
+        self._manage(ref)
         with self._lock:
-            self._manage(ref)
-            self._gradients[ref.id] = grad
+            ref._add_grad(grad if grad.requires_grad else grad._data)
+
+    def get_grad(self, ref: TensorRef) -> Any:
+        """The gradient of a tensor as an array, or None: the elements of `ref.grad`. One that was recorded is that tensor itself."""
+        return _shown(_check_ref(ref, "get_grad"))
+
+    def set_grad(self, ref: TensorRef, grad: Any) -> None:
+        """Replaces the gradient of a tensor, computed ones too; None clears it. An array is copied, in the tensor's dtype.
+
+        Raises:
+            ShapeMismatchError: the gradient has another shape than the tensor.
+            ArgumentError: the tensor holds integers or booleans, or the gradient is made of no numbers.
+        """
+        new = None if grad is None else _check_ref(ref, "set_grad")._as_grad(grad)
+        self._manage(_check_ref(ref, "set_grad"))
+        ref._grad = new
 
     def clear_grad(self, ref: TensorRef) -> None:
         """Forgets the gradient of a tensor."""
-        with self._lock:
-            self._gradients.pop(_check_ref(ref, "clear_grad").id, None)
+        _check_ref(ref, "clear_grad")._grad = None
 
     def clear_all_grads(self) -> None:
-        """Forgets all gradients; tensors stay managed."""
-        with self._lock:
-            self._gradients.clear()
+        """Forgets the gradients of all managed tensors, which stay managed."""
+        for ref in self._tensors():
+            ref._grad = None
 
     def zero_grad(self, refs: TensorRef | Sequence[TensorRef]) -> None:
         """Sets the gradients of a tensor, or of several, to zero; one that has none stays without."""
-        with self._lock:
-            for ref in _distinct(refs):
-                held = self.get_grad(ref)
-                if held is not None:
-                    self._gradients[ref.id] = np.zeros(tuple(ref.shape), ref._k.np)
-
-    def _check_grad_shape(self, ref: TensorRef, grad: Any) -> None:
-        _check_ref(ref, "set_grad")
-        if tuple(grad.shape) != tuple(ref.shape):
-            raise ShapeMismatchError(f"The gradient of tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
-                                     found=str(tuple(grad.shape)), remedy="give a gradient of the tensor's shape")
+        for ref in _distinct(refs, "zero_grad"):
+            if _held(ref) is not None:
+                ref._grad = ref._as_grad(np.zeros(tuple(ref.shape), ref._k.np))
 
     # -- clipping -------------------------------------------------------------------------------------------------
 
@@ -302,18 +262,18 @@ class GradManager:
             raise ArgumentError("norm_type must be positive", expected="a number > 0, or inf", found=norm_type,
                                 remedy="pass p of the p-norm")
         with self._lock:
-            held = [(ref.id, self._gradients[ref.id]) for ref in _distinct(refs) if self.get_grad(ref) is not None]
+            held = [(ref, found) for ref in _distinct(refs, "clip_grad_norm") if (found := _held(ref)) is not None]
             if not held:
                 return 0.0
-            total = _norm([_array(g) for _, g in held], norm_type)
+            total = _norm([values_of(g) for _, g in held], norm_type)
             if error_if_nonfinite and not math.isfinite(total):
                 raise AutogradError(f"The total norm of order {norm_type} is not finite, so the gradients cannot be clipped",
                                     expected="finite gradients", found=total, remedy="pass error_if_nonfinite=False to scale them anyway")
             factor = max_norm / (total + 1e-6)
             # Written so that a norm that is no number spoils the gradients visibly, as in torch.
             if not factor >= 1.0:
-                for id, g in held:
-                    self._gradients[id] = _scaled(g, factor)
+                for ref, g in held:
+                    ref._grad = _scaled(ref, g, factor)
         return total
 
     def clip_grad_value(self, refs: TensorRef | Sequence[TensorRef], clip_value: float) -> None:
@@ -326,16 +286,13 @@ class GradManager:
         if not clip_value >= 0:
             raise ArgumentError("clip_value must not be negative", expected="a number >= 0", found=clip_value,
                                 remedy="pass the largest absolute value allowed")
-        with self._lock:
-            for ref in _distinct(refs):
-                held = self.get_grad(ref)
-                if held is not None and _array(held).dtype.kind == "c":
-                    raise DTypeError("clip_grad_value() is not defined for complex gradients", expected="a real gradient",
-                                     found=str(_array(held).dtype), remedy="limit their absolute values with clip_grad_norm")
-            for ref in _distinct(refs):
-                held = self.get_grad(ref)
-                if held is not None:
-                    self._gradients[ref.id] = np.clip(_array(held), -clip_value, clip_value)
+        held = [(ref, found) for ref in _distinct(refs, "clip_grad_value") if (found := _held(ref)) is not None]
+        for _, g in held:
+            if g._k.np.kind == "c":
+                raise DTypeError("clip_grad_value() is not defined for complex gradients", expected="a real gradient",
+                                 found=str(g._k.np), remedy="limit their absolute values with clip_grad_norm")
+        for ref, g in held:
+            ref._grad = ref._as_grad(np.clip(values_of(g), -clip_value, clip_value))
 
     # -- checking -------------------------------------------------------------------------------------------------
 
@@ -351,20 +308,63 @@ def _check_ref(ref: Any, name: str) -> TensorRef:
     return ref
 
 
-def _distinct(refs: TensorRef | Sequence[TensorRef]) -> list[TensorRef]:
+def _distinct(refs: TensorRef | Sequence[TensorRef], name: str) -> list[TensorRef]:
     """Tensors without repetitions: a shared one counts once."""
-    return list({_check_ref(ref, "clip").id: ref for ref in ([refs] if isinstance(refs, TensorRef) else refs)}.values())
+    return list({id(ref): ref for ref in tensors_of(refs, f"{name}()")}.values())
 
 
-def _array(grad: Any) -> np.ndarray:
-    return grad._data if isinstance(grad, TensorRef) else grad
+def _held(ref: TensorRef) -> TensorRef | None:
+    """The gradient of a tensor. (torch's `.grad` of a computed tensor warns where that was not asked for.)"""
+    found: TensorRef | None = TensorRef.grad.fget(ref)  # type: ignore[attr-defined]  # of a property
+    return found
 
 
-def _scaled(g: Any, factor: float) -> Any:
-    """`g * factor`, of an array in double precision, rounded once: the factor may be less than the dtype can hold."""
-    if isinstance(g, TensorRef):
+def _shown(ref: TensorRef) -> Any:
+    held = _held(ref)
+    return held if held is None or held.requires_grad else values_of(held)
+
+
+class _Live(MutableMapping[Any, Any]):
+    """The gradients of a manager's tensors, as they are whenever one looks."""
+
+    def __init__(self, manager: GradManager) -> None:
+        self._manager = manager
+
+    def _find(self, key: TensorRef | int) -> TensorRef:
+        for ref in self._manager._tensors():
+            if ref is key if isinstance(key, TensorRef) else ref.id == key:
+                return ref
+        raise KeyError(key)
+
+    def __getitem__(self, key: TensorRef | int) -> Any:
+        found = _shown(self._find(key))
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __setitem__(self, key: TensorRef | int, gradient: Any) -> None:
+        self._manager.set_grad(key if isinstance(key, TensorRef) else self._find(key), gradient)
+
+    def __delitem__(self, key: TensorRef | int) -> None:
+        self[key]
+        self._manager.clear_grad(self._find(key))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([ref.id for ref in self._manager._tensors() if _held(ref) is not None])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _scaled(ref: TensorRef, g: TensorRef, factor: float) -> Any:
+    """`g * factor`, of what has no history in double precision, rounded once: the factor may be less than the dtype can hold."""
+    if g.requires_grad:
         return g * factor  # type: ignore[operator]  # operators are installed from the records
-    return np.asarray((g.astype(_wide(g)) * factor).astype(g.dtype))
+    array = values_of(g)
+    return ref._as_grad((array.astype(_wide(array)) * factor).astype(array.dtype))
 
 
 def _wide(g: np.ndarray) -> type:
@@ -406,14 +406,12 @@ def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Ex
     if options:
         raise ArgumentError("grad() of a tensor has no such option", expected="retain_graph, create_graph, grad_outputs",
                             found=", ".join(options), remedy="leave it out")
-    if inputs is None or isinstance(inputs, TensorRef):
-        inputs = [] if inputs is None else [inputs]
+    inputs = tensors_of([] if inputs is None else inputs, "grad()")
     if not inputs:
         raise ArgumentError("grad() needs tensors to differentiate with respect to", expected="at least one tensor in `inputs`",
                             found="none", remedy="pass grad(output, [x, ...])")
-    settings = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=list(inputs),
-                               grad_outputs=None if grad_outputs is None else [grad_outputs])
-    context = run_backward([output], tape, executor, settings)
+    settings = BackwardOptions(retain_graph=retain_graph, create_graph=create_graph, inputs=inputs, grad_outputs=grad_outputs)
+    context = run_backward(output, tape, executor, settings)
     return [context.get_grad(ref) for ref in inputs]
 
 

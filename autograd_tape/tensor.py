@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, NewType, cast
 import numpy as np
 
 from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
-from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError
+from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError, ShapeMismatchError, type_name
 from .strided import deep_copy
 
 if TYPE_CHECKING:
     import weakref
 
-    from .grad import GradManager
     from .lazy import OpSpec
     from .node import AccumulateGrad, Hooks, TapeEntry
 
@@ -101,8 +100,6 @@ class Info:
     post_accumulate: dict[int, Any] | None = None
     node_hooks: "Hooks | None" = None          # on the node of a leaf
     accumulate_node: "weakref.ref[AccumulateGrad] | None" = None
-    managers: "weakref.WeakSet[GradManager] | None" = None   # who look after its gradient
-    retainers: "weakref.WeakSet[GradManager] | None" = None  # who keep it, of a tensor that is no leaf
     tangents: dict[Any, Any] | None = None     # by level of forward mode
 
 
@@ -164,6 +161,7 @@ class TensorRef:
     _grad: Any
     _id: int
     _info: Info
+    _front_end: Any  # of the class: whose functions make tensors of it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -341,13 +339,53 @@ class TensorRef:
         return node if node._tag == 0 else node.entry
 
     @property
-    def grad(self) -> Any:
-        """The accumulated gradient, or None."""
-        return getattr(self, "_grad", None)
+    def grad(self) -> "TensorRef | None":
+        """The gradient that backward passes have added up, or None. The one place that it is kept: a `GradManager` looks here.
+
+        It can be set to a tensor or an array of this shape, which is taken in this dtype, and to None.
+
+        Raises (where it is set):
+            ShapeMismatchError: it has another shape.
+            GradientDTypeError: integers and booleans have no gradient.
+        """
+        found = getattr(self, "_grad", None)
+        if found is not None and found.__class__ is not TensorRef and self.__class__ is TensorRef:
+            self._grad = found = self._front_end.own(found)  # it came by a pass of another front end
+        return found
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        self._grad = value
+        self._grad = None if value is None else self._as_grad(value)
+
+    def _as_grad(self, value: Any) -> Any:
+        """A gradient as a tensor of this one's class, shape and dtype: an array is copied, as its caller may change it."""
+        leaf_node(self._k.dtype, True, "only Tensors of floating point and complex dtype can have gradients")
+        F = self._front_end
+        if not isinstance(value, TensorRef):
+            try:
+                value = np.array(value, self._k.np, order="K")
+            except (TypeError, ValueError):
+                raise ArgumentError("A gradient is made of numbers", expected="a tensor, an array or nested lists of numbers",
+                                    found=type_name(value), remedy="pass an array of the tensor's shape, or None") from None
+        if tuple(value.shape) != tuple(self.shape):
+            raise ShapeMismatchError(f"The gradient of tensor {self.id} has the wrong shape", expected=str(tuple(self.shape)),
+                                     found=str(tuple(value.shape)), remedy="give a gradient of the tensor's shape")
+        if isinstance(value, TensorRef) and value._k.dtype is not self._k.dtype:
+            value = F.function("cast")(value, self._k.dtype)
+        return F.own(value)
+
+    def _add_grad(self, gradient: Any) -> None:
+        """Adds a gradient, an array of anybody's or a tensor with a history, to `.grad`; in its place, for others may hold that."""
+        have = self.grad
+        new = self._as_grad(gradient)
+        self._grad = new if have is None else have + new if new.requires_grad or have.requires_grad else (
+            self._front_end.wrap(np.asarray(have._data + new._data, self._k.np)))
+        for hook in list((getattr(self, "_info", NOTHING).post_accumulate or {}).values()):
+            hook(self)
+
+    def _keep_grad(self, gradient: TensorRef) -> None:
+        """Adds what a pass gave to a computed tensor: see `retain_grad`."""
+        self._add_grad(gradient if gradient.requires_grad else gradient._data)
 
     def numpy(self) -> np.ndarray:
         """The buffer itself, computed now if it is the output of an `OpSpec`; NoGradError where data to compute it from is missing.

@@ -176,7 +176,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return getattr(node, "nr", 0)
 
     @property
-    def grad(self) -> "Tensor | None":
+    def grad(self) -> Any:
         """The accumulated gradient."""
         grad = getattr(self, "_grad", None)
         if grad is None and self._node is not None and self._node is not LEAF and self._node.__class__ is not NoGradView \
@@ -268,6 +268,12 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
         """Adds the gradients of this tensor with respect to the graph's leaves to their `.grad`."""
         above.backward_of(self, gradient, retain_graph, create_graph, inputs)
+
+    def _add_grad(self, gradient: Any) -> None:
+        above.add_grad(self, gradient)
+
+    def _keep_grad(self, gradient: Any) -> None:
+        above.keep_grad(self, gradient)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> Any:
         """`hook(grad)` runs when the gradient of this tensor is computed; what it returns replaces it."""

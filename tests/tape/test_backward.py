@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,6 +169,43 @@ class TestBackward:
         y.mul_(3.0)
         with pytest.raises(at.AutogradError, match="modified by an inplace operation.*at version 1; expected version 0"):
             backward(z)
+
+
+class TestForms:
+    """Both forms of the specification, and what is taken for what."""
+
+    def test_cotangents_of_one_output_and_of_several(self) -> None:
+        x = leaf(1.0, 2.0)
+        cotangent = np.array([1.0, 10.0])
+        for held in ([cotangent], cotangent, TensorRef.of(cotangent), [TensorRef.of(cotangent)]):
+            for call in (lambda g: backward(x * x, grad_outputs=g), lambda g: backward([x * x], grad_outputs=g),
+                         lambda g: backward(x * x, None, None, g), lambda g: backward([x * x], None, at.cpu_executor(), g),
+                         lambda g: backward(x * x, options=BackwardOptions(grad_outputs=g))):
+                np.testing.assert_array_equal(call(held)[x], [2.0, 40.0])
+        np.testing.assert_array_equal(backward([x * x, x * 3.0], None, None, [cotangent, cotangent])[x.id], [5.0, 70.0])
+        assert backward(F.sum(x * x), grad_outputs=2.0)[x][1] == 8.0
+
+    def test_no_inputs_are_all(self) -> None:
+        x, w = leaf(2.0), leaf(3.0)
+        for inputs in (None, [], ()):
+            assert set(backward(x * w, options=BackwardOptions(inputs=inputs))) == {x.id, w.id}
+        assert set(backward(x * w, options=BackwardOptions(inputs=x))) == {x.id}
+
+    @pytest.mark.parametrize("call", [
+        lambda x: backward(None), lambda x: backward(3), lambda x: backward("abc"), lambda x: backward([x, None]), lambda x: backward([]),
+        lambda x: backward(np.ones(1)), lambda x: backward(x * x, 3), lambda x: backward(x * x, None, 3),
+        lambda x: backward(x * x, None, None, 3.5), lambda x: backward(x * x, None, None, BackwardOptions(), "abc"),
+        lambda x: backward(x * x, None, None, {"retain_graph": True}), lambda x: BackwardOptions(inputs=3),
+        lambda x: BackwardOptions(inputs=[np.ones(1)]), lambda x: BackwardOptions(grad_outputs="abc"),
+        lambda x: backward(x * x, None, None, [np.ones(1)], [np.ones(1)]),
+        lambda x: grad(None, [x]), lambda x: grad(x * x, 3), lambda x: grad(x * x, [3]), lambda x: topological_order(None, 3),
+        lambda x: topological_order(3, x), lambda x: at.BackwardContext().accumulate_grad(3, np.ones(1)),
+        lambda x: at.BackwardContext().get_grad(3),
+    ])
+    def test_misuse_is_an_argument_error_that_says_what_to_do(self, call: Any) -> None:
+        with pytest.raises(ArgumentError) as caught:
+            call(leaf(1.0))
+        assert None not in (caught.value.expected, caught.value.found, caught.value.remedy)
 
 
 class TestGrad:

@@ -67,7 +67,7 @@ class TestManager:
         other = TensorRef.of([5.0, 6.0], requires_grad=True)
         grads = backward(F.sum(x * w * other))
         np.testing.assert_array_equal(gm.get_grad(x), grads[x.id])
-        assert gm.get_grad(other) is None and set(gm.gradients) == {x.id, w.id}
+        assert gm.get_grad(other) is not None and set(gm.gradients) == {x.id, w.id}
         backward(F.sum(x * w * other))
         np.testing.assert_array_equal(gm.get_grad(x), 2 * grads[x.id])
         np.testing.assert_array_equal(grads[x.id], [15, 24])
@@ -173,6 +173,107 @@ class TestManager:
 
     def test_repr(self) -> None:
         assert repr(GradManager()) == "<GradManager: 0 tensors, 0 gradients, mode enabled>"
+
+
+class TestOneHome:
+    """A gradient is kept on its tensor, and a manager shows it."""
+
+    def test_whoever_looks_finds_the_same(self) -> None:
+        gm, other = GradManager(), GradManager()
+        (x,) = managed(gm, [1.0, 2.0])
+        other.set_requires_grad(x)
+        F.sum(x * x).backward()
+        grads = backward(F.sum(x * x))
+        np.testing.assert_array_equal(x.grad.numpy(), [4.0, 8.0])
+        for found in (gm.get_grad(x), other.get_grad(x), gm.gradients[x], gm.gradients[x.id], gm.grad_info[x.id].grad_ref.numpy()):
+            np.testing.assert_array_equal(found, x.grad.numpy())
+        np.testing.assert_array_equal(grads[x], [2.0, 4.0])
+        gm.clip_grad_norm([x], 1.0)
+        np.testing.assert_allclose(np.linalg.norm(x.grad.numpy()), 1.0, rtol=1e-6)
+        other.zero_grad(x)
+        np.testing.assert_array_equal(gm.get_grad(x), [0.0, 0.0])
+        x.grad = [5.0, 6.0]
+        np.testing.assert_array_equal(gm.get_grad(x), [5.0, 6.0])
+        gm.clear_grad(x)
+        assert x.grad is None and not other.gradients
+
+    def test_the_live_table(self) -> None:
+        gm = GradManager()
+        x, w = managed(gm, [1.0], [2.0])
+        table = gm.gradients
+        assert dict(table) == {} and len(table) == 0 and repr(table) == "{}"
+        backward(F.sum(x * w))
+        assert set(table) == {x.id, w.id} and table[x] == 2.0
+        table[x] = [7.0]
+        assert x.grad.numpy() == 7.0
+        del table[x.id]
+        assert x.grad is None and x not in table and w in table
+        with pytest.raises(KeyError):
+            table[TensorRef.of([1.0])]
+        with pytest.raises(KeyError):
+            del table[x]
+
+    def test_the_mode_can_be_set(self) -> None:
+        gm = GradManager()
+        gm.mode = GradMode.DISABLED
+        assert at.modes.grad_mode() is GradMode.DISABLED
+        gm.mode = GradMode.ENABLED
+        with pytest.raises(ArgumentError, match="Expected GradMode.ENABLED, DISABLED or INFERENCE, found 7"):
+            gm.mode = 7
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+    def test_gradients_have_the_dtype_of_their_tensor(self, dtype: str) -> None:
+        gm = GradManager()
+        x = TensorRef.of(np.ones(2, dtype), requires_grad=True)
+        for grad in (np.ones(2), np.ones(2, np.int64), TensorRef.of([1.0, 1.0])):
+            gm.accumulate(x, grad)
+            assert x.grad.dtype is x.dtype and gm.get_grad(x).dtype == dtype
+        gm.set_grad(x, TensorRef.of([1.0, 1.0]))
+        assert x.grad.dtype is x.dtype
+        np.testing.assert_array_equal(gm.get_grad(x), np.ones(2, dtype))
+
+    def test_of_computed_tensors(self) -> None:
+        gm = GradManager()
+        (x,) = managed(gm, [2.0])
+        y = x * 3.0
+        gm.set_requires_grad(y, True)
+        keep = at.BackwardOptions(retain_graph=True)
+        backward(F.sum(y * y), options=keep)
+        assert gm.get_grad(y) is None and y.grad is None, "only what is retained is kept"
+        gm.set_grad(y, [1.0])
+        assert gm.get_grad(y) == 1.0 and gm.gradients[y] == 1.0
+        gm.retain_grad(y)
+        backward(F.sum(y * y), options=keep)
+        assert y.grad.numpy() == 13.0
+        grads = gm.backward(F.sum(y * x), options=at.BackwardOptions(inputs=[y]))
+        assert grads[y] == 2.0 and y.grad.numpy() == 15.0, "once"
+
+    def test_hooks(self) -> None:
+        x = TensorRef.of([2.0], requires_grad=True)
+        y = x * 3.0
+        seen: list[float] = []
+        y.register_hook(lambda g: seen.append(g.item()))
+        x.register_hook(lambda g: g * 10.0)
+        x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.item()))
+        F.sum(y).backward()
+        assert seen == [1.0, 30.0]
+        for tensor, register in ((TensorRef.of([1.0]), "register_hook"), (TensorRef.of([1.0]), "register_post_accumulate_grad_hook"),
+                                 (y, "register_post_accumulate_grad_hook"), (TensorRef.of([1.0]), "retain_grad")):
+            with pytest.raises(NoGradError, match="To fix it"):
+                getattr(tensor, register)(*() if register == "retain_grad" else (print,))
+        with pytest.raises(ArgumentError, match="found int"):
+            x.register_hook(3)
+
+    @pytest.mark.parametrize("value, error", [("abc", ArgumentError), (np.ones(3), ShapeMismatchError), (object(), ArgumentError)])
+    def test_what_is_no_gradient(self, value: object, error: type[Exception]) -> None:
+        x = TensorRef.of([1.0], requires_grad=True)
+        for put in (lambda: setattr(x, "grad", value), lambda: GradManager().set_grad(x, value),
+                    lambda: GradManager().accumulate(x, value)):
+            with pytest.raises(error, match="To fix it"):
+                put()
+            assert x.grad is None
+        with pytest.raises(ArgumentError):
+            TensorRef.of([1]).grad = [1]
 
 
 class TestClipping:

@@ -45,6 +45,7 @@ KEEPS = ("backward, retained", "grad, retained", "grad, recorded")
 def managed(y: TensorRef, x: TensorRef, tape: Any) -> Any:
     manager = GradManager()
     manager.set_requires_grad(x)
+    manager.clear_grad(x)
     backward(y, tape)
     return manager.get_grad(x)
 

@@ -19,10 +19,12 @@ class Above:
     legacy_tensor: Callable[..., Any]
     """`_making.legacy`: the constructor."""
     backward_of: Callable[..., None]
-    """`autograd.engine`: `Tensor.backward`."""
+    add_grad: Callable[..., None]
+    """`autograd.engine`: `Tensor.backward`, and how a gradient is added to `.grad`."""
     register_tensor_hook: Callable[..., Any]
     register_post_accumulate_hook: Callable[..., Any]
     retain_grad: Callable[..., None]
+    keep_grad: Callable[..., None]
     """`autograd.hooks`."""
     to_mindspore: Callable[..., Any]
     """`_making.mindspore`."""

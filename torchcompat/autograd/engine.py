@@ -297,7 +297,15 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
     run(((edge, root),), k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)
 
 
-above.backward_of = backward_of
+def add_grad(leaf: Any, g: Any) -> None:
+    """Adds a gradient that a pass of the tape library's brought to `leaf.grad`: an array that others hold too, or a tensor."""
+    if isinstance(g, TensorRef):
+        accumulate_tensor(leaf, frontend.own(g), False)
+    else:
+        accumulate(leaf, np.asarray(g, leaf._data.dtype), False)
+
+
+above.backward_of, above.add_grad = backward_of, add_grad
 
 
 def _warn_cycle() -> None:
