@@ -64,6 +64,11 @@ class Interceptor:
         """Whether it looks at calls of this operation at all; the answer is kept until `changed`."""
         return True
 
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        """Whether it is certain to let a call with these arguments pass, as far as can be told at once. It is then not asked, and where
+        all are idle no `Call` is made."""
+        return False
+
     def __call__(self, call: Call) -> Any:
         """The result of the call, or NotImplemented to let it pass."""
         raise NotImplementedError
@@ -148,16 +153,14 @@ class Call:
     """
 
     __slots__ = ("door", "args", "out", "inplace", "_asked", "_at")
-    _asked: tuple[Interceptor, ...]
-    _at: int  # how many of them were asked
 
-    def __init__(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool) -> None:
-        self.door, self.args, self.out, self.inplace = door, args, out, inplace
+    def __init__(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> None:
+        self.door, self.args, self.out, self.inplace, self._asked, self._at = door, args, out, inplace, asked, at
 
     def proceed(self, args: tuple[Any, ...] | None = None) -> Any:
         """What the interceptors further in, and at last the operation itself, make of the call, perhaps with other arguments."""
         door, args = self.door, self.args if args is None else args
-        result = _ask(door, args, self.out, self.inplace, self._asked, self._at)
+        result = _ask(door, args, self.out, self.inplace, self._asked, self._at) if self._at < len(self._asked) else NotImplemented
         return door.carry_out(args, self.out, self.inplace) if result is NotImplemented else result
 
     @property
@@ -247,7 +250,7 @@ def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...],
     cells: dict[str, Any] = {"same": same} | source_of(params)[2]
     changed = "{0} is not _default_{0} and not same({0}, _default_{0})"
     given = [p.spread + p.name + ", " for p in params if not p.keyword_only and p.spread != "**"]
-    lines = [f"_keywords = dict({', '.join(['**' + p.name for p in params if p.spread == '**'])})"]
+    lines = [f"_keywords = {{{', '.join(['**' + p.name for p in params if p.spread == '**'])}}}"]
     lines += [(f"if {changed.format(p.name)}: " if p.has_default else "") + f"_keywords['{p.name}'] = {p.name}"
               for p in params if p.keyword_only]
     for p in [p for p in params if not p.keyword_only and p.spread != "**"][::-1]:
@@ -264,14 +267,12 @@ def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...],
 
 def _ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
     """What those who are asked make of a call, from number `at` on; NotImplemented where they all let it pass."""
-    call = Call(door, args, out, inplace)
-    call._asked = asked
-    while at < len(asked):
-        call._at = at + 1
-        result = asked[at](call)
-        if result is not NotImplemented:
-            return result
+    for interceptor in asked[at:] if at else asked:
         at += 1
+        if not interceptor.idle(args):
+            result = interceptor(Call(door, args, out, inplace, asked, at))
+            if result is not NotImplemented:
+                return result
     return NotImplemented
 
 
@@ -293,6 +294,7 @@ class Door:
         self.rec, self.frontend = rec, frontend
         self._asked: tuple[Any, tuple[Interceptor, ...]] = (None, ())  # those who listen, and who of them is to be asked here
         self._spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
+        self._public: list[Any] = [None, None]
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """Carries out the operation on `args`, in the order of `params`, unless somebody who listens does."""
@@ -300,10 +302,13 @@ class Door:
             heard, asked = self._asked
             if heard is not _listening:
                 asked = self.hear()
-            if asked:
-                result = _ask(self, args, out, inplace, asked, 0)
-                if result is not NotImplemented:
-                    return result
+            at = 0
+            for interceptor in asked:
+                at += 1
+                if not interceptor.idle(args):
+                    result = interceptor(Call(self, args, out, inplace, asked, at))
+                    if result is not NotImplemented:
+                        return result
             return self.carry_out(args, out, inplace)
         except AutogradError as error:
             raise self.frontend.error(error) from None
@@ -336,7 +341,9 @@ class Door:
 
     def public(self, inplace: bool) -> Callable[..., Any]:
         """The function that leads here."""
-        found: Callable[..., Any] = self.frontend.function(self.rec.name + ("_" if inplace else ""))
+        found: Callable[..., Any] = self._public[inplace]
+        if found is None:
+            found = self._public[inplace] = self.frontend.function(self.rec.name + ("_" if inplace else ""))
         return found
 
 

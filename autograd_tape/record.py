@@ -227,7 +227,7 @@ class Record:
     def field(self, name: str) -> Any:
         """A field of the class body, or None. Functions come without a `self`."""
         value = self.body.__dict__.get(name)
-        return value.__func__ if isinstance(value, staticmethod) else value
+        return value.__func__ if value.__class__ is staticmethod else value
 
     @cached_property
     def _parsed(self) -> tuple[tuple[Param, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import NoneType
 
 from autograd_tape.calls import Call, Interceptor, listen, listen_for_good, unlisten
@@ -71,19 +71,20 @@ class _Functions(Interceptor):
 
     place = "function"
 
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        return not _state.modes and not _overriding(args)
+
     def __call__(self, call: Call) -> Any:
-        modes = _state.modes
-        special = () if _state.disabled else _overriding(call)
-        if not modes and not special:
-            return NotImplemented
+        state = _state.__dict__  # this thread's, quicker than attribute after attribute
+        modes, special = state.get("modes", ()), _overriding(call.args)
         function, (args, kwargs) = call.function, call.spelled()
         types = tuple(dict.fromkeys([type(x) for x in special])) if special else ()
         if modes:
-            _state.modes = modes[:-1]
+            state["modes"] = modes[:-1]
             try:
                 result = modes[-1].__torch_function__(function, types, args, kwargs)
             finally:
-                _state.modes = modes
+                state["modes"] = modes
             if result is not NotImplemented:
                 return result
         for cls in types:
@@ -107,11 +108,15 @@ WITHOUT = {NoneType, bool, int, float, complex, str, slice, DType, Device}
 """Classes that override nothing; Tensor is one of them."""
 
 
-
-def _overriding(call: Call) -> list[Any]:
+def _overriding(args: tuple[Any, ...]) -> Sequence[Any]:
     """The arguments whose class overrides torch functions, subclasses before their bases."""
+    for value in args:
+        if value.__class__ not in WITHOUT:
+            break
+    else:  # as nearly always
+        return ()
     found: list[Any] = []
-    for value in call.args:
+    for value in () if _state.disabled else args:
         if value.__class__ in WITHOUT:
             continue
         for x in value if isinstance(value, (tuple, list)) else (value,):

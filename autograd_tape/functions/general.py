@@ -182,23 +182,30 @@ QUICK_FIT = {"bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int", "fl
 
 _IS_TENSOR = "isinstance({0}, TensorRef)"
 _AS_IT_IS = {"Tensor": _IS_TENSOR, "Index": _IS_TENSOR, "Mask": _IS_TENSOR, "Operand": f"({_IS_TENSOR} or {{0}}.__class__ in NUMBERS)",
+             "Tensor[]": "{0}.__class__ in LISTS and not [_x for _x in {0} if not isinstance(_x, TensorRef)]",
              "Scalar": "{0}.__class__ in NUMBERS", "bool": "{0}.__class__ is bool", "int": "{0}.__class__ is int",
              "float": "{0}.__class__ is float", "str": "{0}.__class__ is str", "Any": "True", "dtype": "{0}.__class__ is DType",
+             "Generator": "True", "device": "True", "memory_format": "True",
              "int[]": "({0}.__class__ is int or {0}.__class__ is tuple and not [_i for _i in {0} if _i.__class__ is not int])"}
 """Source of the tests for arguments that `_check` would give back as they are."""
+Reader = Callable[..., "tuple[dict[str, Any], list[TensorRef]] | None"]
 
 
-def _reader(rec: Record) -> Callable[..., dict[str, Any] | None]:
-    """A function of an operation's arguments: those by name where `_check` has nothing to do, else None."""
-    tests = []
+def _reader(rec: Record) -> Reader:
+    """A function of an operation's arguments: (those by name, the tensors among them) where `_check` has nothing to do, else None."""
+    tests, tensors = [], []
     for p in rec.params:
-        test = _AS_IT_IS.get(p.type.removesuffix("?"), "False").format(p.name)
-        tests.append(f"({p.name} is None or {test})" if p.type.endswith("?") or p.default == "None" else test)
+        base, optional = p.type.removesuffix("?"), p.type.endswith("?") or p.default == "None"
+        test = _AS_IT_IS.get(base, "False").format(p.name)
+        tests.append(f"({p.name} is None or {test})" if optional else test)
+        if p.is_tensor:
+            tensors.append(f"*({p.name} or ())" if base == "Tensor[]" else
+                           f"*(({p.name},) if {_IS_TENSOR.format(p.name)} else ())" if optional or base == "Operand" else p.name)
     names = [p.name for p in rec.params]
     given = f"{{{', '.join([f'{n!r}: {n}' for n in names])}}}"
-    text = f"def read({', '.join(names)}): return {given} if {' and '.join(tests)} else None\n"
-    reader: Callable[..., dict[str, Any] | None] = execute(text, "read", f"<{rec.name}: arguments>", {
-        "TensorRef": TensorRef, "DType": DType, "NUMBERS": frozenset([bool, int, float, complex])})
+    text = f"def read({', '.join(names)}): return ({given}, [{', '.join(tensors)}]) if {' and '.join(tests) or True} else None\n"
+    reader: Reader = execute(text, "read", f"<{rec.name}: arguments>", {
+        "TensorRef": TensorRef, "DType": DType, "NUMBERS": frozenset([bool, int, float, complex]), "LISTS": frozenset([list, tuple])})
     return reader
 
 
@@ -210,7 +217,9 @@ class General(Door):
         self.method = method
         self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
         self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place
-        self._read: Any = None
+        self._read: Reader | None = None
+        # What each call on the general path asks of the record.
+        self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
 
     def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
@@ -236,8 +245,9 @@ class General(Door):
         rec, frontend = self.rec, self.frontend
         if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
             return frontend.function(rec.name + "_")(*args)
-        check_overloads(rec, args)
-        target = self.redirect(args)
+        if self._overloads is not None:
+            check_overloads(rec, args)
+        target = None if self._redirect is None else self._redirect(*args)
         if target is not None:
             function = frontend.function(target[0] + "_" if inplace else target[0])
             return function(*target[1]) if out is None else function(*target[1], out=out)
@@ -245,8 +255,7 @@ class General(Door):
 
     def redirect(self, args: tuple[Any, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
-        redirect = self.rec.field("redirect")
-        return None if redirect is None else redirect(*args)
+        return None if self._redirect is None else self._redirect(*args)
 
     def run(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False, executor: Any = None) -> Any:
         """The operation itself, perhaps by another executor than the device's."""
@@ -261,17 +270,19 @@ class General(Door):
                 note_size()
         if self._read is None:
             self._read = _reader(rec)
-        values = self._read(*args)
-        if values is None:
+        read = self._read(*args)
+        if read is not None:
+            values, tensors = read
+        else:
             try:
                 name = rec.name + "_" * inplace
                 values = {p.name: _check(rec, p, max(i + (not self.method), 1), frontend.coerce(p, v), name)
                           for i, (p, v) in enumerate(zip(rec.params, args))}
             except ArgumentError:
-                if rec.field("overloads") is None:
+                if self._overloads is None:
                     raise
                 raise no_match_of(rec, args) from None
-        tensors = self._tensors(values)
+            tensors = self._tensors(values)
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])
         if rec.differentiable and grad_mode() is GradMode.ENABLED:
@@ -290,9 +301,8 @@ class General(Door):
                         refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[dtype.name], values, meta)
                         if refusal is not None:
                             raise refusal
-        check = rec.field("check")
-        if check is not None:
-            check(**values)
+        if self._check is not None:
+            self._check(**values)
         if inplace:
             frontend.check_memory(rec, values[rec.params[0].name], tensors[1:])
         if recordings:
@@ -331,7 +341,7 @@ class General(Door):
             views: whether the outputs of a view look at its first argument's memory.
         """
         results = [o._data for o in outputs]
-        if any([read.kind == "kernel" for read in self.rec.saved]) and any([t._node is not None for t in tensors]):
+        if any([t._node is not None for t in tensors]) and any([read.kind == "kernel" for read in self.rec.saved]):
             # What kernels give beside the outputs is known to ours only.
             if any([t._k.special is not None for t in tensors]):
                 raise NotImplementedError(f"{self.rec.name}(): no gradient where the class of a tensor carries it out")
@@ -478,7 +488,8 @@ class General(Door):
                     output._k = inference_kind(output._k, source._k.inference)
                     frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
         node: Any = None
-        if outputs and rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
+        if (outputs and rec.differentiable and any([t._node is not None for t in tensors]) and grad_mode() is GradMode.ENABLED
+                and not (rec.family == "view" and outputs[0]._k.inference)):
             node = self._node(values, results, outputs)
         if node is not None:
             keep_on_tapes(node, tuple(tensors), tuple(outputs), values)

@@ -17,6 +17,8 @@ import numpy as np
 
 import torchcompat as torch
 
+from autograd_tape.calls import Door
+
 from .._tensor import Tensor, frontend
 from ..autograd.engine import grad
 from ..autograd.grad_mode import enable_grad
@@ -38,42 +40,55 @@ VIEWS = ("view", "view?")
 # -- forms ------------------------------------------------------------------------------------------------------------------------------
 
 
-def form(rec: Any, values: dict[str, Any]) -> Form:
+def form(door: Door, values: dict[str, Any]) -> Form:
     """(name, overload, positional arguments, keyword arguments) of an operation in ATen, by its record's `aten`, with trailing defaults
     left out."""
-    said, operand, positional, keyword_only = _plan(rec)
-    name, overload, spell = _read(said(**values) if callable(said) else said or "", tuple(values))
-    name = (name or rec.name) + "_copy" * (naming.copies and rec.family in VIEWS)
+    plan = _plan(door.rec)
+    name, overload, spell = plan.read if plan.chosen is None else _read(plan.chosen(**values), tuple(values))
+    name = name or plan.name
+    if plan.is_view and naming.copies:
+        name += "_copy"
     if spell is not None:
         return name, overload or "default", *spell(**values)
     if not overload:
-        overload = "default" if operand is None else "Tensor" if isinstance(values[operand], Tensor) else "Scalar"
-    kept = len(positional)
-    while kept and positional[kept - 1].default is not None and _same(values[n := positional[kept - 1].name], rec.defaults[n]):
-        kept -= 1
-    args = [_dims(values[p.name]) if p.type.startswith("int[]") else values[p.name] for p in positional[:kept]]
-    kwargs = {n: values[n] for n in keyword_only if not _same(values[n], rec.defaults.get(n))}
-    if isinstance(layout := kwargs.get("memory_format"), str):
+        overload = "default" if plan.operand is None else "Tensor" if isinstance(values[plan.operand], Tensor) else "Scalar"
+    positional, kwargs = door.spelled(tuple(values.values()))
+    args = list(positional)
+    for i in plan.dims:
+        if i < len(args):
+            args[i] = _dims(args[i])
+    if kwargs and isinstance(layout := kwargs.get("memory_format"), str):
         kwargs["memory_format"] = getattr(torch, layout.removeprefix("torch."))
     return name, overload, args, kwargs
 
 
-@functools.lru_cache(None)
-def _plan(rec: Any) -> tuple[Any, str | None, list[Any], list[str]]:
-    """What `form` asks of a record: (`aten`, the last operand after the first, parameters by position, names of the others)."""
-    return (rec.field("aten"), next((p.name for p in reversed(rec.params[1:]) if p.type == "Operand"), None),
-            [p for p in rec.params if not p.keyword_only], [p.name for p in rec.params if p.keyword_only])
+class _Plan:
+    """What `form` asks of a record.
+
+    Attributes:
+        chosen: a function of the arguments that tells what `aten` says, where it is one.
+        read: what it says, where it is none; see `_read`.
+        operand: the last operand after the first, which chooses the overload.
+        dims: the places of lists of numbers among the parameters by position.
+        first: whether ATen returns more than the record's one output, for its own backward.
+    """
+
+    def __init__(self, rec: Any) -> None:
+        said = rec.field("aten")
+        self.name, self.is_view, self.first = rec.name, rec.family in VIEWS, str(said).endswith("[0]")
+        self.decompose = rec.field("decompose")
+        self.chosen = said if callable(said) else None
+        self.read = _read(said if isinstance(said, str) else "", tuple([p.name for p in rec.params]))
+        self.operand = next((p.name for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
+        self.dims = [i for i, p in enumerate([p for p in rec.params if not p.keyword_only]) if p.type.startswith("int[]")]
 
 
-@functools.lru_cache(None)
+_plan = functools.lru_cache(None)(_Plan)
+
+
 def first_of_several(rec: Any) -> bool:
     """Whether ATen returns more than the record's one output, for its own backward."""
-    return str(rec.field("aten")).endswith("[0]")
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or a.__class__ is b.__class__ and not isinstance(a, Tensor) and not (isinstance(a, (list, tuple)) and any(
-        [isinstance(x, Tensor) for x in a])) and bool(a == b)
+    return _plan(rec).first
 
 
 @functools.lru_cache(None)
@@ -122,7 +137,7 @@ F.functions["scalar_tensor"] = functools.partial(torch.scalar_tensor, layout=tor
 
 def decomposed(rec: Any, values: dict[str, Any]) -> Any:
     """What torch makes of other operations before anybody sees it, by its record's `decompose`; NotImplemented for what it does not."""
-    decompose = rec.field("decompose")
+    decompose = _plan(rec).decompose
     return NotImplemented if decompose is None else decompose(F, **values)
 
 

@@ -201,7 +201,7 @@ globals().update(OLD_NAMES)
 def _target(call: Call) -> DType | str | None:
     """What an operation's tensors are cast to by its `amp`, "whole" where they stay as they are but its parts must not
     be looked at; None where autocast does not concern it."""
-    if state.loud is None or state.busy or is_excluded(DispatchKey.AutocastCPU):
+    if is_excluded(DispatchKey.AutocastCPU):
         return None
     kinds = dict.fromkeys([t._k for t in call.tensors()])
     device = next((k.device.type for k in kinds if state.enabled.get(k.device.type)), None)
@@ -225,6 +225,9 @@ class _Casting(Interceptor):
 
     def concerns(self, door: Door) -> bool:
         return door.rec.field("amp") is not None
+
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        return state.loud is None or state.busy
 
     def __call__(self, call: Call) -> Any:
         if call.out is not None or call.inplace:

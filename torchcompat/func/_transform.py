@@ -50,13 +50,16 @@ class _Transform(Interceptor):
     def concerns(self, door: Door) -> bool:
         return not door.irregular or door.rec.field("no_forward") is not None or door.rec.field("no_vmap") is not None
 
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        return not state.stack
+
     def __call__(self, call: Call) -> Any:
         if call.door.irregular:
             values = dict(zip([p.name for p in call.door.params], call.args))
             _batching.refuse(call.rec, values)
             _forward.refuse(call.rec, values, "_" * call.inplace)
             return NotImplemented
-        return _transformed(call.door, call.args, call.out, call.inplace) if state.stack else NotImplemented
+        return _transformed(call.door, call.args, call.out, call.inplace)
 
 
 above.transform = _Transform()

@@ -80,20 +80,27 @@ def _call(function: Callable[..., Any], name: str, overload: str, tensors: Seque
 
 def looked_at(tensors: Sequence[Any]) -> bool:
     """Whether a mode, or the class of one of the tensors, carries out operations."""
-    return bool(_state.modes) or any([t._k.special is not None and dispatches(t) for t in tensors])
+    if _state.modes:
+        return True
+    for t in tensors:
+        if t._k.special is not None and dispatches(t):
+            return True
+    return False
 
 
 def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the innermost mode, or else a subclass, makes of an operation; NotImplemented where none takes it."""
-    types = tuple(dict.fromkeys([type(t) for t in tensors if t._k.special is not None and dispatches(t)]))
-    before, modes = grad_mode(), _state.modes
+    special = [type(t) for t in tensors if t._k.special is not None and dispatches(t)]
+    types = tuple(dict.fromkeys(special)) if special else ()
+    before, state = grad_mode(), _state.__dict__  # this thread's, quicker than attribute after attribute
+    modes = state.get("modes", ())
     if not types and not modes:
         return NotImplemented
     _mode.set(GradMode.DISABLED)
     try:
         if modes:
-            _state.modes = modes[:-1]
-            rule = func.rules.get(type(modes[-1]))
+            state["modes"] = modes[:-1]
+            rule = func.rules.get(type(modes[-1])) if func.rules else None
             if rule is not None:
                 return rule(modes[-1], func, types, args, kwargs)
             return modes[-1].__torch_dispatch__(func, types, args, kwargs)
@@ -104,7 +111,7 @@ def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict
                 return result
     finally:
         _mode.set(before)
-        _state.modes = modes
+        state["modes"] = modes
     raise TypeError(f"Multiple dispatch failed for 'torch.ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
                     + "\n".join(f"  - tensor subclass {c}" for c in types))
 
@@ -121,8 +128,11 @@ class _Carrying(Interceptor):
     def concerns(self, door: Door) -> bool:
         return not door.irregular
 
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        return not _state.modes
+
     def __call__(self, call: Call) -> Any:
-        return call.door.rest(call.args, call.out, call.inplace) if _state.modes else NotImplemented
+        return call.door.rest(call.args, call.out, call.inplace)
 
 
 _CARRYING = _Carrying()
@@ -136,12 +146,14 @@ class _Making(Interceptor):
     def concerns(self, door: Door) -> bool:
         return factories.makes(door)
 
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        return not _state.modes and not (args and isinstance(args[0], Tensor) and dispatches(args[0]))
+
     def __call__(self, call: Call) -> Any:
         name, (args, kwargs) = call.name, call.spelled()
-        like = next(iter(args), None)
-        like = like if isinstance(like, Tensor) else None
-        if not _state.modes and (like is None or not dispatches(like)) or kwargs.get("out") is not None:
+        if kwargs.get("out") is not None:
             return NotImplemented
+        like = args[0] if args and isinstance(args[0], Tensor) else None
         number = _NUMBERS.get(name)
         if number is not None or name == "detach":
             if like is None or number is not None and like.numel() != 1:
@@ -172,22 +184,21 @@ def _detached(t: Any) -> Any:
 
 
 def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
-    """Carries out an operation whose arguments are checked by asking a mode or subclass."""
-    rec, F = general.rec, general.frontend
+    """Carries out an operation whose arguments are checked by asking a mode or subclass; NotImplemented where there is none."""
+    if not looked_at(tensors):
+        return NotImplemented
     if not inplace:
-        result = aten.decomposed(rec, values)
+        result = aten.decomposed(general.rec, values)
         if result is not NotImplemented:
             return result
-    name, overload, positional, kwargs = aten.form(rec, values)
+    name, overload, positional, kwargs = aten.form(general, values)
     if inplace:
         return _in_place(general, values, tensors, name + "_", overload, tuple(positional), kwargs)
-    result = _call(F.function(rec.name), name, overload, tensors, tuple(positional), kwargs)
-    if result is NotImplemented:
-        return result
-    if aten.first_of_several(rec):
+    result = shown(overload_of(name, overload, general.public(False)), tensors, tuple(positional), kwargs)
+    if aten.first_of_several(general.rec):
         result = result[0]
-    given = {id(t) for t in tensors}
-    outputs = [F.bare(o) if id(o) in given or o._node is not None else o for o in ([result] if isinstance(result, Tensor) else result)]
+    outputs = [frontend.bare(o) if o._node is not None or any([o is t for t in tensors]) else o
+               for o in ([result] if isinstance(result, Tensor) else result)]
     return general.carried_out(values, tensors, outputs, not aten.naming.copies)
 
 
@@ -234,8 +245,4 @@ def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_off
     return t
 
 
-def _below(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
-    return below_autograd(general, values, tensors, inplace) if looked_at(tensors) else NotImplemented
-
-
-frontend.below_autograd = _below
+frontend.below_autograd = below_autograd
