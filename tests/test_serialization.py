@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle_serialization import FOLDER, describe
+from tests.files.file_cases import FOLDER, TABLE, describe
 
 import torchcompat as torch
 from torchcompat import serialization
 
-EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 # The only records that differ: ours say nothing of the byte layout of torch's own ZIP writer, and name the content otherwise.
 OWN = {".format_version", ".data/serialization_id"}
 
@@ -40,7 +39,7 @@ def round_trip(value: Any, **arguments: Any) -> Any:
 @pytest.mark.parametrize("name", ["tensors", "training"])
 def test_files_of_torch(name: str, mmap: bool) -> None:
     loaded = serialization.load(FOLDER / f"{name}.pt", mmap=mmap)
-    assert json.loads(json.dumps(describe(loaded, torch))) == EXPECTED[name]
+    assert json.loads(json.dumps(describe(torch, loaded))) == TABLE.recorded[name]
 
 
 @pytest.mark.parametrize("name", ["tensors", "training"])
@@ -210,7 +209,7 @@ def test_safe_globals_list() -> None:
 def test_whole_modules_cross_over() -> None:
     linear = serialization.load(FOLDER / "module.pt", weights_only=False)
     assert type(linear) is torch.nn.Linear
-    assert json.loads(json.dumps(describe(linear.state_dict(), torch))) == EXPECTED["module"]
+    assert json.loads(json.dumps(describe(torch, linear.state_dict()))) == TABLE.recorded["module"]
     buffer = io.BytesIO()
     serialization.save(linear, buffer)
     assert b"ctorch.nn.modules.linear\nLinear\n" in records(buffer)["data.pkl"]

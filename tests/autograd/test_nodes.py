@@ -1,7 +1,7 @@
-"""Nodes are called what torch calls them, and show what they saved by torch's names (recorded by tests/oracle/oracle_nodes.py).
+"""Nodes are called what torch calls them, and show what they saved by torch's names.
 
 `nodes_differ.json` says where they do not: from reason to operations. The tests hold it to exactly what is seen; after a change,
-``python tests/autograd/test_nodes.py`` prints what no longer holds.
+``python -m tests.autograd.test_nodes`` prints what no longer holds.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import oracle_nodes as nodes
+from tests.autograd import node_cases as nodes
 import pytest
-from oracle_operations import Missing
+from tests.oracle.oracle_operations import Missing
 
 import torchcompat as torch
 

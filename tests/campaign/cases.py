@@ -153,7 +153,7 @@ def database() -> dict[str, Any]:
     from pathlib import Path
 
     sys.path.append(str(Path(__file__).parents[1] / "oracle"))
-    from oracle_operations import ADAPTERS, Missing, resolve
+    from tests.oracle.oracle_operations import ADAPTERS, Missing, resolve
     from torch.testing._internal.common_methods_invocations import op_db
 
     import torchcompat

@@ -87,7 +87,7 @@ class Side:
         if case.name.startswith("records/"):
             found = lookup(self.torch, case.path)
         else:
-            from oracle_operations import resolve
+            from tests.oracle.oracle_operations import resolve
 
             found = resolve(self.torch, case.path)
         if found is None:

@@ -28,7 +28,7 @@ class RealTorch:
 
     def start(self) -> None:
         """Starts the process."""
-        self.process = subprocess.Popen([self.python, "-m", "tests.conformance.record", "--serve"], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([self.python, "-m", "tests.conformance.recorded"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
 
     def __call__(self, program: Program) -> Trace | None:

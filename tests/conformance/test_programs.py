@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import warnings
-from functools import cache
 from typing import Any
 
 import pytest
@@ -16,16 +14,10 @@ from hypothesis import strategies as st
 
 from tests.conformance.generate import generate
 from tests.conformance.programs import Program, Run, divergences, minimized, run, text_of
-from tests.conformance.record import DATA
+from tests.conformance.recorded import TABLE
 
 GROUPS = 40
 """The recorded programs are replayed in so many tests, so that workers can share them."""
-
-
-@cache
-def recorded() -> list[dict[str, Any]]:
-    """Programs with what torch made of them."""
-    return json.loads(gzip.decompress(DATA.read_bytes()))["cases"]
 
 
 def trace_of(program: Program) -> Any:
@@ -37,18 +29,18 @@ programs = st.randoms(use_true_random=False).map(generate)
 
 
 def test_enough_is_recorded() -> None:
-    calls = {step["call"] for case in recorded() for step in case["program"]["steps"]}
-    assert len(recorded()) >= 200
+    calls = {step["call"] for case in TABLE.recorded.values() for step in case["program"]["steps"]}
+    assert len(TABLE.recorded) >= 200
     assert len(calls) >= 80
-    events = [event[0] for case in recorded() for entry in case["trace"] for event in entry.get("events", ())]
+    events = [event[0] for case in TABLE.recorded.values() for entry in case["trace"] for event in entry.get("events", ())]
     assert {"look", "double", "transpose", "post_accumulate", "node", "prehook"} <= set(events)
-    errors = {entry["error"][1] for case in recorded() for entry in case["trace"] if "error" in entry}
+    errors = {entry["error"][1] for case in TABLE.recorded.values() for entry in case["trace"] if "error" in entry}
     assert len(errors) >= 40
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_recorded_programs(group: int) -> None:
-    for case in recorded()[group::GROUPS]:
+    for case in [TABLE.recorded[seed] for seed in TABLE.part(group, GROUPS)]:
         found = divergences(case["trace"], trace_of(case["program"]))
         assert not found, text_of(case["program"]) + "\n" + "\n".join(found)
 
@@ -83,7 +75,7 @@ def test_dropping_hooks_that_only_look_changes_nothing(program: Program) -> None
 
 
 def test_comparison_finds_what_differs() -> None:
-    case = next(c for c in recorded() if any("events" in entry for entry in c["trace"]))
+    case = next(c for c in TABLE.recorded.values() if any("events" in entry for entry in c["trace"]))
     for key in ("values", "stride", "version"):
         changed = json.loads(json.dumps(case["trace"]))
         state = next(iter(changed[0]["state"].values()))

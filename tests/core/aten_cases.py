@@ -1,9 +1,12 @@
-"""Calls that `__torch_dispatch__` looks at, to be carried out with torch itself (`record_aten.py`) and with this package."""
+"""Calls that `__torch_dispatch__` looks at, to be carried out with torch itself and with this package."""
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from tests.recording import Table
 
 CASES: dict[str, Callable[..., Any]] = {
     "ones": lambda t, x, w, b, im: t.ones(2), "zeros": lambda t, x, w, b, im: t.zeros(2), "empty": lambda t, x, w, b, im: t.empty(2),
@@ -120,11 +123,12 @@ def plain(t: Any, value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
 
 
-def seen(t: Any, mode: type, name: str) -> Any:
+def seen(t: Any, name: str) -> Any:
     """What a mode sees of a case: operations, and their arguments."""
+    mode: Any = import_module(f"{t.__name__}.utils._python_dispatch").TorchDispatchMode
     found: list[Any] = []
 
-    class Look(mode):  # type: ignore[misc, valid-type]  # torch's class or ours
+    class Look(mode):  # type: ignore[misc]  # torch's class or ours
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             found.append([str(func), plain(t, args), plain(t, kwargs or {})])
             return func(*args, **(kwargs or {}))
@@ -134,3 +138,6 @@ def seen(t: Any, mode: type, name: str) -> Any:
     with Look():
         CASES[name](t, *arguments)
     return found
+
+
+TABLE = Table("aten", CASES, seen)

@@ -1,4 +1,4 @@
-"""Checkpoints inside checkpoints and their options, to be carried out with torch itself (`record_checkpoint.py`) and with this package.
+"""Checkpoints inside checkpoints and their options, to be carried out with torch itself and with this package.
 
 Each case makes a tensor of one, in the course of which functions note their names, in the first run and when they are run again.
 """
@@ -6,9 +6,11 @@ Each case makes a tensor of one, in the course of which functions note their nam
 from __future__ import annotations
 
 import contextlib
-import warnings
-from typing import Any
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from tests.recording import Table
 
 
 class Setting:
@@ -145,17 +147,18 @@ CASES: dict[str, Callable[[Setting, Any], Any]] = {
 }
 
 
-def outcome(t: Any, module: Any, name: str) -> Any:
+def outcome(t: Any, name: str) -> Any:
     """[what ran first, what ran in backward, the gradient], or the error's type and first lines."""
-    s = Setting(t, module)
+    s = Setting(t, import_module(f"{t.__name__}.utils.checkpoint"))
     x = t.tensor([0.5, 0.25], requires_grad=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            y = CASES[name](s, x)
-            first = list(s.log)
-            s.log.clear()
-            y.sum().backward()
-        except Exception as error:  # noqa: BLE001
-            return [type(error).__name__, str(error).split("\nTip:")[0], s.log]
+    try:
+        y = CASES[name](s, x)
+        first = list(s.log)
+        s.log.clear()
+        y.sum().backward()
+    except Exception as error:  # noqa: BLE001
+        return [type(error).__name__, str(error).split("\nTip:")[0], s.log]
     return [first, s.log, [round(v, 5) for v in x.grad.tolist()]]
+
+
+TABLE = Table("checkpoints", CASES, outcome)

@@ -1,4 +1,4 @@
-"""Programs that register operations of their own, to be carried out with torch itself (`record_library.py`) and with this package.
+"""Programs that register operations of their own, to be carried out with torch itself and with this package.
 
 Each is given the package, a namespace of its own and a list to note things in; what it noted, and the error it ended with, is the outcome.
 """
@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 import numpy as np
+
+from tests.recording import Table
 
 CASES: dict[str, Callable[..., None]] = {}
 
@@ -1394,3 +1396,6 @@ def tags(t, ns, note, error):
     note(sorted(map(str, op._opoverload.tags)))
     t.library.define(f"{ns}::g", "(Tensor x) -> Tensor", tags=(t.Tag.pt2_compliant_tag,))
     note(sorted(map(str, getattr(t.ops, ns).g.default.tags)))
+
+
+TABLE = Table("library", CASES, outcome)

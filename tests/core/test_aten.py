@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import json
-import pathlib
 from typing import Any
 
 import pytest
 
 import torchcompat as torch
+from tests.core.aten_cases import TABLE
 from autograd_tape import calls
 
 from torchcompat.utils._mode_utils import no_dispatch
 from torchcompat.utils._python_dispatch import TorchDispatchMode
 from torchcompat.utils._pytree import tree_leaves
 
-_spec = importlib.util.spec_from_file_location("aten_cases", pathlib.Path(__file__).with_name("aten_cases.py"))
-assert _spec is not None and _spec.loader is not None
-aten_cases = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(aten_cases)
-RECORDED = json.loads(pathlib.Path(__file__).with_name("aten_recorded.json").read_text())
 
 
-def test_every_case_is_recorded() -> None:
-    assert list(aten_cases.CASES) == list(RECORDED)
-
-
-@pytest.mark.parametrize("name", list(RECORDED))
-def test_modes_see_what_torchs_see(name: str) -> None:
-    found = json.loads(json.dumps(aten_cases.seen(torch, TorchDispatchMode, name)))
-    assert [f[0] for f in found] == [e[0] for e in RECORDED[name]]
-    for (_, args, kwargs), (op, expected, named) in zip(found, RECORDED[name]):
-        assert args == expected, op
-        assert kwargs == named, op
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
 
 
 class Log(TorchDispatchMode):
@@ -179,7 +164,7 @@ IN_PIECES = {
 @pytest.mark.parametrize("part", range(4))
 def test_what_a_mode_passes_on_is_recorded_as_without_it(part: int) -> None:
     """Of every operation and its in-place variant: results, what made them, version counters, and gradients."""
-    from op_cases import bind, is_array, samples, tree_map
+    from tests.ops.op_cases import bind, is_array, samples, tree_map
 
     from autograd_tape.ops import RECORDS
 

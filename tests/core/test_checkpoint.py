@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
-import json
-import pathlib
 import weakref
 from typing import Any
 
 import pytest
 
 import torchcompat as torch
+from tests.core.checkpoint_cases import TABLE
 from torchcompat.utils import checkpoint
 
-_spec = importlib.util.spec_from_file_location("checkpoint_cases", pathlib.Path(__file__).with_name("checkpoint_cases.py"))
-assert _spec is not None and _spec.loader is not None
-cases = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(cases)
-RECORDED = json.loads(pathlib.Path(__file__).with_name("checkpoint_recorded.json").read_text())
 
 
-def test_every_case_is_recorded() -> None:
-    assert list(cases.CASES) == list(RECORDED)
-
-
-@pytest.mark.parametrize("name", list(RECORDED))
-def test_as_torch(name: str) -> None:
-    assert json.loads(json.dumps(cases.outcome(torch, checkpoint, name))) == RECORDED[name]
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
 
 
 def test_the_inputs_of_an_inner_checkpoint_are_not_kept() -> None:

@@ -418,7 +418,7 @@ class Seeing(torch.Tensor):
 @pytest.mark.parametrize("part", range(4))
 def test_every_operation_is_seen_under_its_own_name(part: int) -> None:
     """Of every operation with samples: by handlers, function modes, classes of arguments, profiles and explicit tapes."""
-    from op_cases import bind, is_array, samples, tree_map
+    from tests.ops.op_cases import bind, is_array, samples, tree_map
 
     from autograd_tape.tape import Tape
     from torchcompat.autograd.profiler import _shown, profile

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 import torchcompat as torch
+from tests.core.module_names import TABLE
 
 ROOT = Path(torch.__file__).parent
-TORCH = set(json.loads((Path(__file__).parents[1] / "fixtures" / "modules.json").read_text()))
+TORCH = set(TABLE.recorded["torch"])
 """The modules at the top of torch."""
 OWN = {
     "dispatch": "programs register handlers with it",

@@ -18,7 +18,7 @@ from autograd_tape.errors import AutogradError, MissingKernelError
 from autograd_tape.executors.choose import get_executor
 from autograd_tape.executors.meta import elementwise_strides, meta_array
 from autograd_tape.ops import RECORDS
-from op_cases import NAMES, as_tensors, bind, copied, run, samples, tensors, tree_map
+from tests.ops.op_cases import NAMES, as_tensors, bind, copied, run, samples, tensors, tree_map
 
 # Without tensors among their arguments, they make a tensor on the device they are told, the CPU here.
 FACTORIES = {n for n in NAMES if RECORDS[n].module.endswith((".create", ".random")) and not RECORDS[n].tensor_params}

@@ -16,7 +16,9 @@ from autograd_tape import F, TensorRef
 from autograd_tape.executors import set_executor
 from autograd_tape.executors.choose import available_executors, get_executor
 from autograd_tape.ops import RECORDS, Record, Sample
-from op_cases import DIFFERENTIABLE_NAMES, NAMES, as_tensors, bind, copied, no_derivative, problems, run, samples, tensors, tree_map
+from tests.ops.op_cases import (
+    DIFFERENTIABLE_NAMES, NAMES, as_tensors, bind, copied, no_derivative, problems, run, samples, tensors, tree_map,
+)
 
 REASON = available_executors()["mindspore"]
 pytestmark = [pytest.mark.skipif(bool(REASON), reason=REASON), pytest.mark.filterwarnings("ignore::UserWarning")]

@@ -14,7 +14,7 @@ import autograd_tape as at
 from autograd_tape.executors import set_executor
 from autograd_tape.executors.choose import available_executors
 from autograd_tape.ops import RECORDS, Record, Sample
-from op_cases import NAMES, as_tensors, bind, copied, is_array, run, samples, tensors, tree_map
+from tests.ops.op_cases import NAMES, as_tensors, bind, copied, is_array, run, samples, tensors, tree_map
 
 REASON = available_executors()["mindspore"]
 pytestmark = [pytest.mark.skipif(bool(REASON), reason=REASON), pytest.mark.filterwarnings("ignore")]

@@ -1,6 +1,6 @@
 """Damaged files, each made from its kind and number alone, and what loading them may do.
 
-As a script it loads as many as one likes, and prints what came of them: ``python tests/files/mutate.py --count 30000 --first 0``.
+As a script it loads as many as one likes, and prints what came of them: ``python -m tests.files.mutate --count 30000 --first 0``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from forge import EMPTY, Built, Call, Entry, Name, Raw, Saved, archive, deflated, file, operations, pickled, storage, tensor
+from tests.files.file_cases import FOLDER
+from tests.files.forge import EMPTY, Built, Call, Entry, Name, Raw, Saved, archive, deflated, file, operations, pickled, storage, tensor
 
 import torchcompat as torch
 from torchcompat._files.rebuild import table
 
-FOLDER = Path(__file__).parent.parent / "fixtures" / "serialization"
 ERRORS = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
 NAMES = [Name(*path.rsplit(".", 1)) for path in table()]
 FUNCTIONS = [name for name in NAMES if table()[f"{name.module}.{name.name}"].call is not None]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forge import Built, Call, Entry, Name, Saved, archive, deflated, file, pickled, storage, tensor
+from tests.files.forge import Built, Call, Entry, Name, Saved, archive, deflated, file, pickled, storage, tensor
 
 import torchcompat as torch
 

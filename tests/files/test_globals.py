@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 import pytest
-from forge import EMPTY, Built, Call, Name, Raw, file, operations, pickled, storage, tensor
+from tests.files.forge import EMPTY, Built, Call, Name, Raw, file, operations, pickled, storage, tensor
 
 import torchcompat as torch
 from torchcompat._files.rebuild import ABSENT, REBUILDERS, table

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from mutate import KINDS, mutated, outcome
+from tests.files.mutate import KINDS, mutated, outcome
 
 COUNT = 3000
 """Files of each kind; `mutate` is also a script for more."""

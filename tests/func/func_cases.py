@@ -1,12 +1,14 @@
-"""Calls of function transforms, to be carried out with torch itself (`record.py`) and with this package (`test_recorded.py`).
+"""Calls of function transforms, to be carried out with torch itself and with this package (`test_recorded.py`).
 
 Each case is a function of the module that plays torch; it returns tensors in nested containers, or raises.
 """
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable
+from typing import Any
+
+from tests.recording import Table, attempted
 
 CASES: dict[str, Callable[[Any], Any]] = {}
 
@@ -526,3 +528,17 @@ cases(
     functionalize_structure=lambda t: t.func.functionalize(lambda d, *, k: {"b": d["a"].add_(k)})({"a": x3(t)}, k=2.0),
     error_functionalize_remove=lambda t: t.func.functionalize(lambda x: x, remove="foo"),
 )
+
+
+def plain(torch: Any, value: Any) -> Any:
+    """A result as JSON: tensors with their shape and dtype."""
+    if isinstance(value, torch.Tensor):
+        numbers = value.detach().double().reshape(-1).tolist()
+        return {"shape": list(value.shape), "dtype": str(value.dtype), "data": [float(f"{v:.12g}") for v in numbers]}
+    if isinstance(value, dict):
+        return {"dict": {k: plain(torch, v) for k, v in value.items()}}
+    return [plain(torch, v) for v in value] if isinstance(value, (tuple, list)) else value
+
+
+TABLE = Table("func", CASES, lambda torch, name: attempted(lambda: plain(torch, CASES[name](torch))), tolerance=(2e-5, 2e-5),
+              doubles=(1e-9, 1e-9))

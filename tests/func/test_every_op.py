@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import op_cases
+from tests.ops import op_cases
 import pytest
 
 import torchcompat as torch

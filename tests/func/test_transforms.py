@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import pathlib
-
 import numpy as np
 import pytest
 
@@ -12,9 +9,8 @@ import torchcompat as torch
 from autograd_tape.ops import RECORDS
 from torchcompat.autograd import forward_ad
 
-from .transform_cases import cases, outcomes
+from .transform_cases import TABLE, cases
 
-RECORDED: dict[str, list[str]] = json.loads(pathlib.Path(__file__).with_name("recorded_transforms.json").read_text())
 DIFFERS = {
     ("as_strided_", "vmap"): "torch takes the strides of an example for none of them",
     ("binary_cross_entropy", "forward mode"): "torch drops the weight's tangent, or trips over it",
@@ -28,11 +24,11 @@ DIFFERS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(RECORDED))
+@pytest.mark.parametrize("name", TABLE.recorded)
 @pytest.mark.no_numbers("shapes, dtypes and errors are compared")
 def test_transforms_of_every_sample_are_torchs(name: str) -> None:
-    path, *expected = RECORDED[name]
-    calls, found = list(cases(name, path)), outcomes(torch, name, path)
+    (path, *expected), (_, *found) = TABLE.recorded[name], TABLE.found(torch, name)
+    calls = list(cases(name, path))
     assert len(calls) == len(expected) == len(found)
     differing = {case.mode: (str(case), e, f) for case, e, f in zip(calls, expected, found) if e != f}
     assert set(differing) == {mode for n, mode in DIFFERS if n == name}, differing

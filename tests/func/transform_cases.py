@@ -8,8 +8,10 @@ from typing import Any
 
 import attrs
 
-from tests.campaign.cases import Array, Case, leaves, plain_samples, tree
+from autograd_tape.ops import RECORDS
+from tests.campaign.cases import Array, Case, leaves, plain_samples, record_samples, tree
 from tests.campaign.sides import Outcome, Side, Skip
+from tests.recording import Table
 
 
 def duals(value: Any) -> Iterator[Any]:
@@ -49,3 +51,17 @@ def outcomes(torch: Any, name: str, path: str) -> list[str]:
         except Skip:
             found.append("")
     return found
+
+
+def recordable(torch: Any) -> list[str]:
+    """The records that have samples and a public name."""
+    return [name for name in sorted(RECORDS) if RECORDS[name].field("samples") and record_samples(name)[0]]
+
+
+def outcome(torch: Any, name: str) -> list[str]:
+    """The public name, that both packages have, and what comes of the calls."""
+    path = record_samples(name)[0] if torch.__name__ == "torch" else TABLE.recorded[name][0]
+    return [path, *outcomes(torch, name, path)]
+
+
+TABLE = Table("transforms", recordable, outcome)

@@ -1,8 +1,10 @@
-"""Initializations, for the recording script and for the tests that compare with what it recorded."""
+"""Initializations: the numbers drawn from the same seed."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from tests.recording import Table
 
 CASES = [
     ("uniform_(t, -1, 2)", (3, 4)),
@@ -33,3 +35,7 @@ def run(torch: Any, expression: str, shape: tuple[int, ...]) -> list[Any]:
     t = torch.full(shape, 7.0)
     eval(expression, {**vars(torch.nn.init), "t": t})
     return t.flatten().tolist() + [torch.rand(1).item()]
+
+
+SHAPES = {f"{expression} {shape}": (expression, shape) for expression, shape in CASES}
+TABLE = Table("init", SHAPES, lambda torch, case: run(torch, *SHAPES[case]), tolerance=(1e-5, 1e-6), digits=7)

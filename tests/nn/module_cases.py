@@ -1,4 +1,4 @@
-"""Modules and their inputs, for the recording script and for the tests that compare with what it recorded."""
+"""Modules and their inputs: text, initial weights from the same seed, outputs, gradients, buffers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
+
+from tests.recording import Table
 
 # (expression, input specifications): "f 2,3" floats; "u 2,3" in (0, 1); "s 2,3" -1 or 1; "i4 2,3" integers below 4; "b 2,3" bools.
 CASES: list[tuple[str, tuple[str, ...]]] = [
@@ -215,3 +217,8 @@ def run(torch: Any, expression: str, specs: tuple[str, ...]) -> dict[str, Any]:
         result["grads"] = {name: None if p.grad is None else p.grad.tolist() for name, p in module.named_parameters()}
     result["after"] = {k: v.tolist() for k, v in module.named_buffers()}
     return result
+
+
+SPECS = dict(CASES)
+TABLE = Table("nn_modules", SPECS, lambda torch, expression: run(torch, expression, SPECS[expression]), tolerance=(2e-5, 2e-6),
+              digits=7)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,17 +11,12 @@ import torchcompat as torch
 from torchcompat.nn import init
 from torchcompat.nn.utils import rnn
 
-from .init_cases import CASES, run
-
-RECORDED = json.loads((Path(__file__).parent / "init.json").read_text())
+from .init_cases import TABLE
 
 
-@pytest.mark.parametrize(("expression", "shape"), CASES)
-def test_values(expression: str, shape: tuple[int, ...]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = run(torch, expression, shape)
-    np.testing.assert_allclose(found, RECORDED[f"{expression} {shape}"], rtol=1e-5, atol=1e-6)
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
 
 
 def test_gains() -> None:

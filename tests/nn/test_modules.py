@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import warnings
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 import pytest
 
 import torchcompat as torch
 
-from .module_cases import CASES, run
-
-RECORDED = json.loads((Path(__file__).parent / "modules.json").read_text())
+from .module_cases import CASES, TABLE
 
 
-def same(found: Any, expected: Any, where: str) -> None:
-    """Equal structure, and numbers equal to rounding."""
-    if isinstance(expected, dict):
-        assert list(found) == list(expected), where
-        for key in expected:
-            same(found[key], expected[key], f"{where}[{key}]")
-    elif expected is None:
-        assert found is None, where
-    else:
-        a, b = np.array(found, float), np.array(expected, float)
-        assert a.shape == b.shape, where
-        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6, err_msg=where)
-
-
-@pytest.mark.parametrize(("expression", "specs"), CASES, ids=[expression for expression, _ in CASES])
-def test_module(expression: str, specs: tuple[str, ...]) -> None:
-    expected = dict(RECORDED[expression])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = run(torch, expression, specs)
-    assert found.pop("repr") == expected.pop("repr")
-    assert list(found) == list(expected)
-    for part in ("outputs", "input_grads"):
-        assert len(found.get(part, ())) == len(expected.get(part, ()))
-        for i, (a, b) in enumerate(zip(found.pop(part, ()), expected.pop(part, ()), strict=True)):
-            same(a, b, f"{part}[{i}]")
-    same(found, expected, expression)
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
 
 
 def test_every_module_class_is_covered() -> None:

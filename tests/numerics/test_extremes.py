@@ -7,7 +7,7 @@ import json
 import pathlib
 from collections.abc import Callable
 
-import extreme_cases
+from tests.numerics import extreme_cases
 import numpy as np
 import pytest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import half_cases
+from tests.numerics import half_cases
 import numpy as np
 import pytest
 

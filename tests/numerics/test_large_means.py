@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-import half_cases
+from tests.numerics import half_cases
 import ml_dtypes
 import numpy as np
 import pytest

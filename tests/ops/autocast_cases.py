@@ -1,12 +1,12 @@
-"""Operations under autocast: `python tests/ops/autocast_cases.py`, in an environment that has torch, records the dtypes of results and
-gradients of every operation's samples in float32, bfloat16 and both, and with other settings."""
+"""Operations under autocast: the dtypes of results and gradients of every operation's samples in float32, bfloat16 and both, and with other
+settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from public_calls import PUBLIC, Table, argument_source, arrays, bound, outcome, public_name, result_or_refused
+from tests.ops.public_calls import PUBLIC, table, argument_source, arrays, bound, outcome, public_name, result_or_refused
 
 from autograd_tape.ops import Record
 
@@ -36,7 +36,4 @@ def all_calls(torch: Any) -> list[str]:
     return list(dict.fromkeys([call for rec in PUBLIC for call in calls(torch, rec)]))
 
 
-TABLE = Table("autocast", all_calls, result_or_refused)
-
-if __name__ == "__main__":
-    TABLE.main()
+TABLE = table("autocast", all_calls, result_or_refused)

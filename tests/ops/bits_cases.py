@@ -1,17 +1,14 @@
-"""Programs on conjugate and negative views: `python tests/ops/bits_cases.py` in an environment with torch records what they give."""
+"""Programs on conjugate and negative views."""
 
 from __future__ import annotations
 
 import copy
 import io
-import json
-import pathlib
 import pickle
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-PATH = pathlib.Path(__file__).parent.parent / "fixtures" / "bits.json"
+from tests.recording import Table, attempted
 
 
 def x(torch: Any, grad: bool = False) -> Any:
@@ -199,17 +196,4 @@ def plain(torch: Any, value: Any) -> Any:
     return [value.real, value.imag] if isinstance(value, complex) else value
 
 
-def outcome(torch: Any, name: str) -> Any:
-    """What a case gives: its result, or the error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return plain(torch, CASES[name](torch))
-        except Exception as error:  # noqa: BLE001
-            return {"error": type(error).__name__, "text": str(error)}
-
-
-if __name__ == "__main__":
-    import torch
-
-    PATH.write_text(json.dumps({name: outcome(torch, name) for name in CASES}, indent=0) + "\n")
+TABLE = Table("bits", CASES, lambda torch, name: attempted(lambda: plain(torch, CASES[name](torch))), tolerance=(2e-5, 2e-5))

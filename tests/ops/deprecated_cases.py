@@ -1,19 +1,14 @@
-"""Calls of torch's deprecated signatures, and of what comes near them, with torch's outcome of each.
-
-`python tests/ops/deprecated_cases.py`, in an environment with torch, records.
-"""
+"""Calls of torch's deprecated signatures, and of what comes near them."""
 
 from __future__ import annotations
 
-import gzip
 import itertools
-import json
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-PATH = Path(__file__).parents[1] / "fixtures" / "deprecated.json.gz"
+from tests.recording import Table
+
 SHAPES = {
     "add": [(2, 2), (2, 2)], "sub": [(2, 2), (2, 2)], "addcmul": [(2, 2), (2, 2), (2, 2)], "addcdiv": [(2, 2), (2, 2), (2, 2)],
     "addmm": [(2, 2), (2, 2), (2, 2)], "addmv": [(2,), (2, 2), (2,)], "addr": [(2, 2), (2,), (2,)],
@@ -41,8 +36,9 @@ def calls() -> Iterator[tuple[str, str, str]]:
                 yield name, "in place", pattern
 
 
-def outcome(torch: Any, name: str, way: str, pattern: str) -> Any:
+def outcome(torch: Any, case: str) -> Any:
     """What a call gives: the values, or the error."""
+    name, way, pattern = case.split(", ")
     shapes = iter(SHAPES[name])
     arguments = []
     for i, letter in enumerate(pattern):
@@ -53,23 +49,22 @@ def outcome(torch: Any, name: str, way: str, pattern: str) -> Any:
         arguments.append(torch.arange(size).reshape(shape).double() + i + 1 if letter == "T" else
                          torch.tensor(3.) if letter == "0" else NUMBERS[letter])
     called = WAYS[way].format(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            if way == "function":
-                result = getattr(torch, called)(*arguments)
-            elif way == "out":
-                result = getattr(torch, called)(*arguments, out=torch.empty(0, dtype=torch.float64))
-            else:
-                result = getattr(arguments[0], called)(*arguments[1:])
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
+    try:
+        if way == "function":
+            result = getattr(torch, called)(*arguments)
+        elif way == "out":
+            result = getattr(torch, called)(*arguments, out=torch.empty(0, dtype=torch.float64))
+        else:
+            result = getattr(arguments[0], called)(*arguments[1:])
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
     assert way != "in place" or result is arguments[0]
     return [round(x, 6) for x in result.flatten().tolist()] if not result.is_complex() else str(result.flatten().tolist())
 
 
-def warned(torch: Any, name: str, way: str, pattern: str) -> list[str]:
+def warned(torch: Any, case: str) -> list[str]:
     """The texts of the warnings of a call."""
+    name, way, pattern = case.split(", ")
     shapes = iter(SHAPES[name])
     arguments = [torch.ones(next(shapes)) if letter == "T" else 2 for letter in pattern]
     with warnings.catch_warnings(record=True) as found:
@@ -81,14 +76,14 @@ def warned(torch: Any, name: str, way: str, pattern: str) -> list[str]:
     return [f"{w.category.__name__}: {str(w.message).partition(' (Triggered internally')[0]}" for w in found]
 
 
-if __name__ == "__main__":
-    import torch
-
-    outcomes = {f"{name}, {way}, {pattern}": outcome(torch, name, way, pattern) for name, way, pattern in calls()}
+def warning(torch: Any) -> list[str]:
+    """The calls that warn: of tensors and one number, as they are meant."""
     torch.set_warn_always(True)
-    warnings_of = {key: warned(torch, *key.split(", ")) for key, found in outcomes.items()
-                   if not isinstance(found, str) and key.rpartition(" ")[2].strip("T2") == "" and "out" not in key
-                   and key.rpartition(" ")[2].count("T") == len(SHAPES[key.partition(",")[0]])}
-    warnings_of = {key: found for key, found in warnings_of.items() if found}
-    PATH.write_bytes(gzip.compress(json.dumps({"outcomes": outcomes, "warnings": warnings_of}, indent=0).encode(), mtime=0))
-    print(len(outcomes), "calls,", len(warnings_of), "warn")
+    plain = [(case, *case.split(", ")) for case in CASES]
+    return [case for case, name, way, pattern in plain if way != "out" and not pattern.strip("T2")
+            and pattern.count("T") == len(SHAPES[name]) and not isinstance(outcome(torch, case), str) and warned(torch, case)]
+
+
+CASES = [", ".join(call) for call in calls()]
+TABLE = Table("deprecated", CASES, outcome, zipped=True)
+WARNING_TABLE = Table("deprecated_warnings", warning, warned)

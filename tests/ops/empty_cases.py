@@ -1,6 +1,5 @@
-"""Operations on tensors without elements: `python tests/ops/empty_cases.py`, in an environment that has torch, records what it makes of
-the records' samples with sizes of zero, as functions, methods, in place, with `out=`, and backward; and of modules on empty batches.
-`--differ` writes down what we give instead."""
+"""Operations on tensors without elements: the records' samples with sizes of zero, as functions, methods, in place, with `out=`, and
+backward; and modules on empty batches."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from public_calls import PUBLIC, Table, agree, argument_source, arrays, bound, outcome, public_name
+from tests.ops.public_calls import PUBLIC, table, agree, argument_source, arrays, bound, outcome, public_name
 
 from autograd_tape.ops import Record
 
@@ -105,7 +104,4 @@ def all_calls(torch: Any) -> list[str]:
     return [*[call for rec in PUBLIC for call in calls(torch, rec)], *modules()]
 
 
-TABLE = Table("empty", all_calls, same=agree)
-
-if __name__ == "__main__":
-    TABLE.main()
+TABLE = table("empty", all_calls, same=agree)

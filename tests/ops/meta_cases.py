@@ -1,11 +1,10 @@
-"""Operations on meta tensors of every dtype: `python tests/ops/meta_cases.py`, in an environment that has torch, records what it makes of
-the records' samples. `--differ` writes down what we give instead."""
+"""Operations on meta tensors of every dtype: the records' samples."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from public_calls import PUBLIC, Table, argument_source, arrays, bound, public_name
+from tests.ops.public_calls import PUBLIC, table, argument_source, arrays, bound, public_name
 
 SAMPLES = 3  # per operation
 
@@ -23,7 +22,4 @@ def all_calls(torch: Any) -> list[str]:
     return list(found)
 
 
-TABLE = Table("meta", all_calls)
-
-if __name__ == "__main__":
-    TABLE.main()
+TABLE = table("meta", all_calls)

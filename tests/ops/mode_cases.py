@@ -1,5 +1,4 @@
-"""Samples of every operation in every dtype, forward and differentiated: `python tests/ops/mode_cases.py`, in an environment that has
-torch, records what it carries out and what it refuses. `--differ` writes down what we do instead."""
+"""Samples of every operation in every dtype, forward and differentiated: what is carried out and what is refused."""
 
 from __future__ import annotations
 
@@ -8,8 +7,8 @@ from typing import Any
 
 import ml_dtypes  # noqa: F401  # NumPy's name for bfloat16
 import numpy as np
-from op_cases import bind, is_array, samples, tree_map
-from public_calls import PUBLIC, Table, public_name, resolve
+from tests.ops.op_cases import bind, is_array, samples, tree_map
+from tests.ops.public_calls import PUBLIC, table, public_name, resolve
 
 from autograd_tape.dtypes import DType
 from autograd_tape.ops import RECORDS
@@ -99,7 +98,4 @@ def calls(torch: Any) -> list[str]:
     return found
 
 
-TABLE = Table("modes", calls)
-
-if __name__ == "__main__":
-    TABLE.main()
+TABLE = table("modes", calls)

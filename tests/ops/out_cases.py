@@ -1,5 +1,5 @@
-"""Which operations take `out=`, of which dtypes, and what becomes of it: `python tests/ops/out_cases.py`, in an environment that has torch,
-records what it makes of the records' samples with `out` of other dtypes, sizes and layouts. `--differ` writes down what we give instead."""
+"""Which operations take `out=`, of which dtypes, and what becomes of it: the records' samples with `out` of other dtypes, sizes and
+layouts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from public_calls import PUBLIC, Table, agree, argument_source, arrays, bound, outcome, public_name
+from tests.ops.public_calls import PUBLIC, table, agree, argument_source, arrays, bound, outcome, public_name
 
 from autograd_tape.ops import Record
 
@@ -49,7 +49,4 @@ def all_calls(torch: Any) -> list[str]:
             *[f"into({kind!r}, torch.{call})" for call in FACTORIES for kind in KINDS]]
 
 
-TABLE = Table("out", all_calls, same=agree, kept=lambda found: LONG.sub("", found))
-
-if __name__ == "__main__":
-    TABLE.main()
+TABLE = table("out", all_calls, same=agree, kept=lambda found: LONG.sub("", found))

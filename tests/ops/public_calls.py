@@ -3,21 +3,16 @@ recording, replayed from what was recorded."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 import operator
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
-from op_cases import bind, is_array, samples
+from tests.ops.op_cases import bind, is_array, samples
+from tests.recording import Table
 
 from autograd_tape.dtypes import DType
 from autograd_tape.ops import ALIASES, RECORDS, Record
@@ -141,7 +136,7 @@ def tensors(torch: Any) -> dict[str, Any]:
 
     def called(mode: str, name: str, dtype: str) -> Any:
         """A record's sample, see `mode_cases`."""
-        from mode_cases import called
+        from tests.ops.mode_cases import called
 
         return called(torch, mode, name, dtype)
 
@@ -206,60 +201,10 @@ def result_or_refused(found: str) -> str:
     return "refused" if refused(found) else found
 
 
-@attrs.define(slots=False)
-class Table:
-    """Outcomes of calls, recorded from torch, and of those that are known to differ.
-
-    Args:
-        name: of the files: `fixtures/<name>.json.gz`, and `<name>_differ.json` beside the tests.
-        calls: all calls, given torch.
-        kept: what is compared of an outcome.
-        same: whether a recorded outcome and ours agree.
-    """
-
-    name: str
-    calls: Callable[[Any], list[str]]
-    kept: Callable[[str], str] = str
-    same: Callable[[str, str], bool] = operator.eq
-
-    def __attrs_post_init__(self) -> None:
-        here = Path(__file__).parent
-        self.path, self.differ_path = here.parent / "fixtures" / f"{self.name}.json.gz", here / f"{self.name}_differ.json"
-
-    @cached_property
-    def recorded(self) -> dict[str, str]:
-        """torch's outcomes by call."""
-        return json.loads(gzip.decompress(self.path.read_bytes()))
-
-    @cached_property
-    def differ(self) -> dict[str, str]:
-        """Our outcomes where they are known to differ."""
-        return json.loads(self.differ_path.read_text())
-
-    def wrong(self, torch: Any, group: int, groups: int) -> list[str]:
-        """What is told of the calls of a group whose outcome is neither torch's nor the one that is known."""
-        told = []
-        for call, expected in list(self.recorded.items())[group::groups]:
-            found = outcome(torch, call)
-            known = self.differ.get(call)
-            if not (self.same(expected, self.kept(found)) if known is None else self.kept(found) == known):
-                told.append(f"{call}\n    {found}\n    {expected if known is None else known}")
-        return told
-
-    def main(self) -> None:
-        """Records; with `--differ` writes down what we give instead, to be looked through before it is kept."""
-        if "--differ" in sys.argv:
-            import torchcompat
-
-            found = {call: self.kept(outcome(torchcompat, call)) for call in self.recorded}
-            different = {call: found[call] for call, expected in self.recorded.items() if not self.same(expected, found[call])}
-            self.differ_path.write_text(json.dumps(different, indent=0) + "\n")
-        else:
-            import torch
-
-            recorded = {call: self.kept(outcome(torch, call)) for call in self.calls(torch)}
-            self.path.write_bytes(gzip.compress((json.dumps(recorded, indent=0) + "\n").encode(), 9, mtime=0))
-            print(len(recorded), "calls")
+def table(name: str, calls: Callable[[Any], list[str]], kept: Callable[[str], str] = str, same: Callable[[str, str], bool] = operator.eq
+          ) -> Table:
+    """A table of calls; `kept` is what is compared of an outcome."""
+    return Table(name, calls, lambda torch, call: kept(outcome(torch, call)), same=same, zipped=True)
 
 
 def source(value: Any, shapes: Iterator[tuple[int, ...]] | None = None) -> str:

@@ -1,14 +1,11 @@
-"""Calls with complex numbers, numbers that do not fit, and dtypes that torch has no kernel for: `python tests/ops/refusal_cases.py` in an
-environment with torch records which it refuses, and in which words."""
+"""Calls with complex numbers, numbers that do not fit, and dtypes that torch has no kernel for:
+which are refused, and in which words."""
 
 from __future__ import annotations
 
-import json
-import pathlib
-import warnings
 from typing import Any
 
-PATH = pathlib.Path(__file__).parent.parent / "fixtures" / "refusals.json"
+from tests.recording import Table
 
 CALLS = """
 F.bilinear(z, z, w)
@@ -110,16 +107,11 @@ def outcome(torch: Any, call: str) -> str:
     z = torch.tensor([[1 + 2j, 3 - 1j], [2.5, -3j]])
     names = {"torch": torch, "F": torch.nn.functional, "z": z, "z3": z[None], "z4": z[None, None], "C64": torch.complex64,
              "w": torch.ones(3, 2, 2, dtype=torch.complex64)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            eval(call, names)
-        except Exception as error:  # noqa: BLE001
-            return f"{type(error).__name__}: {error}"
+    try:
+        eval(call, names)
+    except Exception as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}"
     return "carried out"
 
 
-if __name__ == "__main__":
-    import torch
-
-    PATH.write_text(json.dumps({call: outcome(torch, call) for call in CASES}, indent=0) + "\n")
+TABLE = Table("refusals", CASES, outcome)

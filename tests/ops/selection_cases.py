@@ -1,13 +1,11 @@
-"""Selections among equal elements: `python tests/ops/selection_cases.py` in an environment with torch records which of them it finds."""
+"""Selections among equal elements: which of them are found."""
 
 from __future__ import annotations
 
-import json
-import pathlib
 import random
 from typing import Any
 
-PATH = pathlib.Path(__file__).parent.parent / "fixtures" / "selection.json"
+from tests.recording import Table
 
 
 def rows() -> list[tuple[list[int], int]]:
@@ -29,7 +27,5 @@ def selected(torch: Any, row: list[int], k: int) -> list[Any]:
     return [*tops, torch.kthvalue(x, k)[1].item()]
 
 
-if __name__ == "__main__":
-    import torch
-
-    PATH.write_text(json.dumps([selected(torch, row, k) for row, k in rows()]) + "\n")
+ROWS = {str(i): row for i, row in enumerate(rows())}
+TABLE = Table("selection", ROWS, lambda torch, name: selected(torch, *ROWS[name]))

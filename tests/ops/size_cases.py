@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 import ml_dtypes
 import numpy as np
-from op_cases import IN_PLACE, UNINITIALISED, bind, is_array, samples
+from tests.ops.op_cases import IN_PLACE, UNINITIALISED, bind, is_array, samples
 
 import autograd_tape
 import autograd_tape as at

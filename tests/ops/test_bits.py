@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any
 
-import bits_cases
+from tests.ops.bits_cases import TABLE
 import pytest
 
 import torchcompat as torch
 from torchcompat._tensor import frontend
 
-RECORDED = json.loads(bits_cases.PATH.read_text())
-
-
-def same(found: Any, expected: Any, where: str) -> None:
-    if isinstance(expected, dict):
-        assert isinstance(found, dict) and found.keys() == expected.keys(), f"{where}: {found} where torch gives {expected}"
-        for key in expected:
-            same(found[key], expected[key], f"{where}.{key}")
-    elif isinstance(expected, list):
-        assert isinstance(found, (list, tuple)) and len(found) == len(expected), f"{where}: {found} where torch gives {expected}"
-        for i, (a, b) in enumerate(zip(found, expected)):
-            same(a, b, f"{where}[{i}]")
-    elif isinstance(expected, float):
-        assert math.isclose(found, expected, rel_tol=2e-5, abs_tol=2e-5), f"{where}: {found} where torch gives {expected}"
-    else:
-        assert found == expected, f"{where}: {found!r} where torch gives {expected!r}"
-
-
-@pytest.mark.parametrize("name", bits_cases.CASES)
-def test_as_torch(name: str) -> None:
-    same(bits_cases.outcome(torch, name), RECORDED[name], name)
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
 
 
 def test_the_quiet_path_knows_no_bits() -> None:

@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import op_cases
+from tests.ops import op_cases
 import pytest
-from complex_cases import RECORDED, attribute, gradients, half_inputs, half_operations, tensors_of, weights
-from oracle_cases import Reader, dtype_name, load
+from tests.oracle.complex_cases import RECORDED, attribute, gradients, half_inputs, half_operations, tensors_of, weights
+from tests.oracle.oracle_cases import Reader, dtype_name, load
 
 import torchcompat as torch
 from autograd_tape.ops import RECORDS

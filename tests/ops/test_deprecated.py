@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import warnings
 
-import deprecated_cases
+from tests.ops.deprecated_cases import SHAPES, TABLE, WARNING_TABLE, WAYS, warned
 import pytest
 
 import torchcompat as torch
 from autograd_tape.ops import RECORDS
 from autograd_tape.functions import overloads as _overloads
 
-RECORDED = json.loads(gzip.decompress(deprecated_cases.PATH.read_bytes()))
 
-
-@pytest.mark.parametrize("name", deprecated_cases.SHAPES)
-@pytest.mark.parametrize("way", deprecated_cases.WAYS)
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("way", WAYS)
 def test_as_torch(name: str, way: str) -> None:
-    differ = []
-    keys = [key for key in RECORDED["outcomes"] if key.startswith(f"{name}, {way}, ")]
-    assert keys and any(not isinstance(RECORDED["outcomes"][key], str) for key in keys)
-    for key in keys:
-        found, wanted = deprecated_cases.outcome(torch, *key.split(", ")), RECORDED["outcomes"][key]
-        if found != wanted:
-            differ.append(f"{key}\n  torch {wanted}\n  here  {found}")
-    assert not differ, "\n".join(differ)
+    cases = [case for case in TABLE.recorded if case.startswith(f"{name}, {way}, ")]
+    assert any(not isinstance(TABLE.recorded[case], str) for case in cases)
+    TABLE.assert_as_torch(torch, *cases)
 
 
 def test_all_records_are_in_the_table() -> None:
-    assert {rec.name for rec in RECORDS.values() if rec.field("deprecated")} == set(deprecated_cases.SHAPES)
+    assert {rec.name for rec in RECORDS.values() if rec.field("deprecated")} == set(SHAPES)
 
 
-@pytest.mark.parametrize("call", RECORDED["warnings"])
-def test_warning(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("case", WARNING_TABLE.recorded)
+def test_warning(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_overloads, "_warned", False)
-    assert deprecated_cases.warned(torch, *call.split(", ")) == RECORDED["warnings"][call]
-    assert deprecated_cases.warned(torch, *call.split(", ")) == [], "once in a process"
+    WARNING_TABLE.assert_as_torch(torch, case)
+    assert warned(torch, case) == [], "once in a process"
 
 
 def test_warning_names_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import op_cases
+from tests.ops import op_cases
 import pytest
-from op_cases import NAMES, bind, copied, samples, tensors, tree_map
+from tests.ops.op_cases import NAMES, bind, copied, samples, tensors, tree_map
 
 import torchcompat as torch
 from autograd_tape.dtypes import DType

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from empty_cases import TABLE, odd
-from public_calls import INNER, refused
+from tests.ops.empty_cases import TABLE, odd
+from tests.ops.public_calls import INNER, refused
 
 import torchcompat as torch
 

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from op_cases import NAMES, bind, copied, is_array, samples, tensors, tree_map
+from tests.ops.op_cases import NAMES, bind, copied, is_array, samples, tensors, tree_map
 
 import torchcompat as torch
 from autograd_tape.ops import RECORDS

@@ -3,7 +3,7 @@ with which dtypes and shapes, and what it refuses in which words."""
 
 from __future__ import annotations
 
-from mode_cases import TABLE
+from tests.ops.mode_cases import TABLE
 
 
 

@@ -14,7 +14,7 @@ import autograd_tape as at
 from autograd_tape import F, TensorRef
 from autograd_tape.ops import RECORDS
 from autograd_tape.random import default_generator
-from op_cases import bind, central_differences, samples, tree_map
+from tests.ops.op_cases import bind, central_differences, samples, tree_map
 
 FAMILIES = {"products", "contractions", "factorization", "softmax", "likelihood", "loss", "norms", "normalization", "convolution",
             "pooling", "resampling", "embedding", "dropout", "attention"}

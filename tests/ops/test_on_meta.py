@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from meta_cases import TABLE
-from public_calls import DTYPES
+from tests.ops.meta_cases import TABLE
+from tests.ops.public_calls import DTYPES
 
 import torchcompat as torch
 

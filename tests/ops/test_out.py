@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import NAMES, bind, copied, is_array, refuses_out, samples, tree_map
-from out_cases import TABLE
-from public_calls import INNER, refused
+from tests.ops.op_cases import NAMES, bind, copied, is_array, refuses_out, samples, tree_map
+from tests.ops.out_cases import TABLE
+from tests.ops.public_calls import INNER, refused
 
 import torchcompat as torch
 from autograd_tape.ops import RECORDS

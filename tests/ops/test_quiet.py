@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import NAMES, bind, copied, is_array, samples, tensors, tree_map
+from tests.ops.op_cases import NAMES, bind, copied, is_array, samples, tensors, tree_map
 
 from autograd_tape import F
 from autograd_tape.errors import AutogradError

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from public_calls import Table
-from empty_cases import TABLE as EMPTY
-from meta_cases import TABLE as META
-from mode_cases import TABLE as MODES
-from out_cases import TABLE as OUT
-from wrong_cases import TABLE as WRONG
+from tests.ops.empty_cases import TABLE as EMPTY
+from tests.ops.meta_cases import TABLE as META
+from tests.ops.mode_cases import TABLE as MODES
+from tests.ops.out_cases import TABLE as OUT
+from tests.ops.wrong_cases import TABLE as WRONG
 
 import torchcompat as torch
+from tests.recording import Table
 
 GROUPS = {"empty": (EMPTY, 60), "wrong": (WRONG, 60), "modes": (MODES, 40), "meta": (META, 20), "out": (OUT, 24)}
 """From a table's name to the table, and how many tests its calls are dealt out to."""
@@ -19,5 +19,4 @@ GROUPS = {"empty": (EMPTY, 60), "wrong": (WRONG, 60), "modes": (MODES, 40), "met
 @pytest.mark.parametrize(("table", "group", "groups"), [
     pytest.param(table, group, groups, id=f"{name}-{group}") for name, (table, groups) in GROUPS.items() for group in range(groups)])
 def test_as_torch(table: Table, group: int, groups: int) -> None:
-    wrong = table.wrong(torch, group, groups)
-    assert not wrong, "\n".join(wrong)
+    table.assert_as_torch(torch, *table.part(group, groups))

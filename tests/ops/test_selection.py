@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-import selection_cases
+from tests.ops.selection_cases import ROWS, TABLE
 
 import torchcompat as torch
 from autograd_tape.ops.reductions.order import UNSTABLE
 
-RECORDED = json.loads(selection_cases.PATH.read_text())
-
-
-@pytest.mark.parametrize("at", range(len(RECORDED)))
-def test_as_torch(at: int) -> None:
-    row, k = selection_cases.rows()[at]
-    assert selection_cases.selected(torch, row, k) == RECORDED[at]
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
 
 
 def test_rows_are_told_apart_along_any_dimension() -> None:
-    row, k = selection_cases.rows()[5]
+    row, k = ROWS["5"]
     x = torch.tensor([row, row[::-1]])
     alone = [torch.topk(torch.tensor(r), k)[1].tolist() for r in (row, row[::-1])]
     assert torch.topk(x, k)[1].tolist() == alone and torch.topk(x.t(), k, dim=0)[1].t().tolist() == alone

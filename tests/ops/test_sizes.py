@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import size_cases
-from size_cases import CONSTANTS, LAYOUTS, LOW, PLAIN, SIZES, Case, plan
+from tests.ops import size_cases
+from tests.ops.size_cases import CONSTANTS, LAYOUTS, LOW, PLAIN, SIZES, Case, plan
 
 import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand, sharing

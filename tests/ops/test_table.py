@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import (
+from tests.ops.op_cases import (
     DIFFERENTIABLE_NAMES,
     NAMES,
     Problem,

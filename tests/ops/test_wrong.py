@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from wrong_cases import TABLE
+from tests.ops.wrong_cases import TABLE
 
 import torchcompat as torch
 

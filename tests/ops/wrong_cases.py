@@ -1,13 +1,12 @@
-"""Arguments of wrong types: `python tests/ops/wrong_cases.py`, in an environment that has torch, records what it makes of a tuple, a list,
-a float, a bool, a string, a tensor, a complex number and None for each parameter of each operation. `--differ` writes down what we do
-instead."""
+"""Arguments of wrong types: a tuple, a list, a float, a bool, a string, a tensor, a complex number and None for each parameter of each
+operation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from public_calls import PUBLIC, NoSource, Table, arrays, bound, public_name, result_or_refused, source
+from tests.ops.public_calls import PUBLIC, NoSource, table, arrays, bound, public_name, result_or_refused, source
 
 from autograd_tape.ops import Record
 
@@ -43,7 +42,4 @@ def all_calls(torch: Any) -> list[str]:
     return list(dict.fromkeys([call for rec in PUBLIC for call in calls(torch, rec)]))
 
 
-TABLE = Table("wrong", all_calls, result_or_refused)
-
-if __name__ == "__main__":
-    TABLE.main()
+TABLE = table("wrong", all_calls, result_or_refused)

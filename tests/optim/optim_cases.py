@@ -1,10 +1,12 @@
-"""Optimizers, schedules and data orders, for the recording script and for the tests that compare with what it recorded."""
+"""Optimizers and schedules, and states and gradients that do not fit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+from tests.recording import Table
 
 OPTIMIZERS = [
     "SGD(params, lr=0.1)",
@@ -51,18 +53,6 @@ SCHEDULES = [
     "ChainedScheduler([ConstantLR(opt, 0.5, 3), ExponentialLR(opt, 0.9)])",
 ]
 
-ORDERS = [
-    "DataLoader(range(10), batch_size=4, shuffle=True)",
-    "DataLoader(range(10), batch_size=4, shuffle=True, drop_last=True)",
-    "DataLoader(range(10), batch_size=3, sampler=SubsetRandomSampler([1, 3, 5, 7]))",
-    "DataLoader(range(10), batch_size=None, sampler=RandomSampler(range(10)))",
-    "DataLoader(range(5), sampler=RandomSampler(range(5), replacement=True, num_samples=40), batch_size=8)",
-    "DataLoader(range(5), sampler=RandomSampler(range(5), num_samples=12), batch_size=8)",
-    "DataLoader(range(6), sampler=WeightedRandomSampler([1., 2., 0., 4., 1., 1.], 9), batch_size=3)",
-    "DataLoader(range(10), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(5))",
-    "DataLoader(random_split(range(12), [0.5, 0.3, 0.2])[1], batch_size=2)",
-    "DataLoader(range(9), sampler=DistributedSampler(range(9), 2, 1, seed=3), batch_size=2)",
-]
 
 #: Optimizers with fused steps, and what may be wrong with the state or the gradient they meet.
 FUSED = ["SGD(params, lr=0.1, momentum=0.9)", "SGD(params, lr=0.1)", "Adam(params)", "Adam(params, amsgrad=True)",
@@ -178,9 +168,9 @@ def run_schedule(torch: Any, expression: str) -> list[Any]:
     return found + [[float(lr) for lr in schedule.get_last_lr()]]
 
 
-def run_order(torch: Any, expression: str) -> list[Any]:
-    """Two passes over the data, and a random number after them."""
-    torch.manual_seed(11)
-    loader = eval(expression, {**vars(torch.utils.data), "torch": torch})
-    passes = [[batch.tolist() if isinstance(batch, torch.Tensor) else batch for batch in loader] for _ in range(2)]
-    return [*passes, torch.rand(1).item()]
+TABLE = Table("optimizers", OPTIMIZERS, run_optimizer, tolerance=(2e-5, 1e-6), digits=9)
+SCHEDULE_TABLE = Table("schedules", SCHEDULES, run_schedule, tolerance=(1e-7, 0.0), digits=9)
+MISFIT_TABLE = Table("misfits", FUSED, lambda torch, expression: {
+    misfit: run_misfit(torch, expression, misfit, (130, 100), (100, 50)) for misfit in MISFITS}, tolerance=(2e-5, 1e-6),
+                     digits=9)
+"""Of more elements than fused steps begin at."""

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import warnings
-from pathlib import Path
-
-import numpy as np
 import pytest
 
 import torchcompat as torch
 from torchcompat.optim import SGD, lr_scheduler
 
-from .optim_cases import SCHEDULES, run_schedule
-
-RECORDED = json.loads((Path(__file__).parent / "optim.json").read_text())["schedules"]
+from .optim_cases import SCHEDULE_TABLE
 
 
-@pytest.mark.parametrize("expression", SCHEDULES)
-def test_schedule(expression: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = run_schedule(torch, expression)
-    for a, b in zip(found, RECORDED[expression], strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-7)
+@pytest.mark.parametrize("case", SCHEDULE_TABLE.recorded)
+def test_schedule(case: str) -> None:
+    SCHEDULE_TABLE.assert_as_torch(torch, case)
 
 
 def make() -> SGD:

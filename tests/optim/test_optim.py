@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,39 +12,20 @@ import pytest
 import torchcompat as torch
 from torchcompat import optim
 
-from .optim_cases import FUSED, MISFITS, OPTIMIZERS, run_misfit, run_optimizer
-
-RECORDED = json.loads((Path(__file__).parent / "optim.json").read_text())
+from .optim_cases import MISFIT_TABLE, TABLE, run_misfit
 
 
-def same(found: Any, expected: Any, where: str) -> None:
-    """Equal structure, and numbers equal to rounding."""
-    if isinstance(expected, dict):
-        assert list(found) == list(expected), where
-        for key in expected:
-            same(found[key], expected[key], f"{where}[{key}]")
-    elif isinstance(expected, (list, tuple)):
-        assert len(found) == len(expected), where
-        for i, (a, b) in enumerate(zip(found, expected, strict=True)):
-            same(a, b, f"{where}[{i}]")
-    elif isinstance(expected, float):
-        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-6, err_msg=where)
-    else:
-        assert found == expected, where
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_steps(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
 
 
-@pytest.mark.parametrize("expression", OPTIMIZERS)
-def test_steps(expression: str) -> None:
-    same(run_optimizer(torch, expression), RECORDED["optimizers"][expression], expression)
-
-
-@pytest.mark.parametrize("expression", FUSED)
-@pytest.mark.parametrize("misfit", MISFITS)
-def test_state_and_gradients_that_do_not_fit(expression: str, misfit: str) -> None:
-    found = run_misfit(torch, expression, misfit, (130, 100), (100, 50))  # more elements than fused steps begin at
-    same(found, RECORDED["misfits"][expression][misfit], misfit)
-    small = run_misfit(torch, expression, misfit, (13, 10), (10, 5))
-    assert small[0] == found[0] if isinstance(found[0], str) else small[1:] == found[1:], (small, found)
+@pytest.mark.parametrize("case", MISFIT_TABLE.recorded)
+def test_state_and_gradients_that_do_not_fit(case: str) -> None:
+    MISFIT_TABLE.assert_as_torch(torch, case)
+    for misfit, found in MISFIT_TABLE.recorded[case].items():
+        small = run_misfit(torch, case, misfit, (13, 10), (10, 5))
+        assert small[0] == found[0] if isinstance(found[0], str) else small[1:] == found[1:], (misfit, small, found)
 
 
 def parameters() -> list[Any]:

@@ -1,19 +1,20 @@
 """Complex and half-precision cases: what is called, how it is stored, and how it is replayed.
 
 The complex cases are the samples of the operation records with imaginary parts added to their floating-point arrays; the
-half-precision ones are the common operations below. Both are recorded from torch by ``record_complex.py``.
+half-precision ones are the common operations below. Both are recorded from torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from oracle_cases import DATA, cotangent, flatten
+from tests.oracle.oracle_cases import cotangent, flatten
+from tests.recording import FIXTURES, Recording
 
-RECORDED = DATA.parent / "data_complex" / "complex.npz"
-"""Apart from the families of torch's operator database in ``data``."""
+RECORDED = FIXTURES / "complex.npz"
 
 NAMESPACES = ("", "linalg", "special", "Tensor", "nn.functional")
 
@@ -84,3 +85,6 @@ def half_inputs(torch: Any, dtype: str) -> list[Any]:
     shapes = ((7, 33), (7, 33), (33, 9), (33,))
     return [torch.from_numpy((2.5 * cotangent(s, "float64", 100 * i)).astype("float32")).to(getattr(torch, dtype)).requires_grad_()
             for i, s in enumerate(shapes)]
+
+
+TABLE = Recording("complex", "complex.npz", lambda torch: import_module("tests.oracle.complex_recorder").record())

@@ -1,6 +1,6 @@
 """The stored form of the oracle's cases: JSON for structure, one packed array per dtype for values; no pickles.
 
-A file ``data/<family>.npz`` holds ``cases`` (UTF-8 JSON) and one flat array per dtype.  In the JSON a tensor is
+A file ``fixtures/oracle/<family>.npz`` holds ``cases`` (UTF-8 JSON) and one flat array per dtype.  In the JSON a tensor is
 ``{"t": dtype, "at": offset into the dtype's array, "s": shape}``, with ``"st"`` its strides unless contiguous and ``"g": 1``
 if it requires grad, ``"e"`` how far torch's float32 is from torch's float64 where that is far; values lie in logical
 (row-major) order.  Everything else that is not a JSON scalar is a one-key object: ``tuple``, ``list``, ``dict``, ``dtype``,
@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-DATA = Path(__file__).resolve().parent / "data"
+from tests.recording import FIXTURES, Recording
+
+DATA = FIXTURES / "oracle"
 MAX_DIMENSIONS = 32  # of NumPy 1
 NAMED_OBJECTS = ("strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 
@@ -192,3 +195,6 @@ def flatten(value: Any) -> list[Any]:
     if isinstance(value, (tuple, list)):
         return [leaf for part in value for leaf in flatten(part)]
     return [value]
+
+
+TABLE = Recording("oracle", "oracle/*.npz", lambda torch: import_module("tests.oracle.recorder").record())

@@ -1,8 +1,8 @@
 """Replays recorded cases on a library and says where it deviates; also a command that keeps the two lists true.
 
-    python tests/oracle/oracle_replay.py [OPERATION ...]    print every deviation, listed or not, and time per operation
-    python tests/oracle/oracle_replay.py --update           rewrite not_yet.txt and drop the deviations that have healed
-    python tests/oracle/oracle_replay.py --update --add     ... and add rows for the new ones
+    python -m tests.oracle.oracle_replay [OPERATION ...]    print every deviation, listed or not, and time per operation
+    python -m tests.oracle.oracle_replay --update           rewrite not_yet.txt and drop the deviations that have healed
+    python -m tests.oracle.oracle_replay --update --add     ... and add rows for the new ones
 
 ``--add`` leaves the reason of new rows empty, and the tests reject an empty reason until somebody has written it: a deviation
 is to be mended first and listed only where there is a reason to keep it.  ``--module torch``, under a python that has torch, checks
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from oracle_cases import DATA, Reader, contiguous_strides, cotangent, dtype_name, flatten, load, tensors_in
-from oracle_operations import METADATA_ONLY, OPERATIONS, Missing, attribute, resolve
+from tests.oracle.oracle_cases import DATA, Reader, contiguous_strides, cotangent, dtype_name, flatten, load, tensors_in
+from tests.oracle.oracle_operations import METADATA_ONLY, OPERATIONS, Missing, attribute, resolve
 
 HERE = Path(__file__).resolve().parent
 NOT_YET, DEVIATIONS = HERE / "not_yet.txt", HERE / "deviations.json"

@@ -1,17 +1,12 @@
-"""Strides of results of operands that do not lie in memory by rows, against what torch gave (see ``oracle_layouts.py``)."""
+"""Strides of results of operands that do not lie in memory by rows, against what torch gave."""
 
 from __future__ import annotations
 
-import json
-import warnings
-
 import pytest
-from oracle_layouts import DRAWS, FIXTURE, drawn, observed
+from tests.oracle.layout_cases import DRAW_TABLE, TABLE
 
 import torchcompat as torch
 
-FOUND = json.loads(FIXTURE.read_text())
-RECORDED, NUMBERS = FOUND["strides"], FOUND["draws"]
 DIFFERENT = {
     # Two operands that both broadcast against each other, the second one in columns; what torch gives follows neither.
     "ldexp": ["float32-6 columns", "float32-6 others"],
@@ -32,21 +27,17 @@ DIFFERENT = {
 }
 
 
-@pytest.mark.parametrize("operation", RECORDED)
+@pytest.mark.parametrize("operation", TABLE.recorded)
 def test_strides_of_results(operation: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ours = observed(torch, operation)
-    different = [key for key, strides in RECORDED[operation].items() if ours.get(key) != strides]
-    assert different == DIFFERENT.get(operation, []), {key: (ours.get(key), RECORDED[operation][key]) for key in different}
+    ours, theirs = TABLE.found(torch, operation), TABLE.recorded[operation]
+    different = [key for key, strides in theirs.items() if ours.get(key) != strides]
+    assert different == DIFFERENT.get(operation, []), {key: (ours.get(key), theirs[key]) for key in different}
 
 
 def test_the_record_holds_many_layouts() -> None:
-    assert sum(len(cases) for cases in RECORDED.values()) > 4000
+    assert sum(len(cases) for cases in TABLE.recorded.values()) > 4000
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_random_numbers_are_drawn_in_the_order_of_memory(name: str) -> None:
-    strides, numbers = drawn(torch, name)
-    assert strides == NUMBERS[name][0]
-    assert numbers == pytest.approx(NUMBERS[name][1], rel=1e-5, abs=2e-6)
+@pytest.mark.parametrize("case", DRAW_TABLE.recorded)
+def test_random_numbers_are_drawn_in_the_order_of_memory(case: str) -> None:
+    DRAW_TABLE.assert_as_torch(torch, case)

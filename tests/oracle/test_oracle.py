@@ -1,6 +1,6 @@
 """torchcompat against what real torch did: values, shapes, dtypes, strides, gradients, in-place forms, errors and their texts.
 
-The cases under ``data/`` were recorded by ``record.py``; torch is not needed to replay them.  Two lists say where torchcompat
+The cases were recorded by ``recorder.py``; torch is not needed to replay them.  Two lists say where torchcompat
 falls short, and the tests hold both to exactly what is observed: ``not_yet.txt`` names the operations it does not have,
 ``deviations.json`` the cases it answers differently, with the reason.  ``oracle_replay.py --update`` keeps them.
 """
@@ -8,10 +8,10 @@ falls short, and the tests hold both to exactly what is observed: ``not_yet.txt`
 from __future__ import annotations
 
 import numpy as np
-import oracle_replay as replay
+from tests.oracle import oracle_replay as replay
 import pytest
-from oracle_cases import DATA, Reader, contiguous_strides, cotangent, strided_array
-from oracle_operations import FAMILIES, METADATA_ONLY, OPERATIONS, Missing, resolve
+from tests.oracle.oracle_cases import DATA, Reader, contiguous_strides, cotangent, strided_array
+from tests.oracle.oracle_operations import FAMILIES, METADATA_ONLY, OPERATIONS, Missing, resolve
 
 import torchcompat as torch
 

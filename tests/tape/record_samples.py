@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
-from op_cases import as_tensors, bind, samples
+from tests.ops.op_cases import as_tensors, bind, samples
 
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import ArgumentError

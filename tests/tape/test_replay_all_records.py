@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import bind, is_array, samples, tree_map
+from tests.ops.op_cases import bind, is_array, samples, tree_map
 from .record_samples import RANDOM, UNINITIALISED
 
 from autograd_tape import F, Graph, Tape, TensorRef, backward_on_trace, no_grad, trace, vjp
