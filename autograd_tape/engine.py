@@ -33,6 +33,20 @@ _NOTHING: dict[str, Any] = {}
 
 _tasks = itertools.count()
 
+observers: list[Callable[..., Any]] = []
+"""Who looks at each entry's computation: called with (entry, cotangent, a function that computes the gradients), the last one outermost."""
+
+
+def _observer() -> Callable[..., Any] | None:
+    watch = None
+    for each in observers:
+        watch = each if watch is None else _around(each, watch)
+    return watch
+
+
+def _around(outer: Any, inner: Any) -> Any:
+    return lambda entry, grad, compute: outer(entry, grad, lambda: inner(entry, grad, compute))
+
 
 class _Pass:
     """The plain pass: nobody looks on, and every leaf wants its gradient."""
@@ -183,7 +197,6 @@ class Engine(_Pass):
         accumulate: called with (leaf, gradient, whether nobody else holds the gradient) for each leaf reached, once, with the sum.
         capture: entries or (entry, output nr), or leaves, whose gradients are wanted; only what leads to them is computed.
         wrap: makes a tensor of a buffer, for hooks.
-        observe: called with (entry, its cotangent, a function that computes those of its inputs) in the place of the computation.
     """
 
     wrap: Callable[[Any], Any] | None = None
@@ -198,9 +211,11 @@ class Engine(_Pass):
 
     def __init__(self, F: Any, *, create_graph: bool = False, retain_graph: bool = False,
                  accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
-                 wrap: Callable[[Any], Any] | None = None, observe: Callable[..., Any] | None = None) -> None:
+                 wrap: Callable[[Any], Any] | None = None) -> None:
         self.F, self.create_graph, self.retain_graph = F, create_graph, retain_graph
-        self.accumulate, self.wrap, self.observe = accumulate, wrap, observe
+        self.accumulate, self.wrap = accumulate, wrap
+        if observers:
+            self.observe = _observer()
         if capture is not None:
             self.capture = dict.fromkeys(capture)
             self.captured, self.wanted = {}, {}

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 
 import autograd_tape
+from autograd_tape.engine import observers
 from autograd_tape.modes import current_engine, enter_quiet_path, leave_quiet_path
 from autograd_tape.node import TapeEntry
 
 from .._tensor import Tensor, frontend
-from .engine import observers
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 

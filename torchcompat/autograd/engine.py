@@ -219,8 +219,7 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
     wrap: Any = frontend.wrap if device.type == "cpu" else lambda g: frontend.wrap(g, kind(dtype_of(g), device))
     engine = Engine(F, create_graph=tensors, retain_graph=retain_graph, capture=capture, wrap=wrap,
                     accumulate=None if not accumulate_grad else accumulate if not tensors else
-                    accumulate_dual if _on_tensors and not create_graph else accumulate_tensor,
-                    observe=observer() if observers else None)
+                    accumulate_dual if _on_tensors and not create_graph else accumulate_tensor)
     if capture is not None and accumulate_grad:
         engine.runs_captured = True
     mode = GradMode.ENABLED if create_graph else GradMode.DISABLED
@@ -240,22 +239,6 @@ def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, cr
 
 MAX_DEPTH = 60
 """Backward passes inside backward passes on one thread; deeper ones get a thread of their own, and with it a stack of their own."""
-
-
-def observer() -> Any:
-    """What looks at each node's computation: all `observers`, the last outermost."""
-    watch = None
-    for each in observers:
-        watch = each if watch is None else _around(each, watch)
-    return watch
-
-
-def _around(outer: Any, inner: Any) -> Any:
-    return lambda entry, grad, compute: outer(entry, grad, lambda: inner(entry, grad, compute))
-
-
-observers: list[Any] = []
-"""Anomaly detection and profilers while they are on: called with (node, cotangent, a function that computes the gradients)."""
 
 
 def _in_new_thread(engine: Engine, roots: Sequence[tuple[Any, Any]], mode: GradMode) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 
 from autograd_tape import calls
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
+from autograd_tape.engine import observers
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.modes import enter_quiet_path, leave_quiet_path
 from autograd_tape.ops import Record
@@ -30,7 +31,6 @@ from autograd_tape.node import TapeEntry
 
 from .._tensor import Tensor, frontend
 from .._calls.factories import makes
-from . import engine
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "kineto_available", "profile", "record_function"]
@@ -247,7 +247,7 @@ class profile:
         listen(_TIMING)
         if not _active:
             frontend.savers.append(_note_thread)
-            engine.observers.append(_look_backward)
+            observers.append(_look_backward)
         _active.append(self)
         self._began = _clock()
         return self
@@ -258,7 +258,7 @@ class profile:
         _active.remove(self)
         if not _active:
             frontend.savers.remove(_note_thread)
-            engine.observers.remove(_look_backward)
+            observers.remove(_look_backward)
         unlisten(_TIMING)
         enter_quiet_path()
         numbers = itertools.count(1)
