@@ -10,8 +10,9 @@ import base64
 import builtins
 import json
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -26,10 +27,20 @@ from .lazy import call, frontend_of
 from .modes import GradMode, _ModeContext, aside
 from .node import TapeEntry, edge_of
 from .ops.networks.resampling import Table
+from .saved import saved_bytes, saved_refs
 from .tape import DefaultTape, Tape
 from .tensor import TensorRef, above
 
+if TYPE_CHECKING:
+    from .show import Drawing, Summary
+
 FORMAT = "autograd_tape.graph/2"
+SHOWN = 20
+"""How many lines of each end `repr` shows of a long graph."""
+
+
+def _nowhere() -> None:
+    return None
 
 
 @attrs.frozen(eq=False)
@@ -42,6 +53,7 @@ class Value:
         shape, dtype: None where the tape did not keep them.
         kind: "input" (requires grad, or has no data yet), "constant", or "result".
         data: the array of an input or constant, or None.
+        tensor: gives the tensor, as long as it lives, or None: a graph keeps none alive.
     """
 
     id: int
@@ -50,6 +62,7 @@ class Value:
     dtype: DType | None
     kind: str
     data: np.ndarray | None = None
+    tensor: Callable[[], TensorRef | None] = attrs.field(default=_nowhere, repr=False)
 
     @property
     def type_text(self) -> str:
@@ -66,6 +79,9 @@ class Node:
         arguments: its other parameters by name, with a `Slot` for a tensor that stands in one of them.
         inplace: whether it is the variant with an underscore.
         written: the numbers of the inputs that are written to without being returned.
+        scope: the names of the parts of the program that it ran in (see `scopes`), the outermost first.
+        saved: how many bytes it saved for its gradient; None where they were freed, or nobody knows.
+        times: seconds, forward and backward, where they were measured.
     """
 
     id: int
@@ -75,6 +91,9 @@ class Node:
     arguments: dict[str, Any] = attrs.field(factory=dict)
     inplace: bool = False
     written: tuple[int, ...] = ()
+    scope: tuple[str, ...] = ()
+    saved: int | None = None
+    times: tuple[float | None, float | None] = (None, None)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -135,7 +154,8 @@ class Graph:
                 id = held.id_of(output)
                 if id is None or id in held.sources:
                     raise ArgumentError(f"Tensor {output.id} is not on the tape", expected="outputs recorded on this tape",
-                                        found=_text(output), remedy="record it inside `with tape:`, and convert before the tape is cleared")
+                                        found=argument_text(output),
+                                        remedy="record it inside `with tape:`, and convert before the tape is cleared")
                 wanted.append(id)
             operations = held.leading_to(wanted, [memory_of(o) for o in outputs])
         else:
@@ -151,12 +171,14 @@ class Graph:
         def add(id: int, ref: TensorRef, kind: str) -> None:
             data = None if kind == "result" else held.data_of(ref)
             values[id] = Value(id, f"{names[kind]}{counts[kind]}", tuple(data.shape if data is not None else _shape(ref)), ref.dtype, kind,
-                               copies.of(data) if copy and data is not None else data)
+                               copies.of(data) if copy and data is not None else data, weakref.ref(ref))
             counts[kind] += 1
 
         copies = Copies()
         lying: dict[int, set[int]] = {}  # from memory to the tensors in it
-        for operation in operations:
+        scopes = tape.scopes.paths(ids := [o.entry.id for o in operations])
+        times = {} if tape.clock is None else tape.clock.times(ids)
+        for operation, scope in zip(operations, scopes):
             refs, results = operation.refs
             for id, ref in zip(operation.inputs, refs):
                 if id not in values:
@@ -166,7 +188,8 @@ class Graph:
             for ref in (*refs, *results):
                 lying.setdefault(memory_of(ref), set()).add(builtins.id(ref))
             nodes.append(Node(operation.entry.id, operation.op_name, operation.inputs, operation.outputs, operation.arguments,
-                              operation.inplace, operation.written))
+                              operation.inplace, operation.written, scope, saved_bytes(operation.entry),
+                              times.get(operation.entry.id, (None, None))))
         inputs = tuple(v.id for v in values.values() if v.kind == "input")
         last = held.operations.index(operations[-1]) if operations else -1
         reads = tuple([(read.sources, read.place) for read in held.reads if read.before <= last])
@@ -244,20 +267,61 @@ class Graph:
 
     # -- looking --------------------------------------------------------------------------------------------------
 
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
     def __repr__(self) -> str:
+        """The text, without the middle of a long one."""
+        lines = self._lines()
+        return "\n".join(lines if len(lines) <= 2 * SHOWN else [*lines[:SHOWN], f"    ... {len(lines) - 2 * SHOWN} more", *lines[-SHOWN:]])
+
+    def _lines(self) -> list[str]:
         v = self.values
         head = ", ".join(f"{v[id].name}: {v[id].type_text}" for id in self.inputs)
         lines = [f"graph({head}) {{"]
         lines += [f"    {c.name}: {c.type_text} = constant" for c in v.values() if c.kind == "constant"]
         lines += [f"    {self.line(node)}" for node in self.nodes]
-        return "\n".join([*lines, f"    return {', '.join(v[id].name for id in self.outputs)}", "}"])
+        return [*lines, f"    return {', '.join(v[id].name for id in self.outputs)}", "}"]
+
+    def draw(self, file: Any = None, *, grads: Mapping[int, Any] | None = None) -> Drawing:
+        """The graph as a picture: a box for each operation, input and constant, and one around those of a module or another part of the
+        program. Gradients that are known by now are shown by their norms.
+
+        Args:
+            file: where to write it, too: the name of a file, which ends in .svg, or a file object.
+            grads: gradients by tensor id, as `backward` returns them, beside those that tensors and managers have.
+
+        Returns:
+            The drawing, which Jupyter shows.
+
+        Raises:
+            ArgumentError: the file is of another kind; nothing is written.
+
+        >>> from autograd_tape import Tape, TensorRef
+        >>> x = TensorRef.of([1.0], requires_grad=True)
+        >>> with Tape() as tape:
+        ...     y = x * x
+        >>> tape.to_graph().draw()
+        <Drawing: 1 operation, 1 input>
+        """
+        drawing: Drawing = above.show.draw(self, file, grads=grads)
+        return drawing
+
+    def summary(self) -> Summary:
+        """The operations as a table."""
+        found: Summary = above.show.summary(self)
+        return found
+
+    def _repr_html_(self) -> str:
+        text: str = above.show.graph_html(self)
+        return text
 
     def line(self, node: Node) -> str:
         """A node as text: `v1: float32[2] = sum(v0, dim=1)`."""
         v = self.values
         outputs = ", ".join(f"{v[id].name}: {v[id].type_text}" if v[id].dtype else v[id].name for id in node.outputs)
         named = [v[id].name for id in node.inputs]
-        further = [f"{'' if k == '*' else k + '='}{_text(x, named)}" for k, x in node.arguments.items()]
+        further = [f"{'' if k == '*' else k + '='}{argument_text(x, named)}" for k, x in node.arguments.items()]
         slots = _slots(node.arguments)
         arguments = [name for i, name in enumerate(named) if i not in slots] + further
         return f"{outputs} = {node.op}{'_' if node.inplace else ''}({', '.join(arguments)})"
@@ -291,7 +355,7 @@ class Graph:
         lines += [ellipse(x, "lightblue" if x.kind == "input" else "lightgrey") for x in v.values() if x.kind != "result"]
         for i, node in enumerate(self.nodes):
             named = [v[id].name for id in node.inputs]
-            further = "".join(f"\\n{_escape(k)}={_escape(_text(x, named))}" for k, x in node.arguments.items())
+            further = "".join(f"\\n{_escape(k)}={_escape(argument_text(x, named))}" for k, x in node.arguments.items())
             lines.append(f'    "n{i}" [label="{_escape(node.op)}{"_" if node.inplace else ""}{further}", shape=box];')
             for id in node.inputs:
                 source, label = maker.get(id), v[id].type_text
@@ -317,7 +381,7 @@ class Graph:
                        for v in self.values.values()],
             "nodes": [{"id": n.id, "op": n.op, "inputs": list(n.inputs), "outputs": list(n.outputs), "inplace": n.inplace,
                        "arguments": {k: _encode(x, f"argument '{k}' of '{n.op}'") for k, x in n.arguments.items()},
-                       "written": list(n.written)} for n in self.nodes],
+                       "written": list(n.written), "scope": list(n.scope), "saved": n.saved} for n in self.nodes],
             "inputs": list(self.inputs), "outputs": list(self.outputs), "replayable": self.replayable,
             "reads": [[sorted(sources), place] for sources, place in self.reads], "writes": self.writes, "aliased": self.aliased,
         }
@@ -338,7 +402,8 @@ class Graph:
                                      None if v["dtype"] is None else DType.by_name[v["dtype"]], v["kind"], _decode(v["data"]))
                       for v in document["values"]}
             nodes = tuple(Node(n["id"], n["op"], tuple(n["inputs"]), tuple(n["outputs"]),
-                               {k: _decode(x) for k, x in n["arguments"].items()}, n["inplace"], tuple(n["written"]))
+                               {k: _decode(x) for k, x in n["arguments"].items()}, n["inplace"], tuple(n["written"]),
+                               tuple(n.get("scope", ())), n.get("saved"))
                           for n in document["nodes"])
             graph = cls(values, nodes, tuple(document["inputs"]), tuple(document["outputs"]), document["replayable"],
                         tuple([(frozenset(sources), place) for sources, place in document["reads"]]), document["writes"],
@@ -373,8 +438,11 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
         if entry.id not in entries:
             entries[entry.id] = entry
             stack += entry.edges
-    values = {id: Value(id, f"x{i}", tuple(ref.shape), ref.dtype, "input", ref._data) for i, (id, ref) in enumerate(leaves.items())}
+    values = {id: Value(id, f"x{i}", tuple(ref.shape), ref.dtype, "input", ref._data, weakref.ref(ref))
+              for i, (id, ref) in enumerate(leaves.items())}
     known = {o.id: o for o in outputs}
+    for entry in entries.values():  # what others saved of a value tells its shape
+        known |= {s.id: s for s in saved_refs(entry) if not s.is_leaf}
     nodes, count = [], 0
     for id in sorted(entries):
         entry = entries[id]
@@ -383,7 +451,8 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
             ref = known.get(out)
             values[out] = Value(out, f"v{count}", None if ref is None else tuple(ref.shape), None if ref is None else ref.dtype, "result")
             count += 1
-        nodes.append(Node(entry.id, entry.op_name, tuple(e.id for e in entry.edges if e is not None), made))
+        nodes.append(Node(entry.id, entry.op_name, tuple(e.id for e in entry.edges if e is not None), made,
+                          saved=saved_bytes(entry)))
     return Graph(values, tuple(nodes), tuple(leaves), tuple(o.id for o in outputs), replayable=False)
 
 
@@ -407,17 +476,17 @@ def _slots(arguments: Any) -> set[int]:
     return {i for x in arguments for i in _slots(x)} if isinstance(arguments, (tuple, list, type({}.values()))) else set()
 
 
-def _text(value: Any, names: Sequence[str] = ()) -> str:
+def argument_text(value: Any, names: Sequence[str] = ()) -> str:
     if isinstance(value, Slot):
         return names[value.index]
     if isinstance(value, (tuple, list)) and _slots(value):
-        return f"[{', '.join(_text(x, names) for x in value)}]"
+        return f"[{', '.join(argument_text(x, names) for x in value)}]"
     if isinstance(value, (TensorRef, np.ndarray)):
         return f"{value.dtype.name}{list(value.shape)}"
     if isinstance(value, Indices):
-        return f"[{', '.join(':' if x is ALL else _text(x, names) for x in value.key)}]"
+        return f"[{', '.join(':' if x is ALL else argument_text(x, names) for x in value.key)}]"
     if isinstance(value, Table):
-        return _text(value.array)
+        return argument_text(value.array)
     return value.name if isinstance(value, DType) else repr(value)
 
 

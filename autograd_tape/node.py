@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .errors import AutogradError, NoGradError
-from .tensor import LEAF, TapeId, TensorRef, info_of, next_id
+from .tensor import LEAF, TapeId, TensorRef, above, info_of, next_id
 
 GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """`grad_fn(grad_output, saved_tensors) -> gradients with respect to each input` (None where there is none)."""
@@ -125,7 +125,14 @@ class TapeEntry:
         return results[0] if len(results) == 1 else results
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {hex(id(self))}>"
+        if self.refs is None or not self.holders:  # torch's form; what it was computed from is not known
+            return f"<{type(self).__name__} object at {hex(id(self))}>"
+        text: str = above.show.entry_text(self)
+        return text
+
+    def _repr_html_(self) -> str:
+        text: str = above.show.entry_html(self)
+        return text
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")

@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .errors import ArgumentError, AutogradError
 from .modes import GradMode, _mode, grad_mode
 from .node import OutputEdge, TapeEntry, edge_of, freed
@@ -353,6 +355,34 @@ def unpack(entry: TapeEntry) -> tuple[Any, ...]:
     if entry.saved is None:
         raise freed(entry)
     return entry.saved.unpack(entry)
+
+
+def _saved_items(entry: TapeEntry) -> list[Any]:
+    """What an entry saved, one by one: tensors, arrays, numbers. What hooks packed is not unpacked."""
+    found, stack = [], [*(entry.saved or ())]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (tuple, list)):
+            stack += item
+        else:
+            found.append(item.tensor if isinstance(item, SavedVariable) else item)
+    return found
+
+
+def saved_refs(entry: TapeEntry) -> list[TensorRef]:
+    """The tensors that an entry saved as such, in any order; none where they were freed."""
+    return [item for item in _saved_items(entry) if isinstance(item, TensorRef)]
+
+
+def saved_arrays(entry: TapeEntry) -> list[Any]:
+    """The memory of what an entry saved; none where it was freed."""
+    found = [item._data if isinstance(item, TensorRef) else item for item in _saved_items(entry)]
+    return [data for data in found if hasattr(data, "nbytes") and not isinstance(data, np.generic)]
+
+
+def saved_bytes(entry: TapeEntry) -> int | None:
+    """How many bytes an entry saved, each tensor counted once; None where they were freed."""
+    return None if entry.saved is None else sum({id(a): a.nbytes for a in saved_arrays(entry)}.values())
 
 
 def _shown(name: str) -> str:

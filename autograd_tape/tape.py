@@ -22,11 +22,13 @@ from .lazy import OpSpec, spec_of
 from .manual import ManualEntry
 from .modes import GradMode, _active, _mode, aside, enter_quiet_path, grad_mode, leave_quiet_path, no_grad, set_grad_mode
 from .node import GradFn, TapeEntry, edge_of, version_of
+from .scopes import Scopes, count_recording
 from .tensor import TapeId, TensorRef, above, next_id, watchers
 from .views import IN_CUSTOM_FUNCTION, mark
 
 if TYPE_CHECKING:
     from .graph import Graph
+    from .show import Clock, Drawing, Summary
 
 __all__ = ["DefaultTape", "GradFn", "GradMode", "RecordingContext", "Tape", "TapeEntry", "TapeId", "aside", "clear_default_tape",
            "get_default_tape", "grad_mode", "no_grad", "set_default_tape", "set_grad_mode"]
@@ -61,6 +63,7 @@ class Tape:
 
     Args:
         retain_graph: keep the entries after a backward pass.
+        measure: time the operations, forward and backward, for `summary` and drawings; the entries are kept, too.
 
     >>> from autograd_tape import Tape, TensorRef, F
     >>> x = TensorRef.of([1.0, 2.0], requires_grad=True)
@@ -70,12 +73,14 @@ class Tape:
     (['mul', 'sum'], True)
     """
 
-    def __init__(self, *, retain_graph: bool = False) -> None:
-        self.retain_graph = retain_graph
+    def __init__(self, *, retain_graph: bool = False, measure: bool = False) -> None:
+        self.retain_graph = retain_graph or measure
+        self.clock: Clock | None = above.show.Clock(self) if measure else None
         self._entries: dict[int, TapeEntry] = {}
         self._tensor_to_entry: dict[int, int] = {}
         self._owner: Owner | None = None
         self.held = Held()
+        self.scopes = Scopes()
 
     # recording
 
@@ -95,6 +100,10 @@ class Tape:
             self._owner = None
             recordings.pop()
             watchers.pop()
+            self.scopes.end()
+            count_recording(-1)
+            if self.clock is not None:
+                self.clock.stop()
             unlisten(HOLDING, everything=False)
             enter_quiet_path()
 
@@ -109,6 +118,9 @@ class Tape:
             _active.set((*_active.get(), self))
             recordings.append(None)
             watchers.append(None)
+            count_recording(1)
+            if self.clock is not None:
+                self.clock.start()
             listen(HOLDING, everything=False)
             leave_quiet_path()
 
@@ -140,6 +152,7 @@ class Tape:
         self._entries.clear()
         self._tensor_to_entry.clear()
         self.held.clear()
+        self.scopes = Scopes()
 
     @staticmethod
     def _let_go(entry: TapeEntry) -> None:
@@ -329,6 +342,25 @@ class Tape:
         """This tape as an IR graph: values, nodes, DOT and JSON export, replay (see `autograd_tape.graph`)."""
         graph: Graph = above.graph_of(self, outputs)
         return graph
+
+    # for people
+
+    def draw(self, file: Any = None, outputs: TensorRef | Sequence[TensorRef] | None = None, *, grads: Any = None) -> "Drawing":
+        """`to_graph(outputs)` as a picture; see `Graph.draw`."""
+        return self.to_graph(outputs).draw(file, grads=grads)
+
+    def summary(self) -> "Summary":
+        """All operations as a table: output, saved bytes, and the times if they are measured."""
+        found: Summary = above.show.summary(self)
+        return found
+
+    def __repr__(self) -> str:
+        text: str = above.show.tape_text(self)
+        return text
+
+    def _repr_html_(self) -> str:
+        text: str = above.show.tape_html(self)
+        return text
 
 
 class DefaultTape(Tape):

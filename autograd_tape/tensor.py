@@ -6,8 +6,10 @@ for a tensor class and works on these slots alone.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NewType, cast
 
 import numpy as np
@@ -51,6 +53,11 @@ class Above:
     """`lazy`: gives a declared tensor its data."""
     graph_of: Callable[[Any, Any], Any]
     """`graph`: a tape as a graph of these outputs."""
+
+    @functools.cached_property
+    def show(self) -> Any:
+        """The package `show`, which is imported when something is first to be shown."""
+        return import_module(f"{__package__}.show")
 
 
 above = Above()

@@ -10,6 +10,8 @@ from typing import Any
 from collections.abc import Callable
 
 import torchcompat as torch
+from autograd_tape.modes import active_tapes
+from autograd_tape.scopes import tell_of_recording
 from torchcompat.utils.hooks import BackwardHook, RemovableHandle
 
 Table = OrderedDict[int, Any]
@@ -237,3 +239,31 @@ class _HookedCall:
                     except Exception as error:
                         warnings.warn(f"{which} forward hook with ``always_call=True`` raised an exception that was silenced as "
                                       f"another error was raised in forward: {error}", stacklevel=5)
+
+
+# -- modules on tapes -----------------------------------------------------------------------------------------------
+
+
+def _enter(module: Any, args: Any) -> None:
+    for tape in active_tapes():
+        tape.scopes.enter(module)
+
+
+def _leave(module: Any, args: Any, result: Any) -> None:
+    for tape in active_tapes():
+        tape.scopes.leave(module)
+
+
+_naming: list[RemovableHandle] = []
+
+
+def _name_modules(recording: bool) -> None:
+    """While a tape records, what modules do is recorded as theirs."""
+    if recording:
+        _naming[:] = register_module_forward_pre_hook(_enter), register_module_forward_hook(_leave, always_call=True)
+    else:
+        while _naming:
+            _naming.pop().remove()
+
+
+tell_of_recording(_name_modules)

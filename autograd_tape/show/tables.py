@@ -1,0 +1,266 @@
+"""Entries, tapes and graphs as text and as tables of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from ..calls import same
+from ..graph import Graph, argument_text
+from ..held import tensors_in
+from ..node import TapeEntry
+from ..saved import saved_arrays, saved_bytes
+from ..tape import DefaultTape, Tape
+from ..tensor import TensorRef
+from .draw import graph_of, picture_of
+from .svg import Drawing
+from .text import columns, escape, plain, plural, shortened, size_text, time_text, type_of
+
+SHOWN = 10
+"""How many entries the short form of a tape shows."""
+ROWS = 200
+"""How many rows of a table, or boxes of a drawing, a notebook shows unasked."""
+
+
+@attrs.frozen
+class Table:
+    """Cells of text, below a title and a head. Columns whose name ends in a colon hold numbers, and stand to the right."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def text(self) -> str:
+        """The table as lines of text."""
+        lines = [[name.rstrip(":") for name in self.head], *[[plain(cell) for cell in row] for row in self.rows]]
+        widths = [max(columns(line[i]) for line in lines) for i in range(len(self.head))]
+        lines.insert(1, ["-" * w for w in widths])
+
+        def padded(cell: str, i: int) -> str:
+            space = " " * (widths[i] - columns(cell))
+            return space + cell if self.head[i].endswith(":") else cell + space
+
+        return "\n".join([plain(self.title), *["  ".join([padded(cell, i) for i, cell in enumerate(line)]).rstrip() for line in lines]])
+
+    def html(self) -> str:
+        """The table as HTML."""
+        def cells(tag: str, row: Sequence[str]) -> str:
+            return "".join([f'<{tag} style="text-align: {"right" if self.head[i].endswith(":") else "left"}">{escape(cell)}</{tag}>'
+                            for i, cell in enumerate(row)])
+
+        head = f"<thead><tr>{cells('th', [name.rstrip(':') for name in self.head])}</tr></thead>"
+        body = "".join([f"<tr>{cells('td', row)}</tr>" for row in self.rows])
+        return f"<div><p>{escape(self.title)}</p><table>{head}<tbody>{body}</tbody></table></div>"
+
+
+# -- entries ----------------------------------------------------------------------------------------------------------
+
+
+def _operand(x: Any) -> str:
+    return "-" if x is None else type_of(x) if isinstance(x, TensorRef) else f"{x.op_name} {x.id}"
+
+
+def entry_line(entry: TapeEntry) -> str:
+    """What an entry did: `sum(float64[2, 3], dim=1) -> float64[2]`. Of one that no tape keeps, the entries that its inputs came from."""
+    _, outputs, arguments = entry.refs or ((), (), {})
+    inputs = [_operand(x) for x in entry.inputs]
+    defaults = {} if isinstance(entry.op, str) or entry.op is None else entry.op.defaults
+    further = [f"{'' if k == '*' else k + '='}{shortened(argument_text(x, inputs), 24)}" for k, x in arguments.items()
+               if not tensors_in(x) and not same(x, defaults.get(k))]
+    made = ", ".join([type_of(x) for x in outputs])
+    return plain(f"{entry.op_name}({', '.join([*inputs, *further])})" + (f" -> {made}" if made else ""))
+
+
+def entry_text(entry: TapeEntry) -> str:
+    """An entry on one line.
+
+    >>> from autograd_tape import Tape, TensorRef
+    >>> x = TensorRef.of([1.0, 2.0], requires_grad=True)
+    >>> with Tape() as tape:
+    ...     y = x * 3.0
+    >>> y.creator
+    <MulBackward0 ...: mul(float64[2], other=3.0) -> float64[2]>
+    """
+    return f"<{type(entry).__name__} {entry.id}: {entry_line(entry)}>"
+
+
+def entry_html(entry: TapeEntry) -> str:
+    """An entry for a notebook."""
+    return f"<code>{escape(entry_text(entry))}</code>"
+
+
+# -- tapes and graphs -------------------------------------------------------------------------------------------------
+
+
+def _head(tape: Tape) -> str:
+    others = len(tape.held.operations) - len(tape)
+    return (f"Tape of {plural(len(tape), 'entry')}" + (f" and {plural(others, 'operation')} without gradient" if others > 0 else "")
+            + (", recording" if tape.is_recording else ""))
+
+
+def tape_text(tape: Tape) -> str:
+    """A tape's head, and a line for each of the first and last entries.
+
+    >>> from autograd_tape import F, Tape, TensorRef
+    >>> x = TensorRef.of([1.0, 2.0], requires_grad=True)
+    >>> with Tape() as tape:
+    ...     y = F.sum(x * x)
+    >>> tape
+    Tape of 2 entries
+        ...: mul(float64[2], float64[2]) -> float64[2]
+        ...: sum(float64[2]) -> float64[]
+    """
+    if isinstance(tape, DefaultTape):  # whose entries are found by a walk through all objects
+        return f"<{type(tape).__name__} of a thread" + (", recording>" if tape.is_recording else ">")
+    return "\n".join([_head(tape), *[f"    {line}" for line in _ends([f"{e.id}: {entry_line(e)}" for e in tape.entries])]])
+
+
+def _ends(lines: Sequence[str]) -> list[str]:
+    half = SHOWN // 2
+    return list(lines) if len(lines) <= SHOWN else [*lines[:half], f"... {len(lines) - SHOWN} more", *lines[-half:]]
+
+
+def tape_html(tape: Tape) -> str:
+    """A tape for a notebook: its summary."""
+    return f"<code>{escape(tape_text(tape))}</code>" if isinstance(tape, DefaultTape) else summary(tape)._repr_html_()
+
+
+def graph_html(graph: Graph) -> str:
+    """A graph for a notebook: a drawing of a small one, the table of a large one."""
+    if len(graph.nodes) <= ROWS:
+        return f"<div>{Drawing.of(picture_of(graph, {})).svg}</div>"
+    return summary(graph)._repr_html_()
+
+
+# -- summaries --------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Row:
+    """One operation in a summary.
+
+    Attributes:
+        id: that of its entry, None in the row of totals.
+        operation: its name.
+        outputs: (shape, dtype's name) of each, where they are known.
+        saved: how many bytes it saved for its gradient; None where they were freed, or it has none.
+        forward, backward: seconds, where they were measured.
+        scope: the names of the parts of the program that it ran in.
+    """
+
+    id: int | None
+    operation: str
+    outputs: tuple[tuple[tuple[int, ...], str], ...]
+    saved: int | None
+    forward: float | None
+    backward: float | None
+    scope: tuple[str, ...] = ()
+
+    @property
+    def output(self) -> str:
+        """The outputs as text: `float64[2], int64[2]`."""
+        return ", ".join([f"{dtype}{list(shape)}" for shape, dtype in self.outputs])
+
+
+@attrs.frozen(repr=False)
+class Summary:
+    """What ran, as a table: `str` of it is text, Jupyter shows HTML, and `rows` are the data.
+
+    Attributes:
+        rows: of the operations, in order.
+        totals: the sums. Memory that several operations saved counts once.
+    """
+
+    title: str
+    rows: tuple[Row, ...]
+    totals: Row
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def table(self, shown: int | None = None) -> Table:
+        """The table; with at most about `shown` rows, the first and the last ones."""
+        all_rows = [*self.rows, self.totals]
+        optional = {"scope": any([r.scope for r in all_rows]), "forward:": any([r.forward is not None for r in all_rows]),
+                    "backward:": any([r.backward is not None for r in all_rows])}
+        head = [name for name in ("id:", "operation", "output", "saved:", "forward:", "backward:", "scope") if optional.get(name, True)]
+
+        def cells(r: Row) -> list[str]:
+            found = {"id:": "" if r.id is None else str(r.id), "operation": r.operation, "output": r.output, "saved:": size_text(r.saved),
+                     "forward:": time_text(r.forward), "backward:": time_text(r.backward), "scope": " / ".join(r.scope)}
+            return [found[name] for name in head]
+
+        lines = [cells(r) for r in self.rows]
+        if shown is not None and len(lines) > shown:
+            lines = [*lines[:shown // 2], [f"{len(lines) - shown // 2 * 2} more" if n == "operation" else "..." for n in head],
+                     *lines[-(shown // 2):]]
+        return Table(self.title, head, [*lines, cells(self.totals)])
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def __repr__(self) -> str:
+        return self.table(2 * SHOWN).text()
+
+    def _repr_html_(self) -> str:
+        return self.table(ROWS).html()
+
+
+def _kind(shape: Any, dtype: Any) -> tuple[tuple[int, ...], str]:
+    return tuple(shape), dtype.name
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    known = [x for x in values if x is not None]
+    return sum(known) if known else None
+
+
+def _saved_once(entries: Sequence[TapeEntry]) -> int:
+    arrays = [a for entry in entries for a in saved_arrays(entry)]
+    return sum({(a.__array_interface__["data"][0] if hasattr(a, "__array_interface__") else id(a), a.nbytes): a.nbytes
+                for a in arrays}.values())
+
+
+def summary(what: Tape | Graph | TensorRef | Sequence[TensorRef]) -> Summary:
+    """The operations of an explicit tape (all that it holds), of a graph, or of what tensors were computed by.
+
+    >>> from autograd_tape import F, Tape, TensorRef
+    >>> x = TensorRef.of([1.0, 2.0], requires_grad=True)
+    >>> with Tape() as tape:
+    ...     y = F.sum(x * x)
+    >>> print(summary(tape))
+    Tape of 2 entries
+    ...operation  output      saved
+    ...
+    ... mul        float64[2]   16 B
+    ... sum        float64[]     0 B
+           total                   16 B
+    >>> summary(tape).rows[0].saved
+    16
+    """
+    if isinstance(what, Tape) and not isinstance(what, DefaultTape):
+        held = what.held.operations
+        ids = [o.entry.id for o in held]
+        times = what.clock.times(ids) if what.clock is not None else {}
+        rows = [Row(id, o.op_name + "_" * o.inplace, tuple([_kind(t.shape, t.dtype) for t in o.refs[1]]), _saved(what, o.entry),
+                    *times.get(id, (None, None)), scope) for id, o, scope in zip(ids, held, what.scopes.paths(ids))]
+        once = _saved_once([o.entry for o in held]) or _total([r.saved for r in rows])
+        freed = any([o.entry.saved is None and o.entry.frees for o in held])
+        title = _head(what) + (", which freed what they saved" if freed else "")
+    else:
+        graph = graph_of(what)
+        kinds = graph.values
+        rows = [Row(n.id, n.op + "_" * n.inplace,
+                    tuple([_kind(v.shape, v.dtype) for v in [kinds[o] for o in n.outputs] if v.dtype is not None]),
+                    n.saved, *n.times, n.scope) for n in graph.nodes]
+        once, title = _total([r.saved for r in rows]), f"Graph of {plural(len(rows), 'operation')}"
+    totals = Row(None, "total", (), None if once is None else int(once), _total([r.forward for r in rows]),
+                 _total([r.backward for r in rows]))
+    return Summary(title, tuple(rows), totals)
+
+
+def _saved(tape: Tape, entry: TapeEntry) -> int | None:
+    found = saved_bytes(entry) if entry.edges else None
+    return found if found is not None or tape.clock is None else tape.clock.saved.get(entry.id)
