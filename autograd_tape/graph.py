@@ -283,13 +283,13 @@ class Graph:
         lines += [f"    {self.line(node)}" for node in self.nodes]
         return [*lines, f"    return {', '.join(v[id].name for id in self.outputs)}", "}"]
 
-    def draw(self, file: Any = None, *, grads: Mapping[int, Any] | None = None) -> Drawing:
+    def draw(self, file: Any = None, *, grads: Mapping[Any, Any] | None = None) -> Drawing:
         """The graph as a picture: a box for each operation, input and constant, and one around those of a module or another part of the
         program. Gradients that are known by now are shown by their norms.
 
         Args:
             file: where to write it, too: the name of a file, which ends in .svg, or a file object.
-            grads: gradients by tensor id, as `backward` returns them, beside those that tensors and managers have.
+            grads: gradients by tensor id, as `backward` returns them, beside those that tensors have.
 
         Returns:
             The drawing, which Jupyter shows.

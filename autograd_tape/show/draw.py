@@ -11,12 +11,12 @@ import numpy as np
 from ..errors import ArgumentError
 from ..graph import Graph, Node, Value, argument_text
 from ..tape import DefaultTape, Tape, get_default_tape
-from ..tensor import NOTHING, TensorRef
+from ..tensor import TensorRef
 from .svg import Drawing, Picture, Shape, check_file
 from .text import plural, shortened, size_text, time_text
 
 
-def draw(what: Graph | Tape | TensorRef | Sequence[TensorRef], file: Any = None, *, grads: Mapping[int, Any] | None = None) -> Drawing:
+def draw(what: Graph | Tape | TensorRef | Sequence[TensorRef], file: Any = None, *, grads: Mapping[Any, Any] | None = None) -> Drawing:
     """A picture of a graph, of what a tape recorded, or of how tensors were computed.
 
     Args:
@@ -62,20 +62,17 @@ def norm_of(gradient: Any) -> float:
     return float(np.sqrt(np.sum(wide * wide)))
 
 
-def gradient_of(value: Value, grads: Mapping[int, Any]) -> Any:
+def gradient_of(value: Value, grads: Mapping[Any, Any]) -> Any:
     """The gradient of a value that somebody has by now, or None."""
     if value.id in grads:
         return grads[value.id]
     tensor = value.tensor()
     if tensor is None or tensor.id != value.id:  # an update in place gave it another value
         return None
-    found = getattr(tensor, "_grad", None)
-    for manager in () if found is not None else getattr(tensor, "_info", NOTHING).managers or ():
-        found = manager.get_grad(tensor)
-    return found
+    return getattr(tensor, "_grad", None)  # the property of torch's tensors warns
 
 
-def picture_of(graph: Graph, grads: Mapping[int, Any]) -> Picture:
+def picture_of(graph: Graph, grads: Mapping[Any, Any]) -> Picture:
     """A graph as boxes and edges. Inputs and constants stand beside what uses them first, within the parts that all of it lies in."""
     shapes: list[Shape] = []
     edges: list[tuple[int, int]] = []

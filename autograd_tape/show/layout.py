@@ -194,6 +194,7 @@ class _Nested:
             for group, edge in legs:
                 left, above = origin[group]
                 last = enters[nr] if edge is legs[-1][1] else None
-                way += [(round(x + left, 1), round(y0 + above, 1), round(y1 + above, 1)) for x, y0, y1 in self.levels[group].way(edge, last)]
+                runs = self.levels[group].way(edge, last)
+                way += [(round(x + left, 1), round(y0 + above, 1), round(y1 + above, 1)) for x, y0, y1 in runs]
             ways.append(way)
         return ways
