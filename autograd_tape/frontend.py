@@ -315,7 +315,7 @@ class Frontend:
                 views.check_inplace(o)
             if o._data.shape != r._data.shape:
                 self.check_out_shape(o, r)
-            elif rec is not None and rec.elementwise:  # torch looks at these alone
+            elif 0 in o._data.strides and (rec is not None or r._data.size and (r._data != r._data.reshape(-1)[0]).any()):
                 views.check_single(o)
         for o, r in zip(outs, results):
             if o._data.shape != r._data.shape:
@@ -343,7 +343,7 @@ class Frontend:
             raise ShapeMismatchError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result.shape)}",
                                      expected=str(list(target._data.shape)), found=str(list(result.shape)),
                                      remedy="use the out-of-place operation")
-        if target._k.dtype.is_complex and result_kind.dtype.is_floating_point and result.size:
+        if target._k.dtype.is_complex and result_kind.dtype.is_floating_point:
             raise AutogradError(f"In-place {rec.name} is not supported for complex tensors.", remedy="use the out-of-place operation")
         if result_kind.dtype.category > target._k.dtype.category:
             raise AutogradError(f"result type {SCALAR_TYPE_NAMES[result_kind.dtype.name]} can't be cast to the desired output type "

@@ -136,6 +136,8 @@ class Record:
                           "others" (operands, which are read first), "nothing" (not even an operand that is the target, as else)
     `function(F, ...)`    the operation made of others: it is irregular, as is one with `make`
     `store(a, ...)`       of the family "store", the kernel that overwrites the buffer `a`
+    `store_part(a, ...)`  of an operation that leaves elements as they are, a kernel that overwrites the others in the buffer `a`, several
+                          of whose elements may be one place
     `overloads`           torch's signatures of an operation that has several, as `_overloads` words their refusals
     `function_(F, ...)`   the in-place variant of an irregular operation that has one
     `no_forward`          what torch's message calls the step of it that has no forward mode ("aten::..." where it has no derivative at

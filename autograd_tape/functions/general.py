@@ -292,6 +292,8 @@ class General(Door):
                     raise AutogradError(node.forbids)
         if out is not None:
             self._check_out(out, tensors, values)
+        if inplace:
+            frontend.check_memory(rec, values[rec.params[0].name], tensors[1:])
         if rec.refuses_complex:
             meta = on_meta(*tensors)
             for p in rec.differentiable_params or rec.tensor_params:
@@ -303,8 +305,6 @@ class General(Door):
                             raise refusal
         if self._check is not None:
             self._check(**values)
-        if inplace:
-            frontend.check_memory(rec, values[rec.params[0].name], tensors[1:])
         if recordings:
             for target in (values[rec.params[0].name],) if inplace else () if out is None else out if isinstance(out, tuple) else (out,):
                 note_write(target)
@@ -323,7 +323,7 @@ class General(Door):
         results = self._laid_out(results, values)
         results, kinds = self._finish(results, compute, device, values)
         if inplace:
-            return self._store(values, tensors, results[0], kinds)
+            return self._store(values, tensors, results[0], kinds, arrays)
         outputs = [frontend.wrap(r, k) for r, k in zip(results, kinds)]
         self._record(values, tensors, outputs, results)
         return self._given(outputs) if out is None else frontend.write_out(rec, out, outputs)
@@ -584,8 +584,10 @@ class General(Door):
 
     # -- in place -------------------------------------------------------------------------------------------------
 
-    def _store(self, values: dict[str, Any], tensors: list[TensorRef], result: np.ndarray, kinds: list[Kind]) -> TensorRef:
-        """Writes the result over the first argument."""
+    def _store(self, values: dict[str, Any], tensors: list[TensorRef], result: np.ndarray, kinds: list[Kind], arrays: dict[str, Any]
+               ) -> TensorRef:
+        """Writes the result over the first argument. Where several of its elements are one place, what the operation leaves as it is must
+        not be written over what it changes."""
         rec, frontend = self.rec, self.frontend
         first = rec.params[0].name
         target: TensorRef = values[first]
@@ -594,9 +596,20 @@ class General(Door):
             numbers = frontend.wrap(np.asarray(result).astype(target._k.np), target._k)
             return frontend.function("drawn_")(target, numbers, rec.name + "_")
 
+        data, part = target._data, rec.field("store_part")
+
+        def fill(elements: np.ndarray) -> None:
+            np.copyto(data, elements if target._k.special is None else frontend.stored(target, elements), casting="unsafe")
+
         def write() -> None:
-            if target._k.device.type != "meta":  # which has no memory to write to
-                np.copyto(target._data, result if target._k.special is None else frontend.stored(target, result), casting="unsafe")
+            if target._k.device.type == "meta":  # which has no memory to write to
+                return
+            if part is None or 0 not in data.strides:
+                fill(result)
+                return
+            fill(data)
+            part(data, **{name: value for name, value in arrays.items() if name != first})
+            fill(data)
 
         return self._changed(values, tensors, write, lambda t: frontend.wrap(frontend.values_of(t).copy(), t._k),
                              lambda t: frontend.wrap(frontend.values_of(t), t._k))

@@ -8,6 +8,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,10 @@ def tensors(torch: Any) -> dict[str, Any]:
 
         return called(torch, mode, name, dtype)
 
+    from tests.ops import expanded_cases
+
     return {
+        "write": partial(expanded_cases.write, torch), "write_out": partial(expanded_cases.write_out, torch),
         "called": called, "cast": cast, "meta": meta, "torch": torch, "backward": backward, "into": into, "trained": trained,
         "F": torch.nn.functional, "nn": torch.nn, "inf": math.inf,
         "nan": math.nan, "f": f,
@@ -201,10 +205,10 @@ def result_or_refused(found: str) -> str:
     return "refused" if refused(found) else found
 
 
-def table(name: str, calls: Callable[[Any], list[str]], kept: Callable[[str], str] = str, same: Callable[[str, str], bool] = operator.eq
-          ) -> Table:
+def table(name: str, calls: Callable[[Any], list[str]], kept: Callable[[str], str] = str, same: Callable[[str, str], bool] = operator.eq,
+          apart: int = 0) -> Table:
     """A table of calls; `kept` is what is compared of an outcome."""
-    return Table(name, calls, lambda torch, call: kept(outcome(torch, call)), same=same, zipped=True)
+    return Table(name, calls, lambda torch, call: kept(outcome(torch, call)), same=same, zipped=True, apart=apart)
 
 
 def source(value: Any, shapes: Iterator[tuple[int, ...]] | None = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.ops.empty_cases import TABLE as EMPTY
+from tests.ops.expanded_cases import TABLE as EXPANDED
 from tests.ops.meta_cases import TABLE as META
 from tests.ops.mode_cases import TABLE as MODES
 from tests.ops.out_cases import TABLE as OUT
@@ -12,7 +13,8 @@ from tests.ops.wrong_cases import TABLE as WRONG
 import torchcompat as torch
 from tests.recording import Table
 
-GROUPS = {"empty": (EMPTY, 60), "wrong": (WRONG, 60), "modes": (MODES, 40), "meta": (META, 20), "out": (OUT, 24)}
+GROUPS = {"empty": (EMPTY, 60), "wrong": (WRONG, 60), "modes": (MODES, 40), "meta": (META, 20), "out": (OUT, 24),
+          "expanded": (EXPANDED, 24)}
 """From a table's name to the table, and how many tests its calls are dealt out to."""
 
 

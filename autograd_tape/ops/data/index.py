@@ -434,6 +434,7 @@ class put_at:
     numpy = _put
     shape = shapes.like_first
     may_share = "itself nothing"
+    def store_part(a, indices, values, accumulate): put(a, indices.key, values, accumulate)
     compose = on_host(numpy)
 
     def vjp_input(F, grad, indices, accumulate, values_shape):

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import BOOL, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError
-from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...functions.refusals import no_kernel
+from ...functions.out import EXPECTED, SELF_AND_RESULT
 from ...record import op
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import data_dependent, on_host
-from .._samples import check_number
+from .._samples import check_number, refuse_complex_gradient
 from .scatter import _in_range, _reduce_at, _reduce_vjp
 
 
@@ -121,13 +121,21 @@ def _same_parts(target: np.ndarray, d: int, index: np.ndarray, source: np.ndarra
         raise ValueError("source has another shape than the parts")
 
 
-def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+def _parts(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
+           ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray, np.ndarray]:
+    """(copy of `input`, the copy with a dimension at least, which one is meant, the index, `source`) for a sum or reduction of parts."""
+    if input.ndim != source.ndim:
+        raise ValueError("source has another rank than its target")
     result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
-    target = result if result.ndim else result.reshape(1)
+    target, source = (result, source) if result.ndim else (result.reshape(1), source.reshape(1))
     d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
-    source = source if source.ndim else source.reshape(1)
     _same_parts(target, d, flat, source)
     _in_range(flat, target.shape[d], d)
+    return result, target, d, flat, source
+
+
+def _index_add(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    result, target, d, flat, source = _parts(input, dim, index, source)
     from ...executors.kernels.embedding import index_add
 
     index_add(target, d, flat, source)
@@ -150,7 +158,7 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Any:
             raise error(f"{name}(): Number of indices ({index._data.size}) should be equal to source.size(dim)"
                         + (f": ({n}), for dim: {d}" if error is AutogradError else f" ({n})"))
         rest_in, rest_src = [x.shape[:d] + x.shape[d + 1:] for x in (input, source)]
-        if input.ndim and tuple(rest_in) != tuple(rest_src):
+        if (input.ndim or error is AutogradError) and (input.ndim != source.ndim or tuple(rest_in) != tuple(rest_src)):
             raise AutogradError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
                                 f"{list(input.shape)} source.shape = {list(source.shape)}")
 
@@ -245,14 +253,18 @@ class index_copy:
 
 def _index_fill(input: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
     result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
-    target = result if result.ndim else result.reshape(1)
-    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
+    _fill_part(result, dim, index, value)
+    return result
+
+
+def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> None:
+    target = a if a.ndim else a.reshape(1)
+    d, flat = wrap_dim(dim, a.ndim), index.reshape(-1)
     n = target.shape[d]
     if flat.size and (flat.min() < -n or flat.max() >= n):
         bad = flat[(flat < -n) | (flat >= n)][0]
         raise IndexRangeError(f"index {bad} is out of bounds for dimension {d} with size {n}")
     target[(slice(None),) * d + (flat,)] = value
-    return result
 
 
 @op("index_fill_value(Tensor input, int dim, Index index, Scalar value) -> Tensor", quiet="all", inplace=True, method=False,
@@ -262,6 +274,8 @@ class index_fill_value:
 
     layout = "input"
     numpy = _index_fill
+    may_share = "itself"
+    store_part = _fill_part
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
     def check(input, dim, index, value):
@@ -284,6 +298,8 @@ class index_fill_tensor:
 
     layout = "input"
     numpy = _index_fill
+    may_share = "itself"
+    store_part = _fill_part
     compose = on_host(_index_fill)
     def shape(input, dim, index, value): return input
 
@@ -333,12 +349,8 @@ class index_fill:
 
 
 def _index_reduce(input: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
-    result = np.array(input, order="C")  # a reduction's NumPy scalar would stay one under copy()
-    target = result if result.ndim else result.reshape(1)
-    d, flat = wrap_dim(dim, input.ndim), index.reshape(-1)
-    _in_range(flat, target.shape[d], d)
-    moved = np.moveaxis(target, d, 0)
-    _reduce_at(moved, flat, np.moveaxis(source if source.ndim else source.reshape(1), d, 0), reduce, include_self)
+    result, target, d, flat, source = _parts(input, dim, index, source)
+    _reduce_at(np.moveaxis(target, d, 0), flat, np.moveaxis(source, d, 0), reduce, include_self)
     return result
 
 
@@ -352,8 +364,9 @@ class index_reduce:
     """
 
     out_dtype = EXPECTED
-    def complex_kernel(reduce, **_): return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
     no_forward = "index_reduce"
+    refuses_bool = True
+    def complex_kernel(reduce, **_): return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
     numpy = _index_reduce
     compose = on_host(_index_reduce)
     def shape(input, dim, index, source, reduce, include_self): return input
@@ -362,7 +375,9 @@ class index_reduce:
         if reduce not in ("prod", "mean", "amax", "amin"):
             raise AutogradError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
         _check_index_op("index_reduce_", AutogradError)(input, dim, index, source)
-        if reduce == "mean" and input.dtype.category == BOOL:
+        refuse_complex_gradient("index_reduce", input, source)
+        category = input.dtype.category
+        if category in (BOOL, COMPLEX) and input.ndim < 2 or category == BOOL and reduce == "mean":
             no_kernel("index_func_", input)
 
     def vjp(F, grad, input, source, result, dim, index, reduce, include_self):

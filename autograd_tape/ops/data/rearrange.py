@@ -337,15 +337,19 @@ def _triangle(name: str, lower: bool) -> Any:
     def kernel(input: np.ndarray, diagonal: int) -> np.ndarray:
         if input.ndim < 2:
             raise AutogradError(f"{name}: input tensor must have at least 2 dimensions")
-        rows, columns = input.shape[-2:]
-        keep = _triangle_mask(rows, columns, diagonal if lower else diagonal - 1)
-        zero = input.dtype.type(0)
-        return finish(np.where(keep, input, zero) if lower else np.where(keep, zero, input), input)
+        return finish(np.where(outside(input, diagonal), input.dtype.type(0), input), input)
 
-    return kernel
+    def outside(input: np.ndarray, diagonal: int) -> np.ndarray:
+        mask = _triangle_mask(input.shape[-2], input.shape[-1], diagonal if lower else diagonal - 1)
+        return ~mask if lower else mask
+
+    def store_part(a: np.ndarray, diagonal: int) -> None:
+        np.copyto(a, 0, where=outside(a, diagonal), casting="unsafe")
+
+    return kernel, store_part
 
 
-_tril, _triu = _triangle("tril", True), _triangle("triu", False)
+(_tril, _tril_part), (_triu, _triu_part) = _triangle("tril", True), _triangle("triu", False)
 
 
 @op("tril(Tensor input, int diagonal=0) -> Tensor", quiet="all", inplace=True, dtypes="float int bool")
@@ -362,6 +366,7 @@ class tril:
     compose = on_host(_tril)
     def shape(input, diagonal): return input
     may_share = "itself"
+    store_part = _tril_part
     def vjp(F, grad, diagonal): return F.tril(grad, diagonal)
     jvp = "linear"
     batch = batches.matrices
@@ -387,6 +392,7 @@ class triu:
     compose = on_host(_triu)
     def shape(input, diagonal): return input
     may_share = "itself"
+    store_part = _triu_part
     def vjp(F, grad, diagonal): return F.triu(grad, diagonal)
     jvp = "linear"
     batch = batches.matrices

@@ -117,16 +117,16 @@ class frac:
         yield (np.array([1]),), NotImplementedError, "\"frac_cpu\" not implemented for 'Long'"
 
 
-def _round(input: Any, decimals: int = 0) -> Any:
+def _round(input: Any, decimals: int | None = None) -> Any:
     if input.dtype.kind in "iu":
         return input.copy()
-    if decimals == 0:
+    if not decimals:
         return np.rint(input)
     scale = input.dtype.type(10.0 ** max(decimals, -decimals))
     return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 
-@op("round(Tensor input, *, int decimals=0) -> Tensor", family="unary", result="same", inplace=True, alias="special.round",
+@op("round(Tensor input, *, int? decimals=None) -> Tensor", family="unary", result="same", inplace=True, alias="special.round",
     dtypes="float int half")
 class round:
     """The nearest integer, or the nearest number with `decimals` digits; half-way cases go to the even one.
@@ -138,20 +138,19 @@ class round:
     """
 
     out_dtype = FOUND
-    nodes = {"decimals": "RoundBackward1"}
+    nodes = {"decimals is not None": "RoundBackward1"}
 
     def complex_kernel(decimals, **_): return "round_cpu" if decimals else "round_vml_cpu"
     numpy = _round
-    def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals)  # which takes no digits but 0
+    def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals or 0)  # which takes no digits but 0
 
     def compose(F, input, decimals):
+        decimals = decimals or 0
         scale = 10.0 ** max(decimals, -decimals)
         return F.round(input * scale) / scale if decimals > 0 else F.round(input / scale) * scale
 
     def check(input, decimals):
-        takes("int float", "round_vml_cpu")(input=input)
-        if decimals:
-            takes("float", "round_cpu")(input=input)
+        takes("int float" if decimals is None else "float", "round_cpu" if decimals else "round_vml_cpu")(input=input)
 
     def vjp(F, grad): return F.zero_gradient(grad)
 
@@ -163,6 +162,8 @@ class round:
     def errors(rng):
         yield (np.array([True]),), NotImplementedError, "\"round_vml_cpu\" not implemented for 'Bool'"
         yield (np.array([1]), 1), NotImplementedError, "\"round_cpu\" not implemented for 'Long'"
+        yield (np.array([1]), 0), NotImplementedError, "\"round_vml_cpu\" not implemented for 'Long'"
+        yield (np.array([True]), 1), NotImplementedError, "\"round_cpu\" not implemented for 'Bool'"
 
 
 # -- bounds ---------------------------------------------------------------------------------------------------------

@@ -245,6 +245,7 @@ class threshold:
     """
 
     lacks = {"bool": "threshold_cpu"}
+    may_share = "itself"
     def numpy(input, threshold, value): return np.where(input <= threshold, input.dtype.type(value), input)
     def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)
     def vjp(F, grad, input, threshold): return F.threshold_backward(grad, input, threshold)

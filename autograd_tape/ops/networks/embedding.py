@@ -12,6 +12,7 @@ from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state
 from ...modes import GradMode, grad_mode
 from ...record import Sample, op
+from ...views import check_single
 from .._host import need_values, on_host
 from ._losses import constant
 
@@ -150,6 +151,7 @@ def _refuse_sparse(sparse: bool, weight: Any) -> None:
 
 def _renormalize(F: Any, weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scales looked-up rows whose norm exceeds `max_norm` down to it, in place and unrecorded, as torch does."""
+    check_single(weight)
     rows = np.unique(indices._data)
     if rows.size and (rows[0] < 0 or rows[-1] >= weight.shape[0]):
         raise IndexRangeError("index out of range in self")
