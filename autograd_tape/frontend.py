@@ -6,7 +6,6 @@ arguments are coerced, how errors are worded, what in-place updates must respect
 
 from __future__ import annotations
 
-import weakref
 from types import FunctionType
 from typing import Any
 from collections.abc import Callable, Sequence
@@ -27,7 +26,8 @@ from .functions.out import check_out_dtypes, check_outs
 from .functions.namespace import QUIET_SETS, RESULT_KINDS, base_namespace
 from .record import Param, Record, registered
 from .tensor import LEAF, TensorRef, leaf_node
-from .views import prune_views, unwatched_view, watch_view
+from .version import Version
+from .views import unwatched_view
 
 
 class Frontend:
@@ -46,8 +46,7 @@ class Frontend:
         self.methods: dict[str, Callable[..., Any]] = {}
         self.entrances: dict[tuple[str, bool], Callable[..., Any]] = {}
         self.namespace = base_namespace()
-        self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, watch_view=watch_view, ref=weakref.ref,
-                              prune_views=prune_views, unwatched_view=unwatched_view)
+        self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)
@@ -182,17 +181,20 @@ class Frontend:
             return t
         if t._node is LEAF or t._data is None:  # another object would be another leaf, and would wait for other data
             return self.function("view_as")(t, t) if t._data is not None else t
-        if t._v is None:
-            t._v = [0]
         result = self.wrap(self.values_of(t), kind(t._k.dtype, t._k.device), t._node)
-        result._v, result._base = t._v, t._base
+        result._v, result._base = Version.of(t), t._base
         return result
 
-    def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
+    def bare_output(self, data: np.ndarray, version: Version, number: int, k: Kind | TensorRef) -> Any:
+        """A saved output as a tensor without history: of what an entry saved of it, in the place of whose kind there may be a handle."""
+        t = self.wrap(data, k if isinstance(k, Kind) else k._k)
+        t._v = version
+        return t
+
+    def saved_output(self, node: TapeEntry, nr: int, data: np.ndarray, version: Version, number: int, k: Kind | TensorRef) -> Any:
         """A saved output as a tensor with its history, for gradients of gradients."""
-        targets = node.n_outputs
-        t = self.wrap(item[0], item[3], node if targets == 1 else OutputEdge(node, nr))
-        t._v = item[1]
+        t = self.bare_output(data, version, number, k)
+        t._node = node if node.n_outputs == 1 else OutputEdge(node, nr)
         return t
 
     # -- the general path's questions -------------------------------------------------------------------------------
@@ -353,12 +355,7 @@ class Frontend:
         """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
         views.check_memory(rec, target, others)
 
-    def bump(self, target: TensorRef) -> None:
-        """Counts an in-place update."""
-        if target._v is None:
-            target._v = [1]
-        else:
-            target._v[0] += 1
+    bump = staticmethod(Version.count)
 
     def rebase(self, target: TensorRef, node: TapeEntry) -> None:
         """Makes `node` the history of `target` after an in-place update, and of its base and views."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .saved import stale
 from .tensor import TensorRef
+from .version import number_of
 
 _ALL = slice(None)
 
@@ -24,7 +25,7 @@ class Indices:
 
     def __init__(self, key: Sequence[Any], sources: Sequence[TensorRef] = (), places: Sequence[int] = ()) -> None:
         self.key = tuple(key)
-        self.sources = [(t, t._v and t._v[0] or 0) for t in sources]
+        self.sources = [(t, number_of(t)) for t in sources]
         self.places = places
 
     @property
@@ -46,6 +47,6 @@ class Indices:
     def current(self) -> tuple[Any, ...]:
         """The key; an error where an index tensor was changed in place since."""
         for t, version in self.sources:
-            if t._v is not None and t._v[0] != version:
+            if t._v is not None and t._v.number != version:
                 raise stale(None, t, version)  # type: ignore[arg-type]  # there is no entry to name
         return self.key

@@ -28,7 +28,8 @@ from .functions.general import General
 from .functions.namespace import QUIET_SETS, base_namespace
 from .record import OPERATIONS, Record, assign_tensors, named_arguments
 from .tensor import NOTHING, TensorRef, above
-from .views import unwatched_view, watch_view
+from .version import Version, number_of
+from .views import unwatched_view
 
 
 class ExecutorFrontend(Frontend):
@@ -39,8 +40,7 @@ class ExecutorFrontend(Frontend):
         self.functions, self.methods, self.entrances = {}, {}, {}
         # Operations whose quiet path is written by hand find it closed: their quiet sets are empty.
         self.namespace = {**base_namespace(), **dict.fromkeys(QUIET_SETS, frozenset())}
-        self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, watch_view=watch_view,
-                              unwatched_view=unwatched_view)
+        self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = self.namespace
 
     def function(self, name: str) -> Any:
@@ -248,16 +248,15 @@ def _detached(x: TensorRef) -> TensorRef:
 def _leave_views(ref: TensorRef) -> None:
     """Counts a change of a tensor that is about to get other memory; its views stay with the old, and with one another."""
     version = ref._v
-    if version is None or len(version) == 1 and ref._base is None:
-        ref._v = [1 if version is None else version[0] + 1]
+    if version is None or not version.views and ref._base is None:
+        ref._v = Version.new(number_of(ref) + 1)
         return
     old = TensorRef.__new__(TensorRef)
     old._data, old._k, old._node, old._v, old._base = ref._data, ref._k, ref._node, version, ref._base
-    for view_ref in version[1:]:
-        view = view_ref()
-        if view is not None and view._base is ref:
+    for view in version.live_views():
+        if view._base is ref:
             view._base = old
-    ref._v, ref._base = [int(version[0]) + 1], None
+    ref._v, ref._base = Version.new(version.number + 1), None
 
 
 def bind(ref: TensorRef, array: Any) -> TensorRef:

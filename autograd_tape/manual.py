@@ -12,7 +12,8 @@ from .errors import ArgumentError, NoGradFnError, ShapeMismatchError
 from .held import recordings
 from .lazy import evaluate
 from .modes import GradMode, active_tapes, grad_mode, keep_on_tapes
-from .node import GradFn, TapeEntry, edge_of, freed, version_of
+from .node import GradFn, TapeEntry, edge_of, freed
+from .version import number_of
 from .ops import ALIASES, RECORDS
 from .record import OPERATIONS
 from .registry import RecordGradFn, required_grad_fn
@@ -33,7 +34,7 @@ class ManualEntry(TapeEntry):
         if self.saved is None:
             raise freed(self)
         for tensor, version in zip(self.saved, self.versions):
-            if version_of(tensor) != version:
+            if number_of(tensor) != version:
                 raise stale(self, tensor, version)
         if self.grad_fn is None:
             self.grad_fn = required_grad_fn(self.op_name)
@@ -141,7 +142,7 @@ class Operation:
         entry = ManualEntry()
         entry.id, entry.op, entry.edges, entry.meta = TapeId(next_id()), self.name, edges, None
         entry.grad_fn = _OutputRule(self, output, kwargs)
-        entry.saved, entry.versions = refs, tuple(version_of(x) for x in refs)
+        entry.saved, entry.versions = refs, tuple(number_of(x) for x in refs)
         entry.refs = (refs, (), kwargs)
         output._node = entry
         keep_on_tapes(entry, refs, (output,), kwargs)

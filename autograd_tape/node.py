@@ -246,11 +246,6 @@ class OutputEdge:
         return self.entry.id - self.entry.n_outputs + 1 + self.nr
 
 
-def version_of(tensor: Any) -> int:
-    """How often a tensor's data has been replaced or changed in place."""
-    return tensor._v[0] if isinstance(tensor, TensorRef) and tensor._v else 0
-
-
 def edge_of(x: TensorRef) -> Any:
     """What an entry holds of an input: None, the leaf itself, or the entry (output) that made it."""
     node = x._node

@@ -17,6 +17,7 @@ from .errors import ArgumentError, AutogradError
 from .modes import GradMode, _mode, grad_mode
 from .node import OutputEdge, TapeEntry, edge_of, freed
 from .tensor import TensorRef, next_id
+from .version import Version, changes, number_of, severed_since
 
 
 class _State(threading.local):
@@ -33,55 +34,6 @@ INFERENCE_SAVED = ("Inference tensors cannot be saved for backward. Please do no
                    "`torch.no_grad()` instead of `torch.inference_mode()`.")
 OUTPUT = object()
 """The edge of an entry's own output."""
-
-
-class _Severed(int):
-    """A version that equals only versions seen since the tensor was severed from its history."""
-
-    def __ne__(self, other: object) -> bool:
-        return other.__class__ is not _Severed or int(self) != int(other)
-
-    def __bool__(self) -> bool:
-        return True  # what was saved is not taken for no version
-
-    __hash__ = int.__hash__
-
-
-class _SeveredCounter(list[Any]):
-    """The version counter of such a tensor, in front of the one that whoever saved its memory looks at."""
-
-    def __init__(self, counter: list[Any]) -> None:
-        self.counter = counter
-
-    def __getitem__(self, at: Any) -> Any:
-        return _Severed(self.counter[0]) if at == 0 else self.counter[at]
-
-    def __setitem__(self, at: Any, value: Any) -> None:
-        if at == 0:
-            self.counter[0] += int(value) - int(self.counter[0])  # so that a watched version hears of it
-        else:
-            self.counter[at] = value
-
-    def __len__(self) -> int:
-        return len(self.counter)
-
-    def append(self, view: Any) -> None:
-        """Notes a view."""
-        self.counter.append(view)
-
-
-def sever(tensor: TensorRef) -> None:
-    """Makes entries refuse what they saved as `tensor`, which is about to lose its history in place. Nobody looks for it: the counter
-    it gets compares as changed, and `stale` tells why."""
-    if tensor._v is None:
-        tensor._v = [0]
-    if tensor._v.__class__ is list and not any([view() is not None for view in tensor._v[1:]]):
-        tensor._v = _SeveredCounter(tensor._v)
-
-
-def is_severed(tensor: TensorRef) -> bool:
-    """Whether it lost its history in place."""
-    return tensor._v.__class__ is _SeveredCounter
 
 
 class LeafAlias(TapeEntry):
@@ -112,13 +64,13 @@ class Item:
 
     def __init__(self, tensor: TensorRef, edge: Any, pack: Callable[..., Any], unpack: Callable[..., Any]) -> None:
         self.edge, self.unpack_hook = edge, unpack
-        before, version = grad_mode(), tensor._v[0] if tensor._v else 0
+        before, number = grad_mode(), number_of(tensor)
         _mode.set(GradMode.DISABLED)
         try:
             self.value = pack(tensor)
         finally:
             _mode.set(before)
-        if (tensor._v[0] if tensor._v else 0) != version:
+        if number_of(tensor) != number:
             raise AutogradError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
                                 "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
                                 "you need to perform in-place operations on the input to a pack hook.").as_builtin()
@@ -156,14 +108,12 @@ class Packed:
             if item.__class__ is Item:
                 t = item.unpack()
                 if item.edge is OUTPUT:
-                    out[at] = (t._data, [0], 0, t._k)
+                    out[at:at + 4] = t._data, Version.new(), 0, t._k
                 else:
-                    out[at], out[at + 1] = _with_history(t, item.edge), None
-                    if t._v is not None:
-                        out[at + 1] = t._v[0]
+                    out[at], out[at + 1] = _with_history(t, item.edge), number_of(t)
             elif item.__class__ is tuple and item and item[0].__class__ is tuple and any([x.__class__ is Item for x in item[0]]):
                 tensors = tuple(_with_history(x.unpack(), x.edge) if x.__class__ is Item else x for x in item[0])
-                out[at] = (tensors, [t._v and t._v[0] if isinstance(x, Item) else v for t, x, v in zip(tensors, item[0], item[1])])
+                out[at] = (tensors, [number_of(t) if isinstance(x, Item) else v for t, x, v in zip(tensors, item[0], item[1])])
         return tuple(out)
 
 
@@ -202,9 +152,9 @@ def pack_slot(entry: TapeEntry, kind: str, at: int, nr: int, sub: int, pack: Any
         tensors[sub] = Item(_bare(tensors[sub]) if detached else tensors[sub], edge_of(tensors[sub]), pack, unpack)
         items[at] = (tuple(tensors), item[1])
     elif kind == "output":
-        if item[0] is None:  # not needed
+        if item is None:  # not needed
             return
-        items[at] = Item(_output(entry, item), OUTPUT, pack, unpack)
+        items[at] = Item(TapeEntry.front_end.bare_output(*items[at:at + 4]), OUTPUT, pack, unpack)
     elif isinstance(item, TensorRef):
         items[at] = Item(_bare(item) if detached else item, edge_of(item), pack, unpack)
     else:
@@ -217,16 +167,8 @@ def pack_slot(entry: TapeEntry, kind: str, at: int, nr: int, sub: int, pack: Any
 def _bare(t: TensorRef) -> TensorRef:
     """The same memory and version counter without history."""
     result = object.__new__(type(t))
-    if t._v is None:
-        t._v = [0]
-    result._data, result._k, result._v, result._base, result._node = t._data, t._k, t._v, None, None
+    result._data, result._k, result._v, result._base, result._node = t._data, t._k, Version.of(t), None, None
     return result
-
-
-def _output(entry: TapeEntry, item: tuple[Any, ...]) -> TensorRef:
-    t = TapeEntry.front_end.wrap(item[0], item[3])
-    t._v = item[1]
-    return t
 
 
 class SavedTensor:
@@ -275,7 +217,7 @@ class SavedTensor:
     def _hooked(self, entry: TapeEntry) -> bool:
         kind, at, _, sub = self._place
         item = entry.saved.items[at] if entry.saved.__class__ is Packed else entry.saved[at]
-        if item is None:
+        if item is None and kind != "output":
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         return (item[0][sub] if kind == "list" else item).__class__ is Item
 
@@ -313,10 +255,8 @@ class SavedVariable(SavedTensor):
         if tensor is None:
             self.tensor, self.version, self.nr, self.item = None, 0, None, None
             return self
-        if tensor._v is None:
-            tensor._v = [0]
         # An output is saved without its history, which is this entry: they would hold each other.
-        self.tensor, self.version, self.nr, self.item = tensor if nr is None else _bare(tensor), tensor._v[0], nr, None
+        self.tensor, self.version, self.nr, self.item = tensor if nr is None else _bare(tensor), Version.of(tensor).number, nr, None
         if state.hooks:
             self._pack(entry, *state.hooks[-1], detached=False)
         return self
@@ -342,8 +282,8 @@ class SavedVariable(SavedTensor):
         if self.item is not None:
             return _with_history(self.item.unpack(), edge if edge is not None else self.item.edge)
         t = self.tensor
-        if t._v[0] != self.version:
-            raise (stale(entry, t, self.version) if edge is None else stale(entry, t._data, self.version, t._v[0],
+        if t._v.number != self.version:
+            raise (stale(entry, t, self.version) if edge is None else stale(entry, t._data, self.version, t._v.number,
                                                                             self.nr or 0)).as_builtin()
         if edge is None:
             return t
@@ -394,10 +334,10 @@ def _shown(name: str) -> str:
 def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None = None, nr: int = 0) -> AutogradError:
     """The error of a saved tensor that was changed in place since; of output `nr` of the entry itself where only its buffer is left."""
     tensor = isinstance(value, TensorRef)
-    if tensor and is_severed(value) and int(value._v[0]) == (expected or 0):
+    if tensor and severed_since(value, expected or 0):
         return AutogradError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
                              "please use out-of-place `.detach()` instead")
-    version = value._v[0] if tensor else found
+    version = changes((value._v.number if tensor else found) or 0)
     names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
              "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
     data = value._data if tensor else value
@@ -412,5 +352,5 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
         what += f", which is output {nr} of {_shown(creator.name())},"
     return AutogradError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: {what} is at version "
-        f"{version}; expected version {expected or 0} instead. Hint: enable anomaly detection to find the operation that failed to "
-        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
+        f"{version}; expected version {changes(expected or 0)} instead. Hint: enable anomaly detection to find the operation that failed "
+        "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")

@@ -21,8 +21,9 @@ from .held import HOLDING, Held, Owner, recordings
 from .lazy import OpSpec, spec_of
 from .manual import ManualEntry
 from .modes import GradMode, _active, _mode, aside, enter_quiet_path, grad_mode, leave_quiet_path, no_grad, set_grad_mode
-from .node import GradFn, TapeEntry, edge_of, version_of
+from .node import GradFn, TapeEntry, edge_of
 from .scopes import Scopes, count_recording
+from .version import number_of
 from .tensor import TapeId, TensorRef, above, next_id, watchers
 from .views import IN_CUSTOM_FUNCTION, mark
 
@@ -247,7 +248,7 @@ class Tape:
         entry.op, entry.stands_for = op, replaces
         entry.grad_fn = grad_fn
         entry.edges = tuple(edge_of(x) for x in inputs)
-        entry.saved, entry.versions = saved, tuple(version_of(s) for s in saved)
+        entry.saved, entry.versions = saved, tuple(number_of(s) for s in saved)
         entry.meta = None
         spec = spec_of(output)
         if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges) and output._k.dtype.category >= FLOATING:

@@ -17,6 +17,7 @@ import numpy as np
 from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
 from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError, ShapeMismatchError, type_name
 from .strided import deep_copy
+from .version import Version
 
 if TYPE_CHECKING:
     import weakref
@@ -153,7 +154,7 @@ class TensorRef:
     # _data  the NumPy array: buffer, shape, strides and offset in one (None until data is bound)
     # _k     the Kind: dtype, device, and whether anything about the tensor is special
     # _node  None: no gradient wanted; LEAF; a TapeEntry; or an OutputEdge of an entry with several outputs
-    # _v     the version counter, shared by all views of one base: [version, weak references to views ...], or None until needed
+    # _v     the Version of its memory, shared by all views of one base, or None until needed
     # _base  the tensor this one is a view of
     # _grad, _id, _info  are set on first need only
     __slots__ = ("_data", "_k", "_node", "_v", "_base", "_grad", "_id", "_info", "__weakref__")
@@ -163,7 +164,7 @@ class TensorRef:
     _data: Any
     _k: Kind
     _node: Any
-    _v: list[Any] | None
+    _v: Version | None
     _base: "TensorRef | None"
     _grad: Any
     _id: int
@@ -488,9 +489,7 @@ class TensorRef:
         """
         self._refuse_copy("copy.copy()")
         t = self._replica(self._data)
-        if self._v is None:
-            self._v = [0]
-        t._v = self._v
+        t._v = Version.of(self)
         return t
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

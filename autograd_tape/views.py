@@ -23,6 +23,7 @@ from .functions.nodes import node_class
 from .strided import storage_offset
 from .strided import address as address_of
 from .tensor import LEAF, NOTHING, Info, TensorRef, above, info_of, leaf_node, next_id
+from .version import Version
 
 
 class CopySlices(TapeEntry):
@@ -177,35 +178,19 @@ class MadeUnrecorded(Info):
     creation = NO_GRAD
 
 
-def watch_view(version: list[Any], view: TensorRef) -> None:
-    """Notes that `view` shares `version`, so that an in-place update of its base can refresh its history."""
-    version.append(weakref.ref(view))
-    if not len(version) & 31:
-        prune_views(version)
-
-
-def prune_views(version: list[Any]) -> None:
-    """Forgets dead views, each time the list has doubled. Called every 32 views."""
-    n = len(version)
-    if not n & (n - 1):
-        version[1:] = [r for r in version[1:] if r() is not None]
-
-
 def link_view(view: TensorRef, source: TensorRef, multi: bool = False) -> None:
     """Makes `view` share version counter and base of `source`; how it was made decides whether it may be changed in place. `multi`
     where others were made with it."""
-    if source._v is None:
-        source._v = [0]
-    view._v = source._v
+    view._v = version = Version.of(source)
     view._base = source if source._base is None else source._base
     mode = grad_mode()
     if mode is GradMode.ENABLED:
-        watch_view(source._v, view)
+        version.add_view(view)
         if multi:
             mark(view, MULTI_VIEW)
             watch_history(view._base)
     elif mode is GradMode.INFERENCE and not source._k.inference:
-        watch_view(source._v, view)
+        version.add_view(view)
         mark(view, INFERENCE)
         unwatched_view(view)
     else:
@@ -220,7 +205,7 @@ def unwatched_view(view: TensorRef) -> None:
         view._node = NoGradView()
         watch_history(base)
         if grad_mode() is GradMode.DISABLED:
-            watch_view(base._v, view)
+            base._v.add_view(view)
             view._info = MadeUnrecorded()
 
 
@@ -232,7 +217,7 @@ def mark(view: TensorRef, creation: str) -> None:
 def creation_of(view: TensorRef, origin: Any = None) -> str | None:
     """How a view was made, None where nothing is special about it; `origin` is the history of its base, where that has another by now."""
     found = getattr(view, "_info", NOTHING).creation
-    if found is None and view._v is not None and not any([ref() is view for ref in view._v[1:]]):
+    if found is None and view._v is not None and not any([ref() is view for ref in view._v.views]):
         return NO_GRAD  # views made while recording are watched
     return _inherited(view._node, view._base._node if origin is None else origin) if found is None else found  # type: ignore[union-attr]
 
@@ -360,10 +345,9 @@ def set_leaf(t: TensorRef, requires_grad: bool) -> None:
 def tell_views(base: Any) -> None:
     """Has the views of a leaf require grad where it does now."""
     version = base._v
-    if version is not None and len(version) > 1:
-        for ref in version[1:]:
-            view = ref()
-            if view is not None and view._base is base and (view._node is None or view._node.blank):
+    if version is not None and version.views:
+        for view in version.live_views():
+            if view._base is base and (view._node is None or view._node.blank):
                 view._node = None if base._node is None or view._k.inference else NoGradView(creation_of(view) is None)
         watch_history(base)
 
@@ -496,48 +480,36 @@ def poison(view: Any, creation: str) -> None:
     view._node, view._k = Poisoned(view, creation), Kind(view._k.dtype, view._k.device, view._k.special)
 
 
-class WatchedVersion(int):
-    """A version number that hears of the next change, for views that then lose their history (those made together, or without
-    recording), or get one of their base as it has become (detached, or told to require grad). It stands in the counter that all views
-    and aliases share, so that changing memory costs others nothing."""
+class _History:
+    """Hears of the next change of the memory of a tensor, with which views of it lose their history (those made together, or without
+    recording), or get one of the tensor as it has become (detached, or told to require grad)."""
 
-    bases: tuple[weakref.ref[Any], ...]
+    __slots__ = ("base",)
 
-    def __iadd__(self, n: int) -> int:
-        again = []
-        for ref in self.bases:
-            base: Any = ref()
-            if base is not None and base._node is None:  # views made later may have a history to lose, too
-                again.append(ref)
-            for view_ref in () if base is None else base._v[1:]:
-                view = view_ref()
-                node = None if view is None or view._base is not base else view._node
-                if node is None or node is LEAF and base._node is None or node.__class__ is Poisoned:
-                    continue
-                creation = creation_of(view)
-                if creation is not None:
-                    poison(view, creation)
-                elif base._node is None or node is LEAF or _unrecorded(node):
-                    view._node = _as_strided_entry(base, view)
-        version = int(self) + n
-        if not again:
-            return version
-        watched = WatchedVersion(version)
-        watched.bases = tuple(again)
-        return watched
+    def __init__(self, base: TensorRef) -> None:
+        self.base = weakref.ref(base)
+
+    def __call__(self) -> bool:
+        base: Any = self.base()
+        if base is None:
+            return False
+        for view in base._v.live_views():
+            node = view._node if view._base is base else None
+            if node is None or node is LEAF and base._node is None or node.__class__ is Poisoned:
+                continue
+            creation = creation_of(view)
+            if creation is not None:
+                poison(view, creation)
+            elif base._node is None or node is LEAF or _unrecorded(node):
+                view._node = _as_strided_entry(base, view)
+        return base._node is None  # views made later may have a history to lose, too
 
 
 def watch_history(base: Any) -> None:
     """Sees to it that the next change of the memory of `base` takes the history from those of its views that cannot keep it."""
-    counter = base._v
-    if counter.__class__ is not list:  # that of a tensor detached in place
-        counter = counter.counter
-    version = counter[0]
-    if version.__class__ is int:
-        counter[0] = watched = WatchedVersion(version)
-        watched.bases = (weakref.ref(base),)
-    elif version.bases[-1]() is not base and all([ref() is not base for ref in version.bases]):
-        version.bases += (weakref.ref(base),)
+    version: Version = base._v.memory
+    if not version.watched or not any([w.__class__ is _History and w.base() is base for w in version.watchers]):
+        version.watch(_History(base))
 
 
 def _offset(view: Any, base: Any) -> int:
@@ -549,13 +521,10 @@ def _offset(view: Any, base: Any) -> int:
 def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
     """Gives all live views of `base` a history that starts at its present one; `origin` is the one before."""
     version = base._v
-    if version is None or len(version) == 1:
+    if version is None or not version.views:
         return
-    for ref in list(version[1:]):
-        view = ref()
-        if view is None or view._base is not base:
-            continue
-        if view._node.__class__ is Poisoned:
+    for view in version.live_views():
+        if view._base is not base or view._node.__class__ is Poisoned:
             continue
         creation = creation_of(view, origin)
         if creation is not None:
@@ -570,7 +539,7 @@ def refresh_views(frontend: Any, base: Any, origin: Any) -> None:
             node = frontend.restored(fresh, bits)._node
         move_retained_grad(view, node)
         view._node = node
-    version[1:] = [r for r in version[1:] if r() is not None]
+    version.views = [ref for ref in version.views if ref() is not None]
 
 
 __all__ = ["CopySlices", "check_inplace", "empty_strided", "is_dense", "rebase", "refresh_views"]

@@ -19,7 +19,7 @@ from autograd_tape.dtypes import (
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
-from autograd_tape.saved import sever
+from autograd_tape.version import Version, sever
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import NoGradView
 from autograd_tape.tensor import LEAF, NOTHING, TensorRef
@@ -244,10 +244,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         t = _new(Tensor)
         t._data, t._k = self._data.view(), self._k
         t._node, t._base = None, None
-        v = self._v
-        if v is None:
-            self._v = v = [0]
-        t._v = v
+        t._v = self._v or Version.of(self)
         return t
 
     def detach_(self) -> "Tensor":

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 from ..node import freed
 from ..record import Record
-from ..saved import is_severed, raw_saved, stale, unpack
+from ..saved import raw_saved, stale, unpack
+from ..tensor import TensorRef
+from ..version import changes, number_of
 
 
 def saved_properties(rec: Record) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def saved_properties(rec: Record) -> dict[str, Any]:
             if shown is not None:
                 found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
             layout.append((shown or name, kind, at, nr))
-        at += 2 if kind == "tensor" else 1
+        at += {"tensor": 2, "output": 4}.get(kind, 1)
     for shown, expression in (rec.field("saved_also") or {}).items():
         if f"_saved_{shown}" not in found:
             found[f"_saved_{shown}"] = property(_computed_getter(expression, getters))
@@ -74,12 +76,14 @@ def _saved_getter(at: int, kind: str, nr: int) -> Callable[[Any], Any]:
         if kind == "list":
             return item[0]
         if kind == "output":
-            if item[0] is None:
+            if item is None:
                 return None
-            if item[1][0] != item[2]:
-                raise stale(self, item[0], item[2], item[1][0]).as_builtin()
-            return self.front_end.saved_output(self, nr, item)
-        if kind == "tensor" and hasattr(item, "_v") and item._v is not None and item._v[0] != (saved[at + 1] or 0) and not is_severed(item):
+            version, number = saved[at + 1:at + 3]
+            if version.number != number:
+                raise stale(self, item, number, version.number).as_builtin()
+            return self.front_end.saved_output(self, nr, *saved[at:at + 4])
+        # That a tensor was detached in place since is no reason not to show it.
+        if kind == "tensor" and isinstance(item, TensorRef) and changes(number_of(item)) != changes(saved[at + 1] or 0):
             raise stale(self, item, saved[at + 1]).as_builtin()
         return item
 

@@ -18,6 +18,7 @@ import numpy as np
 from ..codegen import execute
 from ..executors.kernels.sharing import BIG
 from ..record import RECORDS, Param, Record, get_record
+from ..version import made
 from .general import General, Operator
 from .layout import layout_operands
 from .namespace import STUMBLES
@@ -70,21 +71,21 @@ def _saved(rec: Record, scalar: str | None = None) -> list[str]:
     for read in rec.saved:
         name, kind, p = read.name, read.kind, read.param
         if kind == "tensors":
-            items.append(f"(tuple({name}), [_x._v and _x._v[0] for _x in {name}])")
+            items.append(f"(tuple({name}), [_x._v and _x._v.number for _x in {name}])")
         elif kind == "tensor":
             if name == scalar:
                 items += [name, "None"]
             elif p is not None and p.type.endswith("?"):
-                items += [name, f"{name} is not None and {name}._v and {name}._v[0]"]
+                items += [name, f"{name} is not None and {name}._v and {name}._v.number"]
             else:
                 users = [u for u in _needed_by(rec, name) if u != scalar and u in params and params[u].type in ("Tensor", "Operand")]
                 if users and len(users) == len(_needed_by(rec, name)):
                     test = " and ".join(f"{u}._node is None" for u in users)
-                    items += [f"(None if {test} else {name})", f"{name}._v and {name}._v[0]"]
+                    items += [f"(None if {test} else {name})", f"{name}._v and {name}._v.number"]
                 elif scalar is not None and _needed_by(rec, name) == [scalar]:
                     items += ["None", "None"]
                 else:
-                    items += [name, f"{name}._v and {name}._v[0]"]
+                    items += [name, f"{name}._v and {name}._v.number"]
         elif kind == "value":
             items.append(name)
         elif kind == "shape" and p is not None:
@@ -104,11 +105,12 @@ def _saved(rec: Record, scalar: str | None = None) -> list[str]:
             nr = read.nr
             users = _needed_by(rec, name)
             if scalar is not None and users == [scalar]:
-                items.append("UNNEEDED")
+                output = "None"
             elif len(users) == 1 and users[0] in params and params[users[0]].type in ("Tensor", "Operand"):
-                items.append(f"(UNNEEDED if {users[0]}._node is None else (_r{nr}, _v{nr}, 0, _k{nr}))")
+                output = f"(None if {users[0]}._node is None else _r{nr})"
             else:
-                items.append(f"(_r{nr}, _v{nr}, 0, _k{nr})")
+                output = f"_r{nr}"
+            items += [output, "None" if output == "None" else f"_v{nr}", "0", f"_k{nr}"]
     return items
 
 
@@ -299,18 +301,19 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
             out += _layout(rec, scalar)
         out.append(f"_k{i} = {_kind(rec, i)}")
         out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
-        needs_version = any(f"(_r{i}, _v{i}" in s for s in saved)
-        if not needs_version:
+        if f"_v{i}" not in saved:
             out.append(f"_t{i}._v = None")
     if rec.family in ("view", "view?"):
         out[-1] = "_t0._v = None"
         share = [f"_v = {rec.params[0].name}._v",
-                 f"if _v is None: {rec.params[0].name}._v = _v = [0]",
+                 f"if _v is None: {rec.params[0].name}._v = {made('_v')}",
                  "_t0._v = _v",
                  f"_t0._base = {rec.params[0].name} if {rec.params[0].name}._base is None else {rec.params[0].name}._base",
                  "if grad_mode() is ENABLED:",
-                 "    _v.append(ref(_t0))",
-                 "    if not len(_v) & 31: prune_views(_v)",
+                 "    if _w := _v.views:",
+                 "        _w.append(ref(_t0))",
+                 "        if not len(_w) & 31: _v.prune()",
+                 "    else: _v.views = [ref(_t0)]",
                  "else: unwatched_view(_t0); return _t0"]
         if rec.family == "view?":
             out.append("_b = _r0.base")
@@ -318,8 +321,8 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
             out += ["    " + line for line in share]
         else:
             out += share
-    versions = [f"_t{i}._v = _v{i} = [0]" for i in range(count) if any(f"(_r{i}, _v{i}" in s for s in saved)]
-    plain = [f"_t{i}._v = None" for i in range(count) if any(f"(_r{i}, _v{i}" in s for s in saved)]
+    versions = [f"_t{i}._v = {made(f'_v{i}')}" for i in range(count) if f"_v{i}" in saved]
+    plain = [f"_t{i}._v = None" for i in range(count) if f"_v{i}" in saved]
     result = "_t0" if count == 1 else f"named({', '.join(f'_t{i}' for i in range(count))})"
     if rec.differentiable:
         wanted = _wanted(rec)
@@ -448,7 +451,7 @@ def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) 
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
         test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["not _more"] if more else [])])
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.lacks else "Q_FLOAT"
-        finish = [f"_v = {first}._v", f"if _v is None: {first}._v = [1]", "else: _v[0] += 1", f"return {first}"]
+        finish = [*_counted(first), f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:
             lines += [f"        _c = {operand.name}.__class__",
@@ -485,6 +488,11 @@ def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) 
     return "\n".join(lines) + "\n"
 
 
+def _counted(name: str) -> list[str]:
+    """Statements that count a change of a tensor."""
+    return [f"_v = {name}._v", f"if _v is None: {name}._v = {made('_v', 1)}", "else: _v.number += 1"]
+
+
 def _overwrite_lines(rec: Record, more: bool) -> list[str]:
     """The quiet path of an operation whose result is copied over its first input."""
     first = rec.params[0].name
@@ -501,8 +509,7 @@ def _overwrite_lines(rec: Record, more: bool) -> list[str]:
         prepare = [f"_o = _k.scalars.get({scalar})", f"if _o is None: _o = _k.scalar({scalar})"] if scalar else []
         inside = [*prepare, f"_r = {_call(rec, scalar)}",
                   "if _r.__class__ is ndarray and _r.shape == _a.shape and _r.dtype is _k.np:",
-                  "    _a[...] = _r", f"    _v = {first}._v", f"    if _v is None: {first}._v = [1]", "    else: _v[0] += 1",
-                  f"    return {first}"]
+                  "    _a[...] = _r", *[f"    {line}" for line in _counted(first)], f"    return {first}"]
         if scalar == branches[0]:
             lines += [f"        {set_k}; _a = {first}._data"]
         if operand is None:
@@ -542,7 +549,7 @@ def _store_lines(rec: Record) -> list[str]:
     return ["    try:", f"        _a = {first.name}._data",
             f"        if {' and '.join(tests)} and (({' and '.join(free)}) or grad_mode() is not ENABLED):",
             f"            kernel({', '.join(['_a', *raw])})",
-            f"            _v = {first.name}._v", f"            if _v is None: {first.name}._v = [1]", "            else: _v[0] += 1",
+            *[f"            {line}" for line in _counted(first.name)],
             f"            return {first.name}", "    except STUMBLES: pass"]
 
 

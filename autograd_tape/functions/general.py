@@ -26,6 +26,7 @@ from ..record import Param, Record
 from ..saved import INFERENCE_SAVED
 from ..strided import copy_like, laid_out
 from ..tensor import LEAF, TensorRef, as_dtype, next_id
+from ..version import Version, number_of
 from .layout import layout_operands
 from .nodes import conjugated_class, node_class
 from .out import check_outs, without_out
@@ -544,12 +545,12 @@ class General(Door):
             name, kind = read.name, read.kind
             given: Any = None if read.param is None else values[read.param.name]
             if kind == "tensors":
-                saved.append((tuple(given), [x._v and x._v[0] for x in given]))
+                saved.append((tuple(given), [number_of(x) for x in given]))
             elif kind == "tensor":
                 wanted = given if self._wanted_by(rec, name, values) else None
                 if isinstance(wanted, TensorRef) and wanted._k.inference:
                     raise AutogradError(INFERENCE_SAVED, remedy="clone it first")
-                saved += [wanted, wanted._v and wanted._v[0] if isinstance(wanted, TensorRef) else None]
+                saved += [wanted, number_of(wanted)]
             elif kind == "value":
                 saved.append(given)
             elif kind == "shape":
@@ -561,13 +562,10 @@ class General(Door):
             else:
                 nr = read.nr
                 if not self._wanted_by(rec, name, values):
-                    saved.append((None, (0,), 0, None))
+                    saved += [None, None, 0, None]
                     continue
-                if outputs[nr]._v is None:
-                    outputs[nr]._v = [0]
-                output: Any = outputs[nr]
-                item = (output._data, output._v, output._v[0], output._k)
-                saved.append(item if output._k.special is None else (*item, self.frontend.bare(output)))
+                output, version = outputs[nr], Version.of(outputs[nr])
+                saved += [output._data, version, version.number, output._k if output._k.special is None else self.frontend.bare(output)]
         return tuple(saved)
 
     @staticmethod
@@ -624,11 +622,10 @@ class General(Door):
         target: TensorRef = values[self.rec.params[0].name]
 
         def write_once() -> None:
-            if target._v is None:
-                target._v = [0]
-            before = target._v[0]
+            version = Version.of(target)
+            before = version.number
             write()
-            target._v[0] = before  # what `write` is made of counts as one change
+            version.number = before  # what `write` is made of counts as one change
 
         if self._ends_history(target):
             write_once()
@@ -654,10 +651,8 @@ class General(Door):
             values = {**values, first: copy}
         write()
         if recording:
-            if target._v is None:
-                target._v = [0]
             shadow = bare(target)
-            shadow._v = target._v
+            shadow._v = version = Version.of(target)
             before = {**values}
             if first not in rec.saved_names:
                 before[first] = target
@@ -666,8 +661,7 @@ class General(Door):
             frontend.bump(target)
             if node is not None:
                 if node.saved.__class__ is tuple:
-                    node.saved = tuple([(*s[:2], s[2] + 1, *s[3:]) if s.__class__ is tuple and len(s) > 3 and s[1] is target._v else s
-                                        for s in node.saved])
+                    node.saved = tuple([s + 1 if at and node.saved[at - 1] is version else s for at, s in enumerate(node.saved)])
                 keep_on_tapes(node, tuple(tensors), (target,), values, None, (node.id,))
                 frontend.rebase(target, node)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ from ..executors.kernels.sharing import ufunc1, ufunc2
 from ..modes import GradMode, grad_mode
 from ..strided import laid_out
 from ..tensor import LEAF, next_id
+from ..version import Version
 
-UNNEEDED = (None, (0,), 0, None)
-"""What is saved in the place of an output that no gradient that is wanted needs."""
 NUMBERS = frozenset([int, float, bool, complex])
 REALS = frozenset([int, float, bool])
 _NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c) in dtypes.CPU_KINDS]
@@ -50,5 +50,5 @@ def base_namespace() -> dict[str, Any]:
         "ENABLED": GradMode.ENABLED,
         "laid_out": laid_out, "ascontiguousarray": np.ascontiguousarray, "ufunc1": ufunc1, "ufunc2": ufunc2, "next_id": next_id,
         "new_node": object.__new__, **RESULT_KINDS, "NUMBERS": NUMBERS, "REALS": REALS, "int": int,
-        "STUMBLES": STUMBLES, "UNNEEDED": UNNEEDED,
+        "STUMBLES": STUMBLES, "Version": Version, "ref": weakref.ref,
     }

@@ -23,11 +23,11 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
         if read.kind == "tensors":
             targets.append(name)
             after += [f"for _s, _sv in zip(*{name}):",
-                      "    if _s._v is not None and _s._v[0] != (_sv or 0): raise stale(self, _s, _sv)",
+                      "    if _s._v is not None and _s._v.number != (_sv or 0): raise stale(self, _s, _sv)",
                       f"{name} = {name}[0]" if recorded else f"{name} = [_s._data for _s in {name}[0]]"]
         elif read.kind == "tensor" and p is not None:
             targets += [name, f"_sv{i}"]
-            check = [f"if {name}._v is not None and {name}._v[0] != (_sv{i} or 0): raise stale(self, {name}, _sv{i})"]
+            check = [f"if {name}._v is not None and {name}._v.number != (_sv{i} or 0): raise stale(self, {name}, _sv{i})"]
             if not recorded:
                 check.append(f"{name} = {name}._data")
             guard = f"if {name} is not None" + (f" and {name}.__class__ not in NUMBERS:" if p.type == "Operand" else ":")
@@ -40,12 +40,14 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
                 after.append(f"if {name}.__class__ is ndarray: {name} = F.wrap({name})")
         else:
             nr = read.nr
-            targets.append(f"_o{i}")
-            after.append(f"if _o{i}[1][0] != _o{i}[2]: raise stale(self, _o{i}[0], _o{i}[2], _o{i}[1][0])")
+            targets += [name, f"_v{i}", f"_sv{i}", f"_k{i}"]
+            after.append(f"if {name} is not None and _v{i}.number != _sv{i}: raise stale(self, {name}, _sv{i}, _v{i}.number)")
             # Nothing flows from an output that is no "Tensor"; the others are counted without these.
             kinds = [t for t, _ in rec.returns]
-            made = f"F.saved_output(self, {kinds[:nr].count('Tensor')}, _o{i})" if kinds[nr] == "Tensor" else f"F.wrap(_o{i}[0], _o{i}[3])"
-            after.append(f"{name} = None if _o{i}[0] is None else {made}" if recorded else f"{name} = _o{i}[0]")
+            made = (f"F.saved_output(self, {kinds[:nr].count('Tensor')}, {name}, _v{i}, _sv{i}, _k{i})" if kinds[nr] == "Tensor" else
+                    f"F.bare_output({name}, _v{i}, _sv{i}, _k{i})")
+            if recorded:
+                after.append(f"if {name} is not None: {name} = {made}")
     head = ["_s = self.saved", "if _s.__class__ is not tuple: _s = unpack(self)"]
     if targets:
         head.append(", ".join(targets) + ", = _s")

@@ -38,6 +38,7 @@ from autograd_tape.node import TapeEntry
 from autograd_tape.ops import ALIASES, RECORDS
 from autograd_tape.ops._host import data_dependent
 from autograd_tape.tree import leaves
+from autograd_tape.version import number_of
 
 pytestmark = pytest.mark.filterwarnings("error::DeprecationWarning:autograd_tape")
 TENSOR_NAMES = [n for n in NAMES if RECORDS[n].tensor_params and not RECORDS[n].field("function") and not RECORDS[n].field("make")]
@@ -178,10 +179,10 @@ def test_in_place(name: str) -> None:
         if expected.shape != np.shape(args[0]) or expected.dtype.category > TensorRef.of(np.asarray(args[0])).dtype.category:
             continue
         target, *rest = as_tensors(copied(args))
-        buffer, before = target._data, target._v[0] if target._v else 0
+        buffer, before = target._data, number_of(target)
         result = F.function(name + "_")(target, *rest, **as_tensors(copied(kwargs)))
         assert result is target and target._data is buffer
-        assert target._v[0] == before + 1
+        assert number_of(target) == before + 1
         np.testing.assert_array_equal(target.numpy(), expected.numpy().astype(target.dtype.np))
         tested += 1
         if rec.has_gradient and np.asarray(args[0]).dtype == np.float64 and expected.dtype.is_floating_point:

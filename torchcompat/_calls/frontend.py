@@ -16,6 +16,7 @@ from autograd_tape.record import Param
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import NOTHING, TensorRef, info_of
+from autograd_tape.version import Version
 
 from .above import above
 from .._memory.bits import bits_of, flipped, restored, values
@@ -79,9 +80,7 @@ class TorchFrontend(Frontend):
     def bare(self, t: Any) -> Any:
         """Another instance of the tensor's class over the same things, without history; version counters are shared."""
         bare = object.__new__(type(t))
-        if t._v is None:
-            t._v = [0]
-        bare._data, bare._k, bare._v, bare._node, bare._base = t._data, t._k, t._v, None, None
+        bare._data, bare._k, bare._v, bare._node, bare._base = t._data, t._k, Version.of(t), None, None
         bare.__dict__.update(t.__dict__)
         for cls in type(t).__mro__:  # attributes in slots, but not those of Tensor itself
             if cls is self.Tensor:
@@ -92,12 +91,12 @@ class TorchFrontend(Frontend):
                     setattr(bare, name, getattr(t, name))
         return bare
 
-    def saved_output(self, node: TapeEntry, nr: int, item: tuple[Any, ...]) -> Any:
+    def saved_output(self, node: TapeEntry, nr: int, data: Any, version: Version, number: int, k: Any) -> Any:
         """A saved output as a tensor with its history; of its own class where that is special, with its tangents in forward mode."""
-        if len(item) == 4:
-            t = super().saved_output(node, nr, item)
+        if isinstance(k, Kind):
+            t = super().saved_output(node, nr, data, version, number, k)
         else:
-            t = self.bare(item[4])
+            t = self.bare(k)
             t._node = node if node.n_outputs == 1 else OutputEdge(node, nr)
         if "tangents" in node.__dict__:
             above.restore_tangents(node, nr, t)

@@ -20,6 +20,7 @@ from autograd_tape.functions.nodes import node_class
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import edge_of
 from autograd_tape.tensor import LEAF, next_id
+from autograd_tape.version import Version
 
 
 class Bits:
@@ -84,9 +85,7 @@ def _entry(name: str, x: Any) -> Any:
 def resolved(frontend: Any, t: Any) -> Any:
     """The elements of a tensor with bits in memory of their own, with the history and the version of the tensor."""
     plain = frontend.wrap(values(t), t._k)
-    if t._v is None:
-        t._v = [0]
-    plain._v = t._v
+    plain._v = Version.of(t)
     # An entry's edge to a leaf is the leaf itself, which `plain` is not.
     plain._node = t._node if t._node is not LEAF else _entry("clone", t)
     return plain

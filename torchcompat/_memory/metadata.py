@@ -9,6 +9,7 @@ import numpy as np
 
 from autograd_tape.strided import address as address_of, contiguous_strides, storage_offset
 from autograd_tape.tensor import TensorRef
+from autograd_tape.version import changes, number_of
 
 from .bits import bits_of
 from .layout import strided
@@ -178,8 +179,7 @@ class Metadata(_Base):
         """How often the tensor was changed in place."""
         if self._k.inference:
             raise RuntimeError("Inference tensors do not track version counter.")
-        v = self._v
-        return 0 if v is None else int(v[0])
+        return changes(number_of(self))
 
     def _is_view(self) -> bool:
         return self._base is not None and not self._k.inference

@@ -17,6 +17,7 @@ from autograd_tape.executors import executor_for
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.node import WATCHED, NoGradView, edge_of
 from autograd_tape.tensor import LEAF, NOTHING, TensorRef
+from autograd_tape.version import Version
 from autograd_tape.views import Poisoned, empty_strided, is_dense
 
 from .._calls.above import above
@@ -89,9 +90,9 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
             _add(target, g, target, casting="unsafe")
         v = have._v
         if v is None:
-            have._v = [1]
+            Version.count(have)
         else:
-            v[0] += 1
+            v.number += 1
     if WATCHED:
         _after_accumulation(leaf)
 

@@ -15,6 +15,7 @@ from autograd_tape.locks import fork_safe_lock
 from autograd_tape.modes import current_engine, enter_quiet_path, leave_quiet_path
 from autograd_tape.saved import pack_entry, state
 from autograd_tape.node import RemovableHandle, TapeEntry, accumulate_node, edge_of
+from autograd_tape.version import Version
 
 from .._tensor import Tensor, frontend
 from .edges import GradientEdge
@@ -123,7 +124,7 @@ class _Handle:
 
 
 class _Mutations:
-    """The tensors saved inside `allow_mutation_on_saved_tensors`, by version counter, and copies of those changed since."""
+    """The tensors saved inside `allow_mutation_on_saved_tensors`, by version, and copies of those changed since."""
 
     def __init__(self) -> None:
         self.clear()
@@ -133,14 +134,13 @@ class _Mutations:
         self.handles: weakref.WeakValueDictionary[Any, _Handle] = weakref.WeakValueDictionary()
         self.originals: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
         self.clones: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
-        self.by_counter: dict[int, tuple[Any, set[Any]]] = {}
+        self.by_version: dict[Version | None, set[Any]] = {}
 
     def pack(self, tensor: Any) -> _Handle:
         """A handle for the tensor as it is now."""
-        if tensor._v is None:
-            tensor._v = [0]
-        key = (id(tensor._v), tensor._v[0], tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
-        self.by_counter.setdefault(id(tensor._v), (tensor._v, set()))[1].add(key)
+        version = Version.of(tensor)
+        key = (id(version), version.number, tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
+        self.by_version.setdefault(version, set()).add(key)
         handle = self.handles.get(key)
         if handle is None:
             handle = self.handles[key] = _Handle()
@@ -158,8 +158,7 @@ class _Mutations:
 
     def before_change(self, target: Any) -> None:
         """Copies what was saved of the memory that is about to change."""
-        known = None if target._v is None else self.by_counter.get(id(target._v))
-        for key in known[1] if known is not None else ():
+        for key in self.by_version.get(target._v, ()):
             handle = self.handles.get(key)
             if handle is not None and handle not in self.clones:
                 self.clones[handle] = self.originals.pop(handle).clone()

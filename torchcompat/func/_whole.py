@@ -7,6 +7,7 @@ from typing import Any
 from collections.abc import Sequence
 
 from autograd_tape.tensor import NOTHING, info_of
+from autograd_tape.version import Version
 
 from .._tensor import frontend
 from ._batched import BatchedTensor, batched
@@ -166,10 +167,8 @@ def shadow(t: Any, node: Any = None) -> Any:
         return batched(t._level, shadow(t._value, node), t._bdim)
     if hasattr(t, "_shadow"):
         return t._shadow(node)
-    if t._v is None:
-        t._v = [0]
     s = frontend.wrap(t._data, t._k, node)
-    s._v = t._v
+    s._v = Version.of(t)
     for level, tangent in tangents_of(t).items():
         set_tangent(s, level, tangent)
     return s

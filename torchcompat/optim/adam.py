@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from autograd_tape.version import Version
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 
-from .optimizer import RuleOptimizer, _to_scalar, bump, check, check_betas, check_implementation, check_lr, fits, on_buffers
+from .optimizer import RuleOptimizer, _to_scalar, check, check_betas, check_implementation, check_lr, fits, on_buffers
 
 __all__ = ["Adam", "AdamW"]
 
@@ -73,7 +74,7 @@ class Adam(RuleOptimizer):
             count += 1
             kernel(p._data, grad._data, mean._data, square._data, None if top is None else top._data, count.item(), lr, beta1, beta2, eps,
                    decay, amsgrad, maximize)
-            bump(p)
+            Version.count(p)
         if rest:
             super().update_group(group, rest)
 

@@ -394,11 +394,3 @@ def fits(p: Any, grad: Any, *state: Any) -> bool:
         if s is None or s._k is not k or s._data.shape != shape or s._data.strides != strides and not s._data.flags.forc:
             return False
     return True
-
-
-def bump(p: Any) -> None:
-    """Counts an in-place update of `p`."""
-    if p._v is None:
-        p._v = [1]
-    else:
-        p._v[0] += 1

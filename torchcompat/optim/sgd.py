@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.version import Version
 from torchcompat._tensor import Tensor
 
-from .optimizer import RuleOptimizer, _to_scalar, bump, check, check_implementation, check_lr, fits, on_buffers
+from .optimizer import RuleOptimizer, _to_scalar, check, check_implementation, check_lr, fits, on_buffers
 
 __all__ = ["SGD"]
 
@@ -70,7 +71,7 @@ class SGD(RuleOptimizer):
                 kept = self.state[p]["momentum_buffer"] = Tensor.over(np.empty_like(grad._data))
             buf = None if kept is None else kept._data
             sgd_step(p._data, grad._data, buf, lr, momentum, group["dampening"], decay, group["nesterov"], group["maximize"], first)
-            bump(p)
+            Version.count(p)
         if rest:
             super().update_group(group, rest)
 

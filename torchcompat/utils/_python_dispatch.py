@@ -15,6 +15,7 @@ from autograd_tape.strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
 from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
+from autograd_tape.version import Version
 
 from .._tensor import Tensor, _kind_for, frontend
 from ..autograd.engine import run_on_tensors
@@ -177,9 +178,7 @@ def _detached(t: Any) -> Any:
     result = _call(Tensor.detach, "detach", "default", (t,), (t,), {})
     if result is t or result._node is not None:
         return frontend.bare(t)
-    if t._v is None:
-        t._v = [0]
-    result._v = t._v
+    result._v = Version.of(t)
     return result
 
 

@@ -22,6 +22,7 @@ from ...modes import GradMode, grad_mode
 from ...record import op
 from ...strided import contiguous_strides, dense_strides, empty_strided, strided
 from ...tensor import LEAF, TensorRef, next_id
+from ...version import Version
 from .. import _shapes as shapes
 from .._host import need_values, on_host
 
@@ -697,7 +698,7 @@ def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
 
 
 def _hot_namespace(F: Any, ns: Any) -> tuple[Any, ...]:
-    return ns, F.Tensor, object.__new__, ns["watch_view"], ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
+    return ns, F.Tensor, object.__new__, ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
 
 @op("getitem(Tensor input, Any index) -> Tensor", method=False, out=False, namespace="_internal")
@@ -710,7 +711,7 @@ class getitem:
     """
 
     def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
-        ns, Tensor, new, watch_view, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
+        ns, Tensor, new, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
         gather = F.index
@@ -767,13 +768,13 @@ class getitem:
                     t._data, t._k = r, k
                     v = input._v
                     if v is None:
-                        input._v = v = [0]
+                        v = Version.of(input)
                     t._v = v
                     base = input._base
                     t._base = input if base is None else base
                     node = input._node
                     if grad_mode() is ENABLED:
-                        watch_view(v, t)
+                        v.add_view(t)
                         if node is not None:
                             if Node is None:
                                 Node = nodes[_view_name(index, a.shape)]
@@ -840,7 +841,7 @@ class setitem:
     """
 
     def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
-        ns, Tensor, _, _, _, grad_mode, ENABLED, _ = _hot_namespace(F, namespace)
+        ns, Tensor, _, _, grad_mode, ENABLED, _ = _hot_namespace(F, namespace)
 
         def setitem(input, index, value):
             try:
@@ -882,9 +883,9 @@ class setitem:
                     a[key] = v
                     version = input._v
                     if version is None:
-                        input._v = [1]
+                        Version.count(input)
                     else:
-                        version[0] += 1
+                        version.number += 1
                     return
             except (ValueError, TypeError, IndexError, AttributeError, OverflowError):
                 pass  # the general path below says what is wrong, or does it

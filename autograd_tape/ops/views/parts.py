@@ -22,7 +22,8 @@ from ...node import OutputEdge
 from ...record import RECORDS, op
 from ...strided import address, may_overlap, owner_of, positions, strided
 from ...tensor import LEAF, TensorRef, next_id
-from ...views import OneOfSeveral, prune_views, watch_history
+from ...version import Version, made
+from ...views import OneOfSeveral, watch_history
 from .. import _shapes as shapes
 from .._host import on_host
 
@@ -418,7 +419,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Calla
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES, ref, prune_views, Info, watch_history):
+         STUMBLES, ref, Version, Info, watch_history):
     def {name}(input, {given}dim=0):
         try:
             k = input._k
@@ -429,7 +430,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Calla
                 recording = enabled and node is not None
                 if enabled:
                     v, base = input._v, input._base
-                    if v is None: input._v = v = [0]
+                    if v is None: input._v = {made('v')}
                     if base is None: base = input
                 if recording:
                     n = new(Node)
@@ -443,8 +444,10 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Calla
                     if enabled:
                         t._v, t._base = v, base
                         if not recording: t._info = new(Info)  # else its edge tells
-                        v.append(ref(t))
-                        if not len(v) & 31: prune_views(v)
+                        if w := v.views:
+                            w.append(ref(t))
+                            if not len(w) & 31: v.prune()
+                        else: v.views = [ref(t)]
                     else: link_view(t, input, True)
                     views.append(t)
                     i += 1
@@ -456,7 +459,7 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Calla
 """
         return execute(text, "make", f"<{name}: {F.name}>", {})(
             general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, prune_views, OneOfSeveral, watch_history)
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, ref, Version, OneOfSeveral, watch_history)
 
     return make
 
