@@ -78,8 +78,11 @@ LISTENING: list[Interceptor] = []
 """Those who listen now, outermost first. Functions that have no quiet sets ask whether it is empty, and no more while it is."""
 TO_ALL: list[Interceptor] = []
 """Those of them who also look at functions without a record, which ask the same of this."""
+TO_REGULAR: list[Interceptor] = []
+"""Those of them who look at calls of regular operations on tensors of all kinds."""
 _listening: tuple[Interceptor, ...] = ()  # the same; another object each time that what is known of it may be wrong
 _counts: dict[Interceptor, int] = {}
+_to_regular: dict[Interceptor, int] = {}
 _known: dict[tuple[Interceptor, ...], tuple[Interceptor, ...]] = {}
 _kept: set[Interceptor] = set()  # those who listen for good
 _lock = fork_safe_lock()
@@ -93,7 +96,8 @@ def listen(interceptor: Interceptor, *, everything: bool = True) -> None:
             as those on tensors of special kinds.
     """
     with _lock:
-        _counts[interceptor] = _counts.get(interceptor, 0) + 1
+        _count(_counts, interceptor, 1)
+        _count(_to_regular, interceptor, everything)
         _arrange()
     if everything:
         modes.watch_calls()
@@ -102,9 +106,8 @@ def listen(interceptor: Interceptor, *, everything: bool = True) -> None:
 def unlisten(interceptor: Interceptor, *, everything: bool = True) -> None:
     """Undoes one `listen`."""
     with _lock:
-        _counts[interceptor] -= 1
-        if not _counts[interceptor]:
-            del _counts[interceptor]
+        _count(_counts, interceptor, -1)
+        _count(_to_regular, interceptor, -everything)
         _arrange()
     if everything:
         modes.unwatch_calls()
@@ -134,10 +137,17 @@ def changed() -> None:
         _arrange()
 
 
+def _count(counts: dict[Interceptor, int], interceptor: Interceptor, more: int) -> None:
+    counts[interceptor] = counts.get(interceptor, 0) + more
+    if not counts[interceptor]:
+        del counts[interceptor]
+
+
 def _arrange() -> None:
     global _listening
     ordered = tuple(sorted(_counts, key=lambda interceptor: _PLACES[interceptor.place]))
     LISTENING[:] = ordered
+    TO_REGULAR[:] = list(_to_regular)
     TO_ALL[:] = [interceptor for interceptor in ordered if interceptor.all_functions]
     _listening = _known.setdefault(ordered, tuple(list(ordered)))
 
@@ -424,5 +434,5 @@ def below(function: Any) -> Any:
     return function
 
 
-__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "Call", "Door", "Interceptor", "Parameter", "Plain", "below", "changed", "listen",
-           "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of", "speller", "unlisten"]
+__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "TO_REGULAR", "Call", "Door", "Interceptor", "Parameter", "Plain", "below", "changed",
+           "listen", "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of", "speller", "unlisten"]

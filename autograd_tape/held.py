@@ -22,9 +22,9 @@ import numpy as np
 from .calls import Call, Door, Interceptor
 from .errors import AutogradError
 from .indices import Indices
-from .modes import active_tapes, grad_mode
+from .modes import GradMode, Notes, active_tapes, grad_mode, noting
 from .node import TapeEntry
-from .tensor import TensorRef, listeners, next_id
+from .tensor import TapeId, TensorRef, listeners, next_id
 
 if TYPE_CHECKING:
     from .record import Record
@@ -155,6 +155,15 @@ class Copies:
         return np.ndarray(array.shape, array.dtype, copy, offset if array.size else 0, array.strides)
 
 
+# -- calls as they are noted ------------------------------------------------------------------------------------------
+
+def settle() -> None:
+    """Called before something changes that noted calls were made with: the tapes that record this thread take them in."""
+    if noting.calls:
+        for tape in noting.calls.tapes:
+            tape.held  # noqa: B018  # which takes them in
+
+
 # -- one call ---------------------------------------------------------------------------------------------------------
 
 
@@ -219,7 +228,13 @@ def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dic
     if not tapes or _state.frame is not None:
         return call(*args, **kwargs)
     arguments, inputs = take_apart(rec, args, kwargs, positional)
+    settle()
     _state.frame = current = _Frame(tapes)
+    notes = noting.calls
+    if notes is not None:
+        noting.calls = parts = Notes(tapes)
+        for tape in tapes:
+            tape.noting_in(parts)
     try:
         ids = [tape.held.ids_of(inputs) for tape in tapes]
         mode = grad_mode()
@@ -228,8 +243,14 @@ def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dic
         for target in tensors_in(kwargs.get("out")):
             note_write(target)
         result = call(*args, **kwargs)
+        for tape in tapes:
+            tape.settle()
     finally:
         _state.frame = None
+        if notes is not None:
+            noting.calls = notes
+            for tape in tapes:
+                tape.noting_in(notes)
     outputs = tensors_in(result)
     if any([p == "Any" for p, _ in rec.returns]):  # a number that values decide, `equal`
         for tape in tapes:
@@ -400,6 +421,18 @@ class Held:
 
     # operations
 
+    def take_in(self, tape: Tape, notes: Sequence[Any]) -> None:
+        """Adds calls that were noted."""
+        for general, args, result, nodes in notes:
+            rec = general.rec
+            arguments, inputs = take_apart(rec, args, {})
+            outputs, nodes = ([result], [nodes]) if isinstance(result, TensorRef) else (list(result), nodes)
+            made = any([node.__class__ is not int for node in nodes])
+            recorded = made or not rec.differentiable or not any([x._node is not None for x in inputs])
+            mode = GradMode.ENABLED if recorded else GradMode.DISABLED
+            self.add(tape, rec, arguments, self.ids_of(inputs), inputs, outputs, {}, False, mode, general.sized_by(args),
+                     id_=None if made or not nodes else nodes[0])
+
     def before_write(self, array: np.ndarray) -> None:
         """Keeps what was in the memory of a source before it is written to."""
         if id(root_of(array)) not in self._made:
@@ -412,14 +445,14 @@ class Held:
 
     def add(self, tape: Tape, op: Record | str, arguments: dict[str, Any], ids: tuple[int, ...], inputs: Sequence[TensorRef],
             outputs: Sequence[TensorRef], written: dict[int, np.ndarray], inplace: bool, mode: Any, sized: bool = False,
-            entry: TapeEntry | None = None) -> Operation:
-        """Adds a call; `written` is the memory that it wrote to."""
+            entry: TapeEntry | None = None, id_: TapeId | None = None) -> Operation:
+        """Adds a call; `written` is the memory that it wrote to, and `id_` the id of its entry where it made none."""
         returned = {id(o) for o in outputs}
         changed = tuple([i for i, x in enumerate(inputs) if x._data is not None and memory_of(x) in written and id(x) not in returned
                          and id(x) not in {id(y) for y in inputs[:i]}])
         outputs = [*outputs, *[inputs[i] for i in changed]]
         if entry is None:
-            entry = self._entry(tape, op, tuple(inputs), tuple(outputs), arguments)
+            entry = self._entry(tape, op, tuple(inputs), tuple(outputs), arguments, id_)
         given = {id(x) for x in inputs}
         lying = {memory_of(x) for x in inputs}
         origins: frozenset[int] = frozenset().union(*[self.origins_of(x) for x in inputs])
@@ -447,7 +480,7 @@ class Held:
         return operation
 
     def _entry(self, tape: Tape, op: Record | str, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...],
-               arguments: dict[str, Any]) -> TapeEntry:
+               arguments: dict[str, Any], id_: TapeId | None) -> TapeEntry:
         """The entry that the call made, or one that stands for it."""
         for o in outputs:
             made = o.creator
@@ -455,7 +488,7 @@ class Held:
                 self._claimed.add(made.id)
                 return made
         entry = TapeEntry()
-        entry.id, entry.op, entry.edges, entry.saved, entry.meta = next_id(), op, (), (), None
+        entry.id, entry.op, entry.edges, entry.saved, entry.meta = id_ or next_id(), op, (), (), None
         entry.refs = inputs, outputs, arguments
         self.plain[entry.id] = entry
         return entry

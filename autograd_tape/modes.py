@@ -1,7 +1,7 @@
 """A thread's recording state: its grad mode, the tapes and backward passes it is in, and whether operations may be quiet.
 
 A compiled operation tries its quiet path first: it asks whether its tensors' kinds are in its *quiet sets*, and so finds the path closed
-where the sets are empty. They are emptied in two ways. Something that changes how operations are carried out (a tape that records, hooks
+where the sets are empty. They are emptied in two ways. Something that changes how operations are carried out (hooks
 on what is saved, another executor) closes the path altogether: `leave_quiet_path`. Somebody who only looks at calls (see `calls`) closes
 the entrance of the public functions; a call that nobody cares for goes on through a second entrance below, whose sets stay as they are.
 """
@@ -9,10 +9,11 @@ the entrance of the public functions; a call that nobody cares for goes on throu
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from .dtypes import inference_kind
 from .locks import fork_safe_lock
@@ -115,6 +116,49 @@ def exit_inference() -> None:
 _active: ContextVar[tuple[Tape, ...]] = ContextVar("autograd_tape.active_tapes", default=())
 
 
+UNDONE: Any = object()
+"""The result of a noted call that still runs."""
+
+
+class Notes(list[Any]):
+    """Regular calls of a thread, each [door, arguments, result, its entry], which the tapes that record it have yet to take in.
+
+    To note a call is all the work there is while it runs. What it means is found out when somebody asks, at the latest before anything
+    that it was called with changes.
+    """
+
+    __slots__ = ("tapes",)
+
+    def __init__(self, tapes: Sequence[Tape]) -> None:
+        super().__init__()
+        self.tapes = tapes
+
+    def hand_over(self) -> None:
+        """Gives the tapes what was noted."""
+        count = len(self) - 1 if self and self[-1][2] is UNDONE else len(self)
+        found = [note for note in self[:count] if note[2] is not UNDONE]  # what is undone before the last one raised
+        del self[:count]
+        for tape in self.tapes:
+            tape.noted += found
+
+
+class _Noting(threading.local):
+    calls: Notes | None = None
+
+
+noting = _Noting()
+"""Where this thread notes regular calls for the tapes that record them; None where none does, or where what runs is part of
+a call that is held whole."""
+unsettled: WeakSet[Tape] = WeakSet()
+"""The tapes for which there may be such notes."""
+
+
+def settle_tapes() -> None:
+    """Has every tape take in what was noted for it."""
+    for tape in list(unsettled):
+        tape.settle()
+
+
 def active_tapes() -> tuple[Tape, ...]:
     """The explicit tapes that record this thread, or this task of asyncio. A task that was started within a block inherits what is active
     there, but its operations are its own."""
@@ -134,9 +178,11 @@ class aside:
 
     def __enter__(self) -> None:
         self.token = _active.set(())
+        self.calls, noting.calls = noting.calls, None
 
     def __exit__(self, *exc: object) -> None:
         _active.reset(self.token)
+        noting.calls = self.calls
 
 
 class _ModeContext:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .errors import AutogradError, NoGradError
+from .modes import settle_tapes, unsettled
 from .tensor import LEAF, TapeId, TensorRef, above, info_of, next_id
 
 GradFn = Callable[[Any, Sequence[Any]], Sequence[Any]]
@@ -63,14 +64,22 @@ class TapeEntry:
     @property
     def inputs(self) -> tuple[Any, ...]:
         """The input tensors where a tape keeps them; else leaves, and entries in the place of intermediate tensors."""
-        if self.refs is not None:
-            return self.refs[0]
+        refs = self._kept()
+        if refs is not None:
+            return tuple(refs[0])
         return tuple(e.entry if e is not None and e._tag == 2 else e for e in self.edges)
 
     @property
     def output(self) -> Any:
         """The output tensor, where a tape keeps it."""
-        return self.refs[1][0] if self.refs is not None and self.refs[1] else None
+        refs = self._kept()
+        return refs[1][0] if refs is not None and refs[1] else None
+
+    def _kept(self) -> Any:
+        """(inputs, outputs, arguments) where a tape keeps them."""
+        if self.refs is None and unsettled:
+            settle_tapes()
+        return self.refs
 
     @property
     def saved_tensors(self) -> tuple[TensorRef, ...]:

@@ -17,14 +17,16 @@ import attrs
 from .dtypes import FLOATING
 from .calls import listen, unlisten
 from .errors import ArgumentError, TapeNotRecordingError
-from .held import HOLDING, Held, Owner, recordings
+from .held import HOLDING, Held, Owner, frame, recordings
 from .lazy import OpSpec, spec_of
 from .manual import ManualEntry
-from .modes import GradMode, _active, _mode, aside, enter_quiet_path, grad_mode, leave_quiet_path, no_grad, set_grad_mode
+from .modes import (
+    GradMode, Notes, _active, _mode, active_tapes, aside, grad_mode, no_grad, noting, set_grad_mode, unsettled, unwatch_calls, watch_calls,
+)
 from .node import GradFn, TapeEntry, edge_of
 from .scopes import Scopes, count_recording
 from .version import number_of
-from .tensor import TapeId, TensorRef, above, next_id, watchers
+from .tensor import LEAF, TapeId, TensorRef, above, next_id, watchers
 from .views import IN_CUSTOM_FUNCTION, mark
 
 if TYPE_CHECKING:
@@ -77,10 +79,13 @@ class Tape:
     def __init__(self, *, retain_graph: bool = False, measure: bool = False) -> None:
         self.retain_graph = retain_graph or measure
         self.clock: Clock | None = above.show.Clock(self) if measure else None
-        self._entries: dict[int, TapeEntry] = {}
-        self._tensor_to_entry: dict[int, int] = {}
+        self._made: dict[int, TapeEntry] = {}
+        self._made_by: dict[int, int] = {}
         self._owner: Owner | None = None
-        self.held = Held()
+        self._held = Held()
+        self._notes: Notes | None = None  # where the thread notes what it does
+        self.noted: list[Any] = []
+        self._to_hold: list[Any] = []
         self.scopes = Scopes()
 
     # recording
@@ -99,6 +104,9 @@ class Tape:
     def _release(self) -> None:
         if self._owner is not None:
             self._owner = None
+            if self._notes is not None:
+                self._notes.hand_over()
+                self._notes = None
             recordings.pop()
             watchers.pop()
             self.scopes.end()
@@ -106,7 +114,7 @@ class Tape:
             if self.clock is not None:
                 self.clock.stop()
             unlisten(HOLDING, everything=False)
-            enter_quiet_path()
+            unwatch_calls()
 
     def start_recording(self) -> None:
         """From now on the operations of this thread, or of this task of asyncio, are recorded here.
@@ -123,7 +131,9 @@ class Tape:
             if self.clock is not None:
                 self.clock.start()
             listen(HOLDING, everything=False)
-            leave_quiet_path()
+            watch_calls()  # regular operations note theirs themselves
+            unsettled.add(self)
+            _note_anew()
 
     def stop_recording(self) -> None:
         """Stops recording; what was recorded stays.
@@ -134,6 +144,7 @@ class Tape:
         if self._own("stop_recording()") is not None:
             _active.set(tuple([t for t in _active.get() if t is not self]))
             self._release()
+            _note_anew()
 
     @property
     def is_recording(self) -> bool:
@@ -148,11 +159,15 @@ class Tape:
             TapeNotRecordingError: the tape records for another thread or task.
         """
         self._own("clear()")
-        for entry in self._entries.values():
+        if self._notes is not None:
+            self._notes.hand_over()
+        self.noted.clear()
+        self._to_hold.clear()
+        for entry in self._made.values():
             self._let_go(entry)
-        self._entries.clear()
-        self._tensor_to_entry.clear()
-        self.held.clear()
+        self._made.clear()
+        self._made_by.clear()
+        self._held.clear()
         self.scopes = Scopes()
 
     @staticmethod
@@ -164,7 +179,7 @@ class Tape:
 
     def __del__(self) -> None:
         # What a forgotten tape held is nobody's any more.
-        for entry in getattr(self, "_entries", {}).values():
+        for entry in getattr(self, "_made", {}).values():
             self._let_go(entry)
 
     def __enter__(self) -> "Tape":
@@ -264,6 +279,56 @@ class Tape:
         if replaces is not None:
             self._tensor_to_entry[replaces] = entry.id
         return entry.id
+
+    # what was noted
+
+    def noting_in(self, notes: Notes) -> None:
+        """From now on calls are noted there."""
+        if self._notes is not None:
+            self._notes = notes
+
+    def settle(self) -> None:
+        """Takes in the entries of the calls that were noted."""
+        if self._notes is not None:
+            self._notes.hand_over()
+        noted, self.noted = self.noted, []
+        if frame() is None:  # else they are parts of a call that is held whole
+            self._to_hold += noted
+        for general, args, result, nodes in noted:
+            outputs, nodes = ((result,), (nodes,)) if isinstance(result, TensorRef) else (tuple(result), nodes)
+            entry = next((node if node._tag == 0 else node.entry for node in nodes if node.__class__ is not int and node is not LEAF), None)
+            if entry is not None and not entry.blank and not any([o is a for o in outputs for a in args]):
+                values = general.named(args)
+                self.add(entry, tuple(general.tensors_of(values)), outputs, values, (None, tuple(
+                    [o.id if node.__class__ is int or node is LEAF else node.id for o, node in zip(outputs, nodes)])))
+        if self._notes is None:
+            unsettled.discard(self)
+
+    @property
+    def _entries(self) -> dict[int, TapeEntry]:
+        if self.noted or self._notes:
+            self.settle()
+        return self._made
+
+    @property
+    def _tensor_to_entry(self) -> dict[int, int]:
+        if self.noted or self._notes:
+            self.settle()
+        return self._made_by
+
+    @property
+    def held(self) -> Held:
+        """All operations, so that they can run again (`autograd_tape.held`)."""
+        if self.noted or self._notes:
+            self.settle()
+        if self._to_hold:
+            notes, self._to_hold = self._to_hold, []
+            self._held.take_in(self, notes)
+        return self._held
+
+    @held.setter
+    def held(self, held: Held) -> None:
+        self._held = held
 
     def add(self, entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
             ids: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)) -> None:
@@ -403,6 +468,19 @@ class DefaultTape(Tape):
     def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
         """The entry that made `ref`, or None."""
         return ref.creator
+
+
+def _note_anew() -> None:
+    """This thread notes its calls for the tapes that record it, from now on."""
+    if noting.calls is not None:
+        noting.calls.hand_over()
+        for tape in noting.calls.tapes:
+            tape._notes = None
+    tapes = active_tapes()
+    by_thread = tapes and all([tape._owner is not None and tape._owner.task is None for tape in tapes])
+    noting.calls = notes = Notes(tapes) if by_thread else None  # tasks take turns on a thread
+    for tape in tapes:
+        tape._notes = notes
 
 
 def _own_blocks() -> tuple[RecordingContext, ...]:

@@ -434,11 +434,12 @@ class Trace:
             self.args = tree_map(self._mark, tuple(args))
             self.inputs: list[TensorRef] = [x for x in leaves(self.args) if isinstance(x, TensorRef)]
             self.kwargs = tree_map(lambda x: _constant(x, TensorRef.of), kwargs)
-            self.tape.held = held = Traced(self.inputs)
+            self.tape.held = Traced(self.inputs)
             with self.tape:
                 self.output = fn(*self.args, **self.kwargs)
         self.outputs: list[TensorRef] = [x for x in leaves(self.output) if isinstance(x, TensorRef)]
         self._keep_arrays_out()
+        held = self.tape.held
         known = [o for o in self.outputs if (id := held.id_of(o)) is not None and id not in held.sources]
         self.graph: Graph = Graph.from_tape(self.tape, known, copy=False)
         # What is needed to walk the graph again: the operations as first recorded, the tensors that come from outside and those made.

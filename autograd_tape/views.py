@@ -16,6 +16,7 @@ import numpy as np
 
 from .dtypes import Kind
 from .errors import AutogradError
+from .held import settle
 from .modes import GradMode, active_tapes, grad_mode, keep_on_tapes
 from .node import NoGradView, TapeEntry, edge_of, freed
 from .ops import Record, get_record
@@ -333,6 +334,7 @@ def set_leaf(t: TensorRef, requires_grad: bool) -> None:
     if requires_grad and t._k.inference and grad_mode() is not GradMode.INFERENCE:
         raise AutogradError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
                             remedy="make a copy first")
+    settle()
     base = t._base
     if node is None and base is not None and base._node is not None:
         node = NoGradView(creation_of(t) is None)

@@ -10,6 +10,7 @@ from typing import Any
 from collections.abc import Iterable, Sequence
 
 from .errors import ArgumentError, NoGradError
+from .modes import settle_tapes
 from .node import OutputEdge, TapeEntry, freed
 from .tape import WEAK_TAPE, DefaultTape, Tape, get_default_tape
 from .tensor import TapeId, TensorRef
@@ -52,6 +53,7 @@ class Walk:
     """
 
     def __init__(self, tape: Tape, outputs: Sequence[TensorRef], inputs: Sequence[TensorRef] | None = None) -> None:
+        settle_tapes()
         self.tape = tape
         self.substituted = False
         self.stand_ins: dict[TapeEntry, StandIn] = {}

@@ -5,20 +5,21 @@ recording. Everything the quiet path leaves out is here, once for all operations
 from __future__ import annotations
 
 import operator
+from asyncio import _get_running_loop
 from typing import Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .. import modes
-from ..calls import Door, Parameter
+from ..calls import TO_REGULAR, Door, Parameter
 from ..codegen import execute
 from ..dtypes import (
     COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
 )
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError, type_name
 from ..held import frame, hold, note_size, note_write, recordings
-from ..modes import GradMode, active_tapes, grad_mode, keep_on_tapes
+from ..modes import UNDONE, GradMode, active_tapes, grad_mode, keep_on_tapes, noting
 from ..node import OutputEdge, edge_of
 from ..ops._host import data_dependent
 from ..ops._samples import check_number
@@ -38,6 +39,11 @@ _HALVES = ("float16", "bfloat16")
 
 def _never(*args: Any) -> bool:
     return False
+
+
+def _kept(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments as they are now: lists may change."""
+    return tuple([tuple(a) if a.__class__ is list else a for a in args])
 
 
 def shape_of(x: Any) -> Any:
@@ -221,6 +227,36 @@ class General(Door):
         self._read: Reader | None = None
         # What each call on the general path asks of the record.
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
+        self._names = [p.name for p in rec.params]
+        self._single = len(rec.returns) == 1 and not rec.returns_list
+        self._lists = any([p.type.endswith(("[]", "[]?")) or p.type.startswith("int[") for p in rec.params])
+        self._sized = rec.field("meta") is data_dependent or rec.field("sized_by_values") is not None
+        self._tells = self._sized or any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
+
+    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
+        if recordings and not TO_REGULAR and out is None and not inplace and not self._tells and (notes := noting.calls) is not None \
+                and _get_running_loop() is None:
+            notes.append(note := [self, _kept(args) if self._lists else args, UNDONE, None])
+            try:
+                note[2] = result = (self._below[0] or self._entrance(False))(*args)
+            except (AutogradError, TypeError) as error:
+                return self.failed(error, args)
+            note[3] = result._node or next_id() if self._single else [o._node or next_id() for o in result]
+            return result
+        return self.passed(args, out, inplace)
+
+    def passed(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """A call through the door."""
+        return super().__call__(args, out, inplace)
+
+    def failed(self, error: Exception, args: tuple[Any, ...]) -> Any:
+        """What a call gives that failed with `error`."""
+        raise (self.frontend.error(error) if isinstance(error, AutogradError) else error) from None
+
+    def _entrance(self, inplace: bool) -> Any:
+        below = self._below[inplace] = self.frontend.below(self, inplace)
+        return below
 
     def deprecated(self, given: tuple[Any, ...], named: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """A call with more positional arguments than the schema has, for one of torch's deprecated signatures."""
@@ -235,14 +271,21 @@ class General(Door):
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """On the quiet path, where the call came here because somebody looks at calls; else on the general one."""
         if out is None and modes.watched:
-            below = self._below[inplace]
-            if below is None:
-                below = self._below[inplace] = self.frontend.below(self, inplace)
-            return below(*args)
+            below = self._below[inplace] or self._entrance(inplace)
+            if not recordings or noting.calls is None and not active_tapes():  # nobody records, or another thread alone
+                return below(*args)
         return self.rest(args, out, inplace)
+
+    def sized_by(self, args: Sequence[Any]) -> bool:
+        """Whether values decide the shape of what a call with these arguments returns."""
+        rec = self.rec
+        return rec.field("meta") is data_dependent or bool((rec.field("sized_by_values") or _never)(*args))
 
     def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The operation on the general path."""
+        if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
+            notes.pop()  # what is not quiet is held as a whole
+            return Door.__call__(self, args, out, inplace)
         rec, frontend = self.rec, self.frontend
         if not inplace and rec.takes_inplace and args[rec.takes_inplace]:
             return frontend.function(rec.name + "_")(*args)
@@ -267,7 +310,7 @@ class General(Door):
                 given = [frontend.coerce(p, v) for p, v in zip(rec.params, args)]
                 return hold(rec, lambda *a, out=None: self.run(a, out, inplace, executor), given, {} if out is None else {"out": out},
                             inplace=inplace)
-            if rec.field("meta") is data_dependent or (rec.field("sized_by_values") or _never)(*args):
+            if self._sized and self.sized_by(args):
                 note_size()
         if self._read is None:
             self._read = _reader(rec)
@@ -283,7 +326,7 @@ class General(Door):
                 if self._overloads is None:
                     raise
                 raise no_match_of(rec, args) from None
-            tensors = self._tensors(values)
+        tensors = self.tensors_of(values)
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])
         if rec.differentiable and grad_mode() is GradMode.ENABLED:
@@ -353,7 +396,12 @@ class General(Door):
 
     # -- arguments ------------------------------------------------------------------------------------------------
 
-    def _tensors(self, values: dict[str, Any]) -> list[TensorRef]:
+    def named(self, args: Sequence[Any]) -> dict[str, Any]:
+        """Arguments by name."""
+        return dict(zip(self._names, args))
+
+    def tensors_of(self, values: dict[str, Any]) -> list[TensorRef]:
+        """The tensors among the arguments."""
         found: list[TensorRef] = []
         for p in self.rec.tensor_params:
             value = values[p.name]
@@ -675,13 +723,17 @@ class Operator(General):
     def __init__(self, rec: Record, frontend: Any, name: str) -> None:
         super().__init__(rec, frontend)
         self.name = name
+        self._tells = self._tells or name == "__eq__"
 
-    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+    def failed(self, error: Exception, args: tuple[Any, ...]) -> Any:
+        return self.passed(args, None, False)
+
+    def passed(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         if not isinstance(args[0], TensorRef):
             raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(args[0])}' object")
         if self.name == "__eq__" and isinstance(args[1], np.ndarray):  # the one operator that torch gives arrays to
             args = args[0], self.frontend.wrap(args[1])
         try:
-            return super().__call__(args, out, inplace)
+            return super().passed(args, out, inplace)
         except TypeError:
             return NotImplemented

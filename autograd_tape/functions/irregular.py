@@ -15,6 +15,7 @@ from ..calls import LISTENING, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
+from ..held import recordings
 from ..record import Record, get_record, if_any
 from .general import QUICK_FIT, General, check_fit, fits
 from .namespace import REALS
@@ -40,7 +41,7 @@ class Irregular(Door):
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""
-        if out is None and modes.watched and self._open:
+        if out is None and modes.watched and self._open and not recordings:
             if self._below is None:
                 self._below = self.frontend.below(self, inplace)
             given, named = self.spelled(args)

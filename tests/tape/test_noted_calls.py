@@ -1,0 +1,182 @@
+"""What a tape holds does not depend on when somebody looks at it: calls are noted as they run, and taken in later."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograd_tape import F, Tape, TensorRef, backward, no_grad
+from autograd_tape.modes import noting
+from autograd_tape.tape import aside
+
+STEPS: dict[str, Callable[[list[Any]], Any]] = {
+    "mul": lambda v: v[-1] * v[0],
+    "number": lambda v: 1.0 - v[-1] * 2,
+    "exp": lambda v: F.exp(v[-1] * 0.1),
+    "compare": lambda v: F.where(v[-1] > 0, v[-1], v[0]),
+    "list": lambda v: F.sum(F.stack(list(v[-2:])), 0),
+    "several": lambda v: F.max(F.reshape(v[-1], (2, 2)), 1)[0][F.argmax(v[-1]) % 2] + v[-1],
+    "view": lambda v: F.reshape(F.transpose(F.reshape(v[-1], (2, 2)), 0, 1), (4,)),
+    "part": lambda v: F.cat([v[-1][2:], v[-1][:2]]),
+    "without": lambda v: _without(v),
+    "in place": lambda v: F.mul_(v[-1] * 1.0, v[0]),
+    "written": lambda v: _written(v),
+    "through a view": lambda v: _through_a_view(v),
+    "irregular": lambda v: v[-1] / (1 + F.norm(v[-1])),
+    "by hand": lambda v: _aside(v),
+}
+
+
+def _without(v: list[Any]) -> Any:
+    with no_grad():
+        constant = v[-1] * 0.5
+    return v[-1] + constant
+
+
+def _written(v: list[Any]) -> Any:
+    y = v[-1] * 1.0
+    y[1:3] = v[0][:2]
+    return y
+
+
+def _through_a_view(v: list[Any]) -> Any:
+    y = v[-1] * 1.0
+    part = y[1:]
+    before = part * 2
+    part.mul_(3.0)
+    return y + F.sum(before)
+
+
+def _aside(v: list[Any]) -> Any:
+    with aside():
+        constant = TensorRef.of(v[-1].numpy() * 2.0)
+    return v[-1] + constant
+
+
+LOOKS: dict[str, Callable[[Tape, list[Any]], Any]] = {
+    "never": lambda tape, v: None,
+    "entries": lambda tape, v: tape.entries,
+    "length": lambda tape, v: len(tape),
+    "graph": lambda tape, v: tape.to_graph(),
+    "dependencies": lambda tape, v: tape.get_dependencies(v[-1]),
+    "creator": lambda tape, v: v[-1].creator and v[-1].creator.inputs,
+    "a number": lambda tape, v: v[-1].shape,
+}
+
+
+def _recorded(steps: list[str], look: str) -> tuple[tuple[Any, ...], list[np.ndarray]]:
+    """What a tape holds of a program, as text and numbers."""
+    x = TensorRef.of([0.5, -1.0, 2.0, 0.3], requires_grad=True)
+    values = [x]
+    with Tape(retain_graph=True) as tape:
+        for name in steps:
+            values.append(STEPS[name](values))
+            LOOKS[look](tape, values)
+        loss = F.sum(values[-1] * values[-1])
+    graph = tape.to_graph(loss)
+    text = ([entry.op_name for entry in tape.entries], len(tape.tensor_to_entry), graph.to_dot(),
+            [(o.op_name, o.inplace, o.mode, o.written) for o in tape.held.operations])
+    again = graph.replay([np.array([1.0, -0.5, 0.1, 0.7])]) if len(graph.inputs) == 1 else []
+    return text, [backward(loss, tape)[x.id], *graph.replay(), *again]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=5), st.sampled_from(sorted(LOOKS)))
+def test_a_tape_holds_the_same_whenever_it_is_looked_at(steps: list[str], look: str) -> None:
+    (text, arrays), (other_text, other_arrays) = _recorded(steps, "never"), _recorded(steps, look)
+    assert other_text == text
+    for array, other in zip(arrays, other_arrays, strict=True):
+        np.testing.assert_array_equal(other, array)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_was_noted_replays(step: str) -> None:
+    def program(x: Any) -> Any:
+        return F.sum(STEPS[step]([x * 1.0, x]))
+
+    x = TensorRef.of([0.5, -1.0, 2.0, 0.3], requires_grad=True)
+    with Tape(retain_graph=True) as tape:
+        y = program(x)
+    np.testing.assert_array_equal(tape.to_graph(y).replay()[0], y.numpy())
+    other = np.array([-0.2, 0.4, 0.1, 3.0])
+    if step != "by hand":  # which no tape keeps
+        np.testing.assert_allclose(tape.to_graph(y).replay([other])[0], program(TensorRef.of(other)).numpy(), rtol=1e-12)
+    np.testing.assert_array_equal(backward(y, tape)[x.id], backward(program(x_ := TensorRef.of(x.numpy(), requires_grad=True)))[x_.id])
+
+
+def test_a_list_is_held_as_it_was() -> None:
+    a, b = TensorRef.of([1.0], requires_grad=True), TensorRef.of([2.0])
+    parts = [a, b]
+    with Tape() as tape:
+        y = F.cat(parts)
+        parts[0] = b
+    (operation,) = tape.held.operations
+    assert operation.refs[0] == (a, b) and tape.entries[0].inputs == (a, b) and y.shape == (2,)
+
+
+def test_entries_are_those_that_the_calls_made_though_the_tensor_was_changed_since() -> None:
+    x = TensorRef.of([1.0, 2.0], requires_grad=True)
+    with Tape() as tape:
+        y = x * 3.0
+    made = y.creator
+    F.mul_(y, TensorRef.of([2.0, 2.0]))
+    assert tape.entries == [made] and y.creator is not made
+
+
+def test_what_raised_is_not_held() -> None:
+    x = TensorRef.of([1.0, 2.0], requires_grad=True)
+    with Tape() as tape:
+        with pytest.raises(Exception, match="must match the size"):
+            x * TensorRef.of([1.0, 2.0, 3.0])
+        x * 2.0
+    assert [o.op_name for o in tape.held.operations] == ["mul"]
+
+
+def test_clearing_lets_go_of_what_was_noted() -> None:
+    import weakref
+
+    x = TensorRef.of([1.0], requires_grad=True)
+    with Tape() as tape:
+        gone = weakref.ref(x * 2.0)
+        assert gone() is not None
+        tape.clear()
+        assert gone() is None and not tape.entries
+        kept = x * 3.0
+    assert [entry.id for entry in tape.entries] == [kept.id]
+
+
+def test_several_tapes_take_in_what_ran_while_they_recorded() -> None:
+    x = TensorRef.of([1.0], requires_grad=True)
+    with Tape() as outer:
+        x * 2.0
+        with Tape() as inner:
+            F.exp(x)
+            inner.clear()
+            F.sin(x)
+        x + 1.0
+    assert [e.op_name for e in outer.entries] == ["mul", "exp", "sin", "add"] and [e.op_name for e in inner.entries] == ["sin"]
+    assert noting.calls is None
+
+
+def test_calls_of_others_are_not_noted() -> None:
+    x = TensorRef.of([1.0], requires_grad=True)
+
+    async def task() -> None:
+        x + 1.0
+
+    with Tape() as tape:
+        thread = threading.Thread(target=lambda: x * 2.0)
+        thread.start()
+        thread.join()
+        asyncio.run(task())
+        with aside():
+            F.exp(x)
+        F.sin(x)
+    assert [o.op_name for o in tape.held.operations] == ["sin"]
