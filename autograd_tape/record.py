@@ -160,8 +160,8 @@ class Record:
                           for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
     `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names, or it alone has one, of zero gradient
-    `refuses_grad`        {parameter of an irregular operation: torch's name of the step} of those that must not require grad;
-                          "... if any": where there are elements
+    `refuses_grad`        {parameter: torch's name of the step} of those that must not require grad; of an irregular operation "... if
+                          any" where there are elements, of a regular one a function of its `input`
     `no_derivative_`      whether torch has no derivative for the in-place variant, which it refuses in forward mode, and backward
     `nodes`               {condition on the parameters, as source: name of the node where it holds}, for torch's other signatures
     `deprecated`          torch's deprecated signatures: all parameters in order, "input alpha other"; a method's tensor is left out

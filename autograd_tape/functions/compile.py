@@ -158,6 +158,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
             tests.append(f"({p.name} is None or {p.name}._k is _k)")
         elif p is not main:
             tests.append(f"{p.name}._k is _k")
+    tests += [f"({name} is None or getattr({name}, '_node', None) is None)" for name in rec.field("refuses_grad") or ()]
     if rec.field("refuses_bool"):
         tests.append("_k.np.kind != 'b'")
     if rec.lacks:  # which the general path refuses

@@ -32,7 +32,7 @@ from .layout import layout_operands
 from .nodes import conjugated_class, node_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
-from .refusals import on_meta
+from .refusals import grad_refusal, on_meta, wants_grad
 
 _HALVES = ("float16", "bfloat16")
 
@@ -226,6 +226,7 @@ class General(Door):
         self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place
         self._read: Reader | None = None
         # What each call on the general path asks of the record.
+        self._refuses_grad = rec.field("refuses_grad") or {}
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
         self._names = [p.name for p in rec.params]
         self._single = len(rec.returns) == 1 and not rec.returns_list
@@ -336,6 +337,9 @@ class General(Door):
                     raise AutogradError(node.forbids)
         if out is not None:
             self._check_out(out, tensors, values)
+        for name, step in self._refuses_grad.items():
+            if wants_grad(values[name]):
+                raise grad_refusal(step(values["input"]), name)
         if inplace:
             frontend.check_memory(rec, values[rec.params[0].name], tensors[1:])
         if rec.refuses_complex:

@@ -18,6 +18,7 @@ from ..errors import AutogradError, ShapeMismatchError
 from ..held import recordings
 from ..record import Record, get_record, if_any
 from .general import QUICK_FIT, General, check_fit, fits
+from .refusals import grad_refusal, wants_grad
 from .namespace import REALS
 
 
@@ -137,18 +138,11 @@ def _refusals(rec: Record, signature: dict[str, Any], cells: dict[str, Any], pla
                   "        except (_Error, TypeError, ValueError, RuntimeError, OverflowError): pass",
                   "        raise _F.error(_lacking) from None"]
     for name, function in (rec.field("refuses_grad") or {}).items():
-        cells["_refuse_grad"] = _refuse_grad
+        cells |= {"_wants_grad": wants_grad, "_grad_refusal": grad_refusal}
         step, only = if_any(function)
         some = f" and {first}._data.size" if only else ""
-        found.append(f"if getattr({name}, '_node', None) is not None{some}: _refuse_grad('{step}', '{name}')")
+        found.append(f"if {name} is not None and _wants_grad({name}){some}: raise _F.error(_grad_refusal('{step}', '{name}'))")
     return found
-
-
-def _refuse_grad(function: str, argument: str) -> None:
-    """torch's error for a tensor that requires grad as an argument for which it has no derivative."""
-    if modes.grad_mode() is modes.GradMode.ENABLED:
-        raise RuntimeError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input cannot have "
-                           "requires_grad True.")
 
 
 def _own(rec: Record, signature: dict[str, Any]) -> list[str]:

@@ -7,7 +7,19 @@ from collections.abc import Callable
 
 from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ..errors import AutogradError, UnsupportedDTypeError
+from ..modes import GradMode, grad_mode
 from ..tensor import TensorRef
+
+def wants_grad(value: Any) -> bool:
+    """Whether an argument requires grad, and that is recorded."""
+    return getattr(value, "_node", None) is not None and grad_mode() is GradMode.ENABLED
+
+
+def grad_refusal(function: str, argument: str) -> AutogradError:
+    """torch's error for a tensor that requires grad as an argument for which it has no derivative."""
+    return AutogradError(f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input cannot "
+                         "have requires_grad True.", remedy=f"detach {argument}")
+
 
 MetaRefusal = Callable[[DType], "Exception | None"]
 """torch's error for a meta tensor of a dtype that kernels do not take; None where its meta function takes it."""

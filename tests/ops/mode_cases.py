@@ -41,6 +41,11 @@ def sample(name: str, dtype: str) -> tuple[Any, Any]:
     return tree_map(other, (list(args), dict(kwargs)))
 
 
+def flat(x: Any) -> list[Any]:
+    """What is in nested lists."""
+    return [z for y in x for z in flat(y)] if isinstance(x, (list, tuple)) else [x]
+
+
 def called(torch: Any, mode: str, name: str, dtype: str) -> Any:
     """What comes of a record's sample: results; their gradients; the gradients of these; or the tangents of the results."""
     leaves: list[Any] = []
@@ -58,9 +63,6 @@ def called(torch: Any, mode: str, name: str, dtype: str) -> Any:
         if isinstance(x, (list, tuple)):
             return type(x)([value(y) for y in x])
         return getattr(torch, x.name) if isinstance(x, DType) else tensor(x) if is_array(x) else x
-
-    def flat(x: Any) -> list[Any]:
-        return [z for y in x for z in flat(y)] if isinstance(x, (list, tuple)) else [x]
 
     def gradients(outputs: list[Any], create_graph: bool) -> list[Any]:
         wanted = [t for t in outputs if isinstance(t, torch.Tensor) and t.requires_grad]

@@ -784,6 +784,7 @@ class linalg_pinv:
     """
 
     out_dtype = casts_safely("linalg.pinv")
+    refuses_grad = dict.fromkeys(("atol", "rtol"), lambda input: "linalg_pinv")
     numpy = _pinv
     compose = on_host(_pinv)
     def check(input, atol, rtol, hermitian):

@@ -176,6 +176,11 @@ class nll_loss_grad:
     def samples(rng): yield np.array(1.5), np.array([1, 0, -100]), None, (3, 4), -100, np.array(2.0)
 
 
+def _nll_step(input: Any) -> str:
+    """What torch calls the step of `nll_loss` that it has no derivative of the weight for."""
+    return f"nll_loss{'2d' if input.ndim > 2 else ''}_forward"
+
+
 def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any) -> Any:
     reduction = reduction_name(reduction, size_average, reduce)
     if size_average is not None or reduce is not None:
@@ -227,6 +232,7 @@ class nll_loss:
     """
 
     amp = "float32"
+    refuses_grad = {"weight": _nll_step}
     saved_as = {"input_shape": None, "denominator": "total_weight"}
     nodes = {"input.ndim > 2": "NllLoss2DBackward0"}
     numpy = _nll_loss
@@ -336,6 +342,7 @@ class cross_entropy:
     """
 
     amp = "float32"
+    refuses_grad = {"weight": _nll_step}
     saved_as = {"log_p": None, "top": None, "log_total": None, "denominator": "total_weight", "label_smoothing": None}
 
     def complex_kernel(input, **_): return f"log_softmax_{'lastdim_' if input.ndim < 3 else ''}kernel_impl"
