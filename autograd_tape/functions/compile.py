@@ -457,14 +457,14 @@ def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) 
         if operand is not None:
             lines += [f"        _c = {operand.name}.__class__",
                       "        if _c is float or _c is int:",
-                      f"            if {_scalar_test(rec)} and ({first}._node is None or grad_mode() is not ENABLED) and 0 not in "
+                      f"            if {_scalar_test(rec)} and ({_free(first)} or grad_mode() is not ENABLED) and 0 not in "
                       f"_a.strides{test}:",
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
                       "                kernel(_a, _o, _a)"]
             lines += [" " * 16 + line for line in finish]
         if other is not None:
-            free = (f"{other.name}._k is _k and (({first}._node is None and {other.name}._node is None) or grad_mode() is not ENABLED) "
+            free = (f"{other.name}._k is _k and (({_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
                     f"and 0 not in _a.strides{{}} and ({first}._v is None or {other.name}._v is not {first}._v)")
             lines += [f"        {'if' if operand is None else 'elif'} {_in('_k', quiet)} and {free.format(test)}:",
                       f"            kernel(_a, {other.name}._data, _a)"]
@@ -477,7 +477,7 @@ def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) 
                           f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
                           f"            kernel(_a, {other.name}._data * _o, _a)"]
         else:
-            lines += [f"        if {_in('_k', quiet)} and ({first}._node is None or grad_mode() is not ENABLED) "
+            lines += [f"        if {_in('_k', quiet)} and ({_free(first)} or grad_mode() is not ENABLED) "
                       f"and 0 not in _a.strides{test}:",
                       "            kernel(_a, _a)"]
         lines += [" " * 12 + line for line in finish]
@@ -487,6 +487,11 @@ def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) 
         lines += _overwrite_lines(rec, more)
     lines += [*deprecated, f"    return general({args}, None, True)"]
     return "\n".join(lines) + "\n"
+
+
+def _free(name: str) -> str:
+    """Source of the test whether a change of a tensor is no business of any graph: its own, and that of what it is a view of."""
+    return f"({name}._node is None and ({name}._base is None or {name}._base._node is None))"
 
 
 def _counted(name: str) -> list[str]:
@@ -504,7 +509,7 @@ def _overwrite_lines(rec: Record, more: bool) -> list[str]:
         set_k, quiet = _quiet_test(rec, scalar)
         tensors = [p for p in rec.tensor_params if p.name != scalar]
         tests = [quiet, "0 not in _a.strides", *(["not _more"] if more else []),
-                 f"(not ({' or '.join(_requires(p) for p in tensors)}) or grad_mode() is not ENABLED)"]
+                 f"({' and '.join([_free(first), *[f'not ({_requires(p)})' for p in tensors[1:]]])} or grad_mode() is not ENABLED)"]
         tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
                   for p in tensors[1:]]
         prepare = [f"_o = _k.scalars.get({scalar})", f"if _o is None: _o = _k.scalar({scalar})"] if scalar else []
@@ -532,7 +537,7 @@ def _store_lines(rec: Record) -> list[str]:
     """The quiet path of an operation that overwrites its first input: `store(buffer, ...)` does the work."""
     first, *others = rec.params
     tests = [_in(f"{first.name}._k", "Q_ALL"), "0 not in _a.strides"]
-    free = [f"{first.name}._node is None"]
+    free = [_free(first.name)]
     names = rec.field("store").__code__.co_varnames[:rec.field("store").__code__.co_argcount]
     raw = []
     for p in others:

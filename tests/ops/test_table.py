@@ -163,6 +163,18 @@ def test_gradient_of_gradient(name: str, excused: Callable[[str], None]) -> None
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=f"{name}{problem.args}")
 
 
+def assert_refuses_an_unrecorded_view(name: str, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """A view made without recording must not be changed once its base has a history: no quiet path may do it."""
+    base = TensorRef.of(np.stack([args[0]] * 2))
+    with at.no_grad():
+        view = base[0]
+    base[1] = TensorRef.of(np.ones((), base.dtype.np), requires_grad=True)
+    with pytest.raises(AutogradError, match="A view was created in no_grad mode and is being modified inplace"):
+        F.function(name + "_")(view, *as_tensors(copied(args[1:])), **as_tensors(copied(kwargs)))
+    np.testing.assert_array_equal(view.numpy(), args[0])
+    assert base.requires_grad and number_of(base) == 1
+
+
 @pytest.mark.parametrize("name", [n for n in NAMES if RECORDS[n].inplace])
 def test_in_place(name: str) -> None:
     """`name_` gives what `name` gives, in the tensor's own buffer, counts a version, and has the same gradients."""
@@ -185,6 +197,8 @@ def test_in_place(name: str) -> None:
         assert number_of(target) == before + 1
         np.testing.assert_array_equal(target.numpy(), expected.numpy().astype(target.dtype.np))
         tested += 1
+        if target.dtype.is_floating_point:
+            assert_refuses_an_unrecorded_view(name, args, kwargs)
         if rec.has_gradient and np.asarray(args[0]).dtype == np.float64 and expected.dtype.is_floating_point:
             if rec.field("no_derivative_"):
                 with pytest.raises(NotImplementedError, match=f"the derivative for 'inplace version of {name}' is not implemented"):
