@@ -54,11 +54,13 @@ class Interceptor:
         place: where in `ORDER` it stands.
         frontend: the front end whose operations it looks at; None for those of all.
         all_functions: whether it also looks at functions without a record (see `passing`).
+        parts: whether it must see what an operation is made of, also where it let the whole pass.
     """
 
     place: str
     frontend: Any = None
     all_functions = True
+    parts = False
 
     def concerns(self, door: Door) -> bool:
         """Whether it looks at calls of this operation at all; the answer is kept until `changed`."""

@@ -214,10 +214,6 @@ class Frontend:
         """A tensor made after the model of another, as the kind of tensor that one is."""
         return result
 
-    def recover(self, error: AutogradError, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of an irregular operation that failed, where another way to it is left; else the error is raised."""
-        raise self.error(error) from None
-
     def place(self, rec: Record, tensors: Sequence[TensorRef], values: dict[str, Any]) -> tuple[Device, Any]:
         """The device and executor of an operation on `tensors`."""
         device: Device | None = None

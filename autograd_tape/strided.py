@@ -30,11 +30,13 @@ def address(a: np.ndarray) -> int:
 
 
 def storage_offset(a: np.ndarray) -> int:
-    """Where the first element of `a` lies in its storage, in elements.
+    """Where the first element of `a` lies in its storage, in elements. What has a geometry and no memory tells it itself (`offset`).
 
     >>> storage_offset(np.arange(6)[2:])
     2
     """
+    if not isinstance(a, _ndarray):
+        return a.offset
     return 0 if a.base is None else (address(a) - address(owner_of(a))) // a.itemsize
 
 

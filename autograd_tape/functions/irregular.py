@@ -53,8 +53,14 @@ class Irregular(Door):
         found = super().hear()
         if self.rec.field("make") is not None:
             parts = [General(get_record(name), self.frontend) for name in self.rec.field("parts") or ()]
-            self._open = all([i in found or not any(map(i.concerns, parts)) for i in LISTENING if i.frontend in (None, self.frontend)])
+            self._open = all([i in found and not i.parts or not any(map(i.concerns, parts)) for i in LISTENING
+                              if i.frontend in (None, self.frontend)])
         return found
+
+    def check_fit(self, args: tuple[Any, ...]) -> None:
+        """Raises where the types of arguments do not fit the schema."""
+        check_fit(self.rec, {p.name: a for p, a in zip(self.params, args)},
+                  frozenset([p.name for p in self.params if p.has_default and p.default is None]))
 
     def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The function itself."""
@@ -85,9 +91,6 @@ def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) ->
                              "LISTENING": LISTENING}
     head, call, defaults = source_of([Parameter.of(p) for p in signature.values()])
     cells |= defaults
-    given = "".join([f"{p.spread}{p.name}, " for p in map(Parameter.of, signature.values()) if not p.keyword_only and p.spread != "**"])
-    named = ", ".join([f"'{p.name}': {p.name}" if p.keyword_only else f"**{p.name}" for p in map(Parameter.of, signature.values())
-                       if p.keyword_only or p.spread == "**"])
     if writes:
         head += ["out=None"] if any(h.startswith("*") for h in head) else ["*", "out=None"]
     plain = f"_inner({', '.join(['_F', *call])})"
@@ -96,8 +99,8 @@ def _framed(rec: Record, frontend: Any, inner: Callable[..., Any], make: Any) ->
             "except (_Error, AttributeError, TypeError, ValueError, RuntimeError, IndexError) as _e:",
             f"    try: _check_fit(_rec, {_own_values(rec, signature)}, _optional)",
             "    except _Error as _misfit: raise _F.error(_misfit) from None",
-            "    if not isinstance(_e, _Error): raise",
-            f"    return _F.recover(_e, _door.front, ({given}), {{{named}}})"]
+            "    if isinstance(_e, _Error): raise _F.error(_e) from None",
+            "    raise"]
     names = [p.name for p in params]
     out = writes or "out" in signature
     every = "".join(f"{n}, " for n in names)

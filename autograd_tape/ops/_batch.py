@@ -3,7 +3,8 @@
 The field `batch(F, call)` of a record is its rule. `call` is a `BatchedCall`; the rule returns the result on whole batches (the examples
 along dimension 0 of each output), or NotImplemented, where the operation is to be carried out for each example in turn. `F` is the
 operations on tensors. A rule that several records share is a function of this module: `batch = batches.matrices`. Most records need
-none, since `rule_of` tells it by their family and schema.
+none, since `rule_of` tells it by their family and schema. An irregular operation is made of others, which have rules of their own, but an
+example has no values to read: what reads values itself has a rule, too, or says so (`reads`), and is carried out for each example.
 """
 
 from __future__ import annotations

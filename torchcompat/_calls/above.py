@@ -38,15 +38,13 @@ class Above:
     made_like: Callable[[Any, Any], Any]
     restore_tangents: Callable[[Any, int, Any], None]
     """`func`, of examples and of tensors with tangents."""
-    recover: Callable[..., Any] | None = None
     has_tangents: Callable[[Any], bool] | None = None
     transforming_functions: Callable[[], bool] | None = None
     apply_under_transforms: Callable[..., Any] | None = None
     grad_under_transforms: Callable[..., Any] | None = None
     drawn: Callable[..., Any] | None = None
-    """`func`, None until it is imported: how examples are dealt with that an operation failed for; whether tensors have tangents, whether a
-    function is being transformed on this thread, and what `Function.apply`, `autograd.grad` and random numbers do then. NotImplemented,
-    of `grad` None, leaves it to those who ask."""
+    """`func`, None until it is imported: whether tensors have tangents, whether a function is being transformed on this thread, and what
+    `Function.apply`, `autograd.grad` and random numbers do then. NotImplemented, of `grad` None, leaves it to those who ask."""
 
     def later(self, module: str, *names: str) -> None:
         """Announces functions of a module that is imported when one of them is first called."""

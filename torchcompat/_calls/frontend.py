@@ -114,11 +114,6 @@ class TorchFrontend(Frontend):
         """After the model of an example in vmap, one for each example."""
         return above.made_like(model, result) if hasattr(model, "_level") else result
 
-    def recover(self, error: AutogradError, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An irregular operation that looked at the values of an example in vmap is carried out for each example."""
-        recover = above.recover or super().recover
-        return recover(error, function, args, kwargs)
-
     def pack_saved(self, node: TapeEntry) -> None:
         """Hands a new entry to those that look at entries."""
         for saver in self.savers:

@@ -9,7 +9,7 @@ from ._vmap import debug_unwrap, vmap
 
 # Where transforms take part: each operation, Function.apply, autograd.grad, and random numbers.
 _above.apply_under_transforms, _above.grad_under_transforms = _custom.apply, _pull.grad_under_transforms
-_above.drawn, _above.recover = _batching.drawn, _batching.recover
+_above.drawn = _batching.drawn
 _above.has_tangents, _above.transforming_functions = _whole.has_tangents, _transforming
 
 _LAZY = {"functional_call": "_modules", "functionalize": "_functional", "replace_all_batch_norm_modules_": "_modules",

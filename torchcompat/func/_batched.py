@@ -7,29 +7,46 @@ from typing import Any
 import numpy as np
 
 from autograd_tape.errors import AutogradError
+from autograd_tape.strided import storage_offset
 
 from .._tensor import Tensor
 from .._memory.layout import contiguous_format
 
 _new = object.__new__
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
-class ValuesHiddenError(AutogradError, RuntimeError):
+class ValuesError(AutogradError, RuntimeError):
     """The values of a tensor inside vmap were asked for: there is one value per example."""
 
-
-def _hidden(*args: Any, **kwargs: Any) -> Any:
-    raise ValuesHiddenError("Cannot access data pointer of Tensor that doesn't have storage")
+    builtin = RuntimeError
 
 
-class Hidden(np.ndarray):
-    """The array of a BatchedTensor: shape, strides and dtype of one example, whose values nobody may read."""
+def _without_storage(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
 
-    __array_ufunc__ = __array_function__ = __setitem__ = __iter__ = __bool__ = __int__ = __float__ = __complex__ = __index__ = _hidden
-    item = tolist = astype = copy = take = reshape = ravel = tobytes = nonzero = any = all = max = min = sum = _hidden
 
-    def __getitem__(self, key: Any) -> "Hidden":
-        return np.asarray(np.ndarray.__getitem__(self, key)).view(Hidden)
+def _refused(*args: Any, **kwargs: Any) -> Any:
+    raise ValuesError(NO_STORAGE)
+
+
+class Outline:
+    """What an example has in the place of an array: its geometry. Whoever reads values gets an error, not the number of some one example:
+    operations deal with whole batches (see `_batching`)."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    shape, strides = property(lambda self: self._array.shape), property(lambda self: self._array.strides)
+    dtype, flags = property(lambda self: self._array.dtype), property(lambda self: self._array.flags)
+    ndim, size = property(lambda self: self._array.ndim), property(lambda self: self._array.size)
+    itemsize, nbytes = property(lambda self: self._array.itemsize), property(lambda self: self._array.nbytes)
+    offset = property(lambda self: storage_offset(self._array))
+    # Where Python would find its own answer, and all that an array has besides.
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __reduce_ex__ = __getattr__ = _refused
+    __hash__ = object.__hash__
 
 
 class BatchedTensor(Tensor):
@@ -83,15 +100,17 @@ class BatchedTensor(Tensor):
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """Raises: there is one array per example."""
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        raise RuntimeError(NO_STORAGE)
 
     def tolist(self) -> Any:
         """Raises: there is one list per example."""
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        raise RuntimeError(NO_STORAGE)
+
+    untyped_storage = storage = _typed_storage = is_shared = share_memory_ = __deepcopy__ = __reduce_ex__ = _without_storage
 
     def data_ptr(self) -> int:
         """Raises: there is one address per example."""
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        raise RuntimeError(NO_STORAGE)
 
     @property
     def requires_grad(self) -> bool:
@@ -152,13 +171,15 @@ class BatchedTensor(Tensor):
 
 def batched(level: Any, value: Tensor, bdim: int) -> BatchedTensor:
     """One example of `value` at a vmap level."""
-    data = value._data.view(np.ndarray)
+    data = value._data
+    if data.__class__ is Outline:
+        data = data._array
     t = _new(BatchedTensor)
     t._level, t._value, t._bdim = level, value, bdim % data.ndim
     if data.shape[bdim]:
-        t._data = data[(slice(None),) * t._bdim + (0, ...)].view(Hidden)
+        t._data = Outline(data[(slice(None),) * t._bdim + (0, ...)])
     else:
-        t._data = np.empty(data.shape[:t._bdim] + data.shape[t._bdim + 1:], data.dtype).view(Hidden)
+        t._data = Outline(np.empty(data.shape[:t._bdim] + data.shape[t._bdim + 1:], data.dtype))
     t._k = value._k
     t._base = None
     return t

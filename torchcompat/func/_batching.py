@@ -18,7 +18,7 @@ from autograd_tape.ops import Record
 from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
 
 from .._tensor import Tensor, frontend
-from ._batched import BatchedTensor, ValuesHiddenError, batched
+from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
 from ._whole import front, hide, levels_of, show
 
@@ -123,6 +123,22 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     return loop(level, lambda *a: general(tuple(a)), args, rec.name)
 
 
+def run_irregular(level: Level, general: Any, values: dict[str, Any], out: Any) -> Any:
+    """Carries out an irregular operation on examples of `level` by its rule, or, where it reads values of examples, for each of them;
+    NotImplemented where it is made of operations that are carried out on examples themselves."""
+    rec: Record = general.rec
+    args = tuple(values.values())
+    if rec.field("batch") is not None:
+        general.check_fit(args)
+        return run(level, general, args, out, False)
+    reads = rec.field("reads")
+    names = (reads(**values) if callable(reads) else reads or "").split()
+    if not any([isinstance(t, BatchedTensor) for t in tensors_in([values[name] for name in names])]):
+        return NotImplemented
+    found = loop(level, lambda *a: general(tuple(a)), args, rec.name)
+    return found if out is None else F.copy_(out, found)
+
+
 def _examples(level: Level, rec: Record, result: Any) -> Any:
     """Results on whole batches as examples, in the shape the operation returns."""
     if isinstance(result, (tuple, list)):
@@ -194,40 +210,6 @@ def _stacked(level: Level, results: Sequence[Any]) -> Any:
     if isinstance(first, (tuple, list)):
         return type(first)([_stacked(level, [r[i] for r in results]) for i in range(len(first))])
     return first
-
-
-def recover(error: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An irregular operation that looked at the values of an example, carried out for each example; any other error is raised."""
-    if isinstance(error, ValuesHiddenError):
-        level = max((t._level for t in tensors_in((args, list(kwargs.values()))) if isinstance(t, BatchedTensor)), key=lambda v: v.number,
-                    default=None)
-        if level is not None:
-            found = _irregular(level, function, args, kwargs)
-            return found if found is not NotImplemented else loop(level, lambda a, k: function(*a, **k), (args, kwargs), function.__name__)
-    raise frontend.error(error) from None
-
-
-class Irregular:
-    """An irregular operation called as rules call the others, with all arguments in the order of its record's parameters."""
-
-    def __init__(self, function: Any) -> None:
-        self.function, self.rec = function, function.record
-
-    def __call__(self, args: tuple[Any, ...]) -> Any:
-        params = self.rec.params
-        return self.function(*[a for p, a in zip(params, args) if not p.keyword_only], **{p.name: a for p, a in zip(params, args)
-                                                                                        if p.keyword_only})
-
-
-def _irregular(level: Level, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An irregular operation by its rule; NotImplemented where it has none."""
-    rec: Record = function.record
-    rule, params = rec.field("batch"), rec.params
-    if rule is None or kwargs.get("out") is not None or len(args) > len(params):
-        return NotImplemented
-    values = [args[i] if i < len(args) else kwargs[p.name] if p.name in kwargs else rec.defaults.get(p.name) for i, p in enumerate(params)]
-    found = rule(F, batched_call(level, Irregular(function), values))
-    return found if found is NotImplemented else _examples(level, rec, found)
 
 
 # -- in place ---------------------------------------------------------------------------------------------------------------------

@@ -42,13 +42,14 @@ def top_level(args: Any) -> Level | None:
 
 
 class _Transform(Interceptor):
-    """Hands regular operations to the level at work. Irregular ones are made of these, unless torch has no rule for the whole."""
+    """Hands operations to the level at work. Irregular ones are made of these, unless there is a rule for the whole, or torch has none."""
 
     place, frontend = "transform", frontend
     all_functions = False
+    parts = True
 
     def concerns(self, door: Door) -> bool:
-        return not door.irregular or door.rec.field("no_forward") is not None or door.rec.field("no_vmap") is not None
+        return not door.irregular or any([door.rec.field(name) is not None for name in ("batch", "reads", "no_forward", "no_vmap")])
 
     def idle(self, args: tuple[Any, ...]) -> bool:
         return not state.stack
@@ -58,7 +59,10 @@ class _Transform(Interceptor):
             values = dict(zip([p.name for p in call.door.params], call.args))
             _batching.refuse(call.rec, values)
             _forward.refuse(call.rec, values, "_" * call.inplace)
-            return NotImplemented
+            level = top_level(call.args)
+            if level is None or level.kind is not VMAP:
+                return NotImplemented
+            return _batching.run_irregular(level, call.door, values, call.out)
         return _transformed(call.door, call.args, call.out, call.inplace)
 
 

@@ -652,6 +652,12 @@ class triu_indices:
     def samples(rng): yield 3, 4, 1
 
 
+def _check_classes(input: Any) -> None:
+    if input._k is not INT64_KIND and input._k.dtype.name != "int64":
+        raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64", found=input._k.dtype.name,
+                            remedy="convert it with .long()")
+
+
 @op("one_hot(Index input, int num_classes=-1) -> Tensor", method=False, out=False, namespace="nn.functional",
     alias="nn.functional.one_hot")
 class one_hot:
@@ -663,10 +669,7 @@ class one_hot:
     """
 
     def function(F, input, num_classes=-1):
-        if input._k is not INT64_KIND and input._k.dtype.name != "int64":
-            raise AutogradError("one_hot is only applicable to index tensor of type LongTensor.", expected="int64",
-                                found=input._k.dtype.name,
-                                remedy="convert it with .long()")
+        _check_classes(input)
         if on_meta(input) and num_classes < 0:
             raise AutogradError(NO_ITEM)
         data = input._data if num_classes >= 0 else need_values(input)
@@ -686,6 +689,7 @@ class one_hot:
 
     def batch(F, call):
         """As many classes for all examples."""
+        _check_classes(call.input)
         if call.num_classes == -1:
             raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
         return call()

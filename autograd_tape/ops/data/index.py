@@ -694,6 +694,12 @@ def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
     return value if tuple(value.shape) == tuple(shape) else F.expand(value, shape)
 
 
+def _reads(index: Any, **_: Any) -> str:
+    """Single booleans among indices decide on the shape."""
+    masks = [x for x in _as_tuple(index) if isinstance(x, TensorRef) and x._k.dtype.name in ("bool", "uint8")]
+    return "index" if any([not x.ndim for x in masks]) else ""
+
+
 # -- x[index], x[index] = value ------------------------------------------------------------------------------------------------
 
 
@@ -797,6 +803,8 @@ class getitem:
         return getitem
 
     parts = ("basic_select", "basic_slice", "basic_unsqueeze", "index")
+    reads = _reads
+
     def function(F, input, index): return _get(F, input, index)
     known_as = ""
 
@@ -894,6 +902,8 @@ class setitem:
         return setitem
 
     parts = ("basic_select", "basic_slice", "put_at", "copy")
+    reads = _reads
+
     def function(F, input, index, value): _set(F, input, index, value)
     known_as = ""
     writes = True

@@ -269,6 +269,8 @@ class repeat_interleave:
     tensor([1., 1., 2., 2.])
     """
 
+    def reads(repeats, **_): return "input" if repeats is None else "repeats"
+
     def function(F, input, repeats=None, dim=None, *, output_size=None):
         if repeats is None:
             if input._k.dtype.name not in ("int32", "int64"):

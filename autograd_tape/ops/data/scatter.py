@@ -611,6 +611,8 @@ class take_along_dim:
     """
 
     out_dtype = EXPECTED
+    reads = "indices"
+
     def function(F, input, indices, dim=None, *, out=None):
         _is_index(indices, "torch.take_along_dim", "Long")
         if dim is None:

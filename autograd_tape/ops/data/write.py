@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import ArgumentError, AutogradError
 from ...functions.general import broadcast_shape
 from ...record import no_derivative, op
-from ...strided import address, owner_of
+from ...strided import storage_offset
 from ...tensor import TensorRef
 from .._host import on_host
 from .._samples import check_number
@@ -169,7 +169,7 @@ class fill_diagonal_:
         if n > 2 and len({*shape}) > 1:
             raise AutogradError("all dimensions of input must be of equal length")
         steps = [s // data.itemsize for s in data.strides]
-        offset = (address(data) - address(owner_of(data))) // data.itemsize if data.size else 0
+        offset = storage_offset(data) if data.size else 0
         length, step = min(shape[:2]), sum(steps)
         F.fill_(F.as_strided(input, (length,), (step,), offset), fill_value)
         height, width = shape[:2]

@@ -609,6 +609,8 @@ class cov:
             [4., 8.]])
     """
 
+    reads = "fweights aweights"
+
     def function(F, input, *, correction=1, fweights=None, aweights=None):
         if input.ndim > 2:
             raise AutogradError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")

@@ -93,6 +93,8 @@ class ctc_loss:
     no_forward = "_ctc_loss"
 
     amp = "float32"
+    reads = "log_probs targets input_lengths target_lengths"
+
     def function(F, log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         reduction = reduction_name(reduction)
         batched = log_probs.ndim == 3

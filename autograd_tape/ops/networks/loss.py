@@ -397,6 +397,8 @@ class multi_margin_loss:
     no_forward = "multi_margin_loss"
 
     amp = "float32"
+    reads = "target"
+
     def function(F, input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         if p not in (1, 2):
@@ -447,6 +449,8 @@ class multilabel_margin_loss:
     no_forward = "multilabel_margin_loss_forward"
 
     amp = "float32"
+    reads = "target"
+
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
         classes, rows = _classes_and_rows(input)

@@ -157,6 +157,7 @@ class bincount:
     """
 
     no_forward = "aten::bincount"
+    reads = "input weights"
 
     def function(F, input, weights=None, minlength=0):
         if input._k.dtype.category not in (INTEGER, BOOL):
@@ -192,6 +193,8 @@ class histc:
 
     out_dtype = OutRule("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {wanted_c} and hist "
                         "{found_c}")
+    reads = "input"
+
     def function(F, input, bins=100, min=0, max=0):
         if input._k.dtype.category != FLOATING:
             no_kernel("histogram_cpu", input)
@@ -385,6 +388,8 @@ class isin:
     """
 
     out_dtype = EXPECTED
+    reads = "elements test_elements"
+
     def function(F, elements, test_elements, *, assume_unique=False, invert=False):
         a, b = [values_of(x) if isinstance(x, TensorRef) else np.asarray(x) for x in (elements, test_elements)]
         like = elements if isinstance(elements, TensorRef) else test_elements

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import normalize_dims, wrap_dim
-from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, result_dtype
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels.reduce import add
 from ...functions.general import broadcast_shape
@@ -259,6 +259,14 @@ def at_least(F: Any, x: Any, low: float) -> Any:
     return x + constant(F, x, np.maximum(data, data.dtype.type(low)) - data)
 
 
+def _floating(x1: Any, x2: Any, rank1: int, rank2: int) -> DType:
+    """The dtype of a computation with tensors of these many dimensions; torch's error where it is not of floating point."""
+    common = result_dtype([(x1._k.dtype, rank1), (x2._k.dtype, rank2)])
+    if common.category < FLOATING:
+        raise AutogradError(f"expected common dtype to be floating point, yet common dtype is {SCALAR_TYPE_NAMES[common.name]}")
+    return common
+
+
 @op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", namespace="", method=False, out=False,
     alias="nn.functional.cosine_similarity",
     complex="RuntimeError: expected common dtype to be floating point, yet common dtype is {dtype}")
@@ -272,9 +280,7 @@ class cosine_similarity:
     amp = "whole"
     complex_on_meta = True
     def function(F, x1, x2, dim=1, eps=1e-8):
-        common = result_dtype([(x1._k.dtype, x1.ndim), (x2._k.dtype, x2.ndim)])
-        if common.category < FLOATING:
-            raise AutogradError(f"expected common dtype to be floating point, yet common dtype is {SCALAR_TYPE_NAMES[common.name]}")
+        common = _floating(x1, x2, x1.ndim, x2.ndim)
         shape = broadcast_shape(tuple(x1.shape), tuple(x2.shape))
         wrap_dim(dim, len(shape))
         a, b = [x if tuple(x.shape) == shape else F.expand(x, shape) for x in (x1, x2)]
@@ -285,6 +291,7 @@ class cosine_similarity:
 
     def batch(F, call):
         """One dimension of both after broadcasting."""
+        _floating(call.x1, call.x2, call.ranks["x1"], call.ranks["x2"])
         rank = max(call.ranks.values())
         if rank:
             return call(**batches.aligned(F, call, rank), dim=batches.shifted(call.dim, rank))

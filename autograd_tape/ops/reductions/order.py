@@ -448,17 +448,24 @@ class mode:
 # -- quantiles ----------------------------------------------------------------------------------------------------------------
 
 
-def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+def _check_quantiles(name: str, input: Any, q: Any, rank: int) -> None:
+    """Raises where a tensor has no quantiles `q`, of `rank` dimensions."""
     if input._k.dtype.name not in ("float32", "float64"):
         raise AutogradError(f"{name}() input tensor must be either float or double dtype")
-    scalar = not isinstance(q, TensorRef)
-    if scalar and not 0 <= q <= 1:
-        raise AutogradError(f"{name}() q must be in the range [0, 1] but got {q}")
-    values = np.asarray(q, input._k.np) if scalar else values_of(q)
-    if values.ndim > 1:
+    if not isinstance(q, TensorRef):
+        if not 0 <= q <= 1:
+            raise AutogradError(f"{name}() q must be in the range [0, 1] but got {q}")
+        return
+    if rank > 1:
         raise AutogradError(f"{name}() q must be a scalar or 1D tensor")
-    if not scalar and q._k.dtype is not input._k.dtype:
+    if q._k.dtype is not input._k.dtype:
         raise AutogradError(f"{name}() q tensor must be same dtype as the input tensor")
+
+
+def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+    scalar = not isinstance(q, TensorRef)
+    _check_quantiles(name, input, q, 0 if scalar else q.ndim)
+    values = np.asarray(q, input._k.np) if scalar else values_of(q)
     if not ((values >= 0) & (values <= 1)).all():
         raise AutogradError(f"{name}() q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
@@ -504,6 +511,7 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
 
 def _batched_quantiles(F: Any, call: Any) -> Any:
     """Along one dimension further. Where each example has quantiles of its own, all are computed for all, and its own picked."""
+    _check_quantiles(call.rec.name, call.input, call.q, call.ranks.get("q", 0))
     if not call.size:
         return NotImplemented
     x, rank, dim, q = call.whole("input"), call.ranks["input"], call.dim, call.q

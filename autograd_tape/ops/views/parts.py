@@ -20,7 +20,7 @@ from ...functions.overloads import SPLIT, no_match
 from ...modes import GradMode, grad_mode
 from ...node import OutputEdge
 from ...record import RECORDS, op
-from ...strided import address, may_overlap, owner_of, positions, strided
+from ...strided import may_overlap, owner_of, positions, storage_offset as start_of, strided
 from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
@@ -249,7 +249,7 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
     if any([s < 0 for s in stride]):
         raise AutogradError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     item, owner = input.itemsize, owner_of(input)
-    here = (address(input) - address(owner)) // item if input.size else 0
+    here = start_of(input) if input.size else 0
     at = here if storage_offset is None else storage_offset
     if at < 0:
         raise AutogradError(f"Tensor: invalid storage offset {at}")
@@ -320,8 +320,7 @@ class as_strided:
 
     def function(F, input, size, stride, storage_offset=None):
         data = input._data
-        owner = owner_of(data)
-        offset = (address(data) - address(owner)) // data.itemsize if data.size else 0
+        offset = start_of(data) if data.size else 0
         geometry = (data.shape, tuple([s // data.itemsize for s in data.strides]), offset)
         return F.as_strided_view(input, tuple(size), tuple(stride), storage_offset, geometry)
 
