@@ -19,7 +19,8 @@ from .errors import AutogradError, GradCheckFailedError, NoGradError, NoGradFnEr
 from .modes import GradMode, no_grad
 from .tape import RecordingContext, Tape, clear_default_tape, get_default_tape, set_default_tape
 from .node import TapeEntry
-from .tensor import TapeId, TensorRef
+from .scopes import scope
+from .tensor import TapeId, TensorRef, above
 from .ops import load_records as _load_records
 
 _load_records()
@@ -53,11 +54,13 @@ __all__ = [
     "Tape", "TapeEntry", "TapeId", "TapeNotRecordingError", "TensorRef", "Trace", "accumulate_cotangent", "available_executors", "backward",
     "backward_on_trace", "check_grad", "check_operation", "clear_default_tape", "cpu_executor", "get_default_tape", "get_executor",
     "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape", "register_executor",
-    "register_grad_fn", "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn", "value_and_grad", "vjp",
-    "vjp_rule",
+    "register_grad_fn", "scope", "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn", "value_and_grad",
+    "vjp", "vjp_rule",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name == "show":
+        return above.show
     # grad_add, grad_matmul, ...: derived from the records, so there is no list of them.
     return named_grad_fn(name)

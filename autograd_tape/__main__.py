@@ -1,4 +1,5 @@
-"""Command line: `python -m autograd_tape check module:function --inputs 2,3 3:float64 --order 2`."""
+"""Command line: `python -m autograd_tape check module:function --inputs 2,3 3:float64 --order 2`, and likewise `show`, which prints what
+a function does as a table, and with `--svg FILE` draws it."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+
+from .errors import ArgumentError
 
 
 def parse_input(text: str, rng: np.random.Generator) -> np.ndarray:
@@ -76,39 +79,78 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; 0 where every gradient is right, 1 where one is wrong, 2 for bad arguments."""
-    parser = argparse.ArgumentParser(prog="python -m autograd_tape", description=__doc__)
+def _check(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
+    from .check import check_grad
+
+    report = check_grad(function, inputs, eps=options.eps, atol=options.atol, rtol=options.rtol, order=options.order, seed=options.seed)
+    print(report.table())
+    return 0 if report.ok else 1
+
+
+def _show(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
+    from .show import record
+
+    tape = record(function, inputs, measure=options.measure)
+    if options.svg:
+        tape.draw(options.svg)
+    print(tape.summary())
+    return 0
+
+
+def _svg(text: str) -> str:
+    from .show.svg import check_file
+
+    try:
+        check_file(text)
+    except ArgumentError as error:
+        raise argparse.ArgumentTypeError(_line(error))
+    return text
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Says what is wrong on one line."""
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m autograd_tape", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="hold the gradients of a function against numerical ones")
-    check.add_argument("function", help="module:function, or F:operation")
-    check.add_argument("--inputs", nargs="+", default=["3"], metavar="SIZES[:DTYPE[:LOW..HIGH]]", help="one per argument (default: 3)")
-    check.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
+    show = commands.add_parser("show", help="print the operations of a function as a table, or draw them")
+    for command, run in ((check, _check), (show, _show)):
+        command.set_defaults(run=run)
+        command.add_argument("function", help="module:function, or F:operation")
+        command.add_argument("--inputs", nargs="+", default=["3"], metavar="SIZES[:DTYPE[:LOW..HIGH]]",
+                             help="one per argument (default: 3)")
+        command.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
     check.add_argument("--order", type=int, choices=(1, 2), default=1, help="2 checks gradients of gradients too")
     check.add_argument("--eps", type=float, default=1e-5)
     check.add_argument("--atol", type=float, default=1e-4)
     check.add_argument("--rtol", type=float, default=1e-3)
+    show.add_argument("--svg", type=_svg, metavar="FILE", help="draw the graph to this file")
+    show.add_argument("--measure", action="store_true", help="time the operations, forward and on a pass back")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line; 0 where all is well, 1 where a gradient is wrong, 2 for bad arguments."""
+    parser = _parser()
     options = parser.parse_args(argv)
 
-    def fail(text: str) -> NoReturn:
-        parser.exit(2, f"{parser.prog}: error: {text}\n")
-
     if options.seed < 0:
-        fail(f"argument --seed: {options.seed} is negative")
-    from .check import check_grad
-
+        parser.error(f"argument --seed: {options.seed} is negative")
     try:
         function = find_function(options.function)
         rng = np.random.default_rng(options.seed)
         inputs = [parse_input(text, rng) for text in options.inputs]
     except argparse.ArgumentTypeError as error:
-        fail(str(error))
+        parser.error(str(error))
     try:
-        report = check_grad(function, inputs, eps=options.eps, atol=options.atol, rtol=options.rtol, order=options.order, seed=options.seed)
+        status: int = options.run(function, inputs, options)
     except Exception as error:  # the function is the caller's, and may raise anything for these inputs
-        fail(f"check_grad of {options.function} could not run: {type(error).__name__}: {_line(error)}")
-    print(report.table())
-    return 0 if report.ok else 1
+        parser.error(f"{options.command} of {options.function} could not run: {type(error).__name__}: {_line(error)}")
+    return status
 
 
 if __name__ == "__main__":

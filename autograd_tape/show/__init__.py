@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from .draw import draw
 from .measure import Clock
+from .record import record
 from .svg import Drawing
 from .tables import Row, Summary, entry_html, entry_text, graph_html, summary, tape_html, tape_text
 
-__all__ = ["Clock", "Drawing", "Row", "Summary", "draw", "entry_html", "entry_text", "graph_html", "summary", "tape_html", "tape_text"]
+__all__ = ["Clock", "Drawing", "Row", "Summary", "draw", "entry_html", "entry_text", "graph_html", "record", "summary", "tape_html",
+           "tape_text"]
