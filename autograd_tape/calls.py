@@ -41,6 +41,7 @@ ORDER = (
     "mutation",                                # copies of what is about to change
     "Backend_CPU", "Backend_CUDA", "Backend_Ascend", "Backend_Meta", "CompositeExplicit",
     "dispatch",                                # __torch_dispatch__, of functions that make tensors
+    "declared",                                # outputs of OpSpecs get values
     "tape",                                    # explicit tapes hold irregular operations whole
 )
 """All places of interceptors, outermost first."""

@@ -13,7 +13,7 @@ import linecache
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -492,6 +492,10 @@ class Held:
         entry.refs = inputs, outputs, arguments
         self.plain[entry.id] = entry
         return entry
+
+    def renew(self, entries: Mapping[TapeEntry, TapeEntry]) -> None:
+        """Knows entries by others."""
+        self.operations = [attrs.evolve(o, entry=entries[o.entry]) if o.entry in entries else o for o in self.operations]
 
     def replace(self, output: TensorRef) -> None:
         """Forgets the operation that made a tensor, for another is recorded in its place."""

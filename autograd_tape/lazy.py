@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import math
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
+from .calls import Call, Door, Interceptor, listen_for_good
 from .dtypes import CPU, CPU_KINDS, Device
 from .errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for, get_executor
@@ -27,7 +29,7 @@ from .ops import ALIASES, RECORDS, get_record
 from .functions.general import General
 from .functions.namespace import QUIET_SETS, base_namespace
 from .record import OPERATIONS, Record, assign_tensors, named_arguments
-from .tensor import NOTHING, TensorRef, above
+from .tensor import NOTHING, TensorRef, above, info_of
 from .version import Version, number_of
 from .views import unwatched_view
 
@@ -133,6 +135,8 @@ class OpSpec:
         self.outputs = tuple(TensorRef.declare(tuple(r.shape), r.dtype) for r in results)
         for nr, output in enumerate(self.outputs):
             output._info.spec = (self, nr)
+            follow(output, self.inputs)
+        listen_for_good(_DECLARED)
 
     @property
     def output(self) -> TensorRef:
@@ -235,8 +239,30 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
                 made = np.asarray(result._data, output._k.np)
                 # A view would share memory with an input, but not its version.
                 output._data = made.copy() if any([np.may_share_memory(made, x._data) for x in inputs]) else made
+                creator: Any = output.creator
+                if creator is not None and creator.by_hand:
+                    creator.computed()
     data: np.ndarray = ref._data
     return data
+
+
+class _Declared(Interceptor):
+    """Calls of irregular operations, which look at data as they like. (Regular ones see to it on the general path.)"""
+
+    place = "declared"
+    all_functions = False
+
+    def concerns(self, door: Door) -> bool:
+        return door.irregular
+
+    def __call__(self, call: Call) -> Any:
+        for t in tensors_in((call.args, call.out)):
+            if t._data is None:
+                evaluate(t)
+        return NotImplemented
+
+
+_DECLARED = _Declared()
 
 
 def _detached(x: TensorRef) -> TensorRef:
@@ -259,10 +285,46 @@ def _leave_views(ref: TensorRef) -> None:
     ref._v, ref._base = Version.new(version.number + 1), None
 
 
+def follow(output: TensorRef, inputs: Sequence[TensorRef]) -> None:
+    """Has a tensor without data computed anew whenever one of those that it is computed from gets other data."""
+    for x in inputs:
+        info = info_of(x)
+        if info.followers is None:
+            info.followers = weakref.WeakValueDictionary()
+        info.followers[id(output)] = output
+
+
+def _recompute(ref: TensorRef) -> None:
+    """Takes their values from the tensors that follow `ref`, so that they are computed anew when asked for."""
+    found: dict[int, TensorRef] = {}
+    stack = [ref]
+    while stack:
+        for output in list((getattr(stack.pop(), "_info", NOTHING).followers or {}).values()):
+            if id(output) not in found:
+                found[id(output)] = output
+                if output._data is not None:  # else nothing was computed from it
+                    stack.append(output)
+    computed = [output for output in found.values() if output._data is not None]
+    renewed: dict[Any, Any] = {}  # entries, by those that what was computed at once from the old data keeps
+    for output in sorted(computed, key=lambda output: output.id):
+        info_of(output).shape = output.shape
+        _leave_views(output)
+        output._data = None
+        entry: Any = output.creator
+        if entry is not None and entry.by_hand:
+            renewed[entry] = output._node = entry.renewed()
+    for entry in [output.creator for output in found.values()]:
+        if entry is not None:
+            entry.edges = tuple([renewed.get(edge, edge) for edge in entry.edges])
+    for tape in {entry.tape() for entry in renewed.values()} - {None}:
+        tape.renew(renewed)
+
+
 def bind(ref: TensorRef, array: Any) -> TensorRef:
     """Gives a tensor its data: a copy of an array of its shape and dtype, or nested lists.
 
-    What was computed from data bound earlier keeps it; a backward pass that would need the replaced data says so.
+    Outputs of `OpSpec`s follow: they are computed anew from the new data, and so are their gradients. What was computed at once keeps its
+    value, and a backward pass that would need the replaced data says so.
 
     Raises:
         ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
@@ -283,6 +345,7 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
                             found="a computed tensor", remedy="bind data to the leaves; the executor computes the rest")
     if ref._data is not None:
         _leave_views(ref)
+        _recompute(ref)
     ref._data = data.astype(ref._k.np, copy=False)
     return ref
 

@@ -26,19 +26,31 @@ class ManualEntry(TapeEntry):
 
     __slots__ = ()
     by_hand = True
-    versions: Any = ()  # of the saved tensors when the entry was recorded
+    versions: Any = None  # of the saved tensors when the output was computed; None before
+    tape: Any = staticmethod(lambda: None)  # gives the tape that it was recorded on, as long as that lives
     stands_for: int | None = None  # the id that the output had from the entry in whose place this one is
 
     def _prepared(self) -> tuple[GradFn, tuple[Any, ...]]:
         """The gradient function and what was saved for it."""
         if self.saved is None:
             raise freed(self)
-        for tensor, version in zip(self.saved, self.versions):
+        for tensor, version in zip(self.saved, self.versions or ()):
             if number_of(tensor) != version:
                 raise stale(self, tensor, version)
         if self.grad_fn is None:
             self.grad_fn = required_grad_fn(self.op_name)
         return self.grad_fn, self.saved
+
+    def computed(self) -> None:
+        """The output has its value: what was saved must stay as it is."""
+        self.versions = None if self.saved is None else tuple([number_of(s) for s in self.saved])
+
+    def renewed(self) -> ManualEntry:
+        """The entry that its output gets where that is to be computed anew."""
+        entry = ManualEntry()
+        entry.id, entry.edges, entry.saved, entry.meta = next_id(), self.edges, self.saved, self.meta
+        entry.__dict__.update(self.__dict__, versions=None, holders=0)
+        return entry
 
     def _cotangents(self, grad: Any, saved: list[Any], F: Any) -> Sequence[Any]:
         grad_fn, inputs = self.grad_fn, self.refs[0]
@@ -142,7 +154,8 @@ class Operation:
         entry = ManualEntry()
         entry.id, entry.op, entry.edges, entry.meta = TapeId(next_id()), self.name, edges, None
         entry.grad_fn = _OutputRule(self, output, kwargs)
-        entry.saved, entry.versions = refs, tuple(number_of(x) for x in refs)
+        entry.saved = refs
+        entry.computed()
         entry.refs = (refs, (), kwargs)
         output._node = entry
         keep_on_tapes(entry, refs, (output,), kwargs)

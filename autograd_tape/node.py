@@ -33,7 +33,7 @@ class TapeEntry:
     forbids: str | None = None  # why nothing may be computed from its output any more
     blank = False            # whether it stands for no history: that of a view made without recording
     frees = True             # whether it saves tensors, which a backward pass frees; numbers and shapes are kept
-    by_hand = False         # whether it was recorded by hand, and keeps what its output is computed from
+    by_hand = False         # whether it was recorded by hand (a ManualEntry), and keeps what its output is computed from
     op: Any = None
     front_end: Any = None    # the front end made last: in whose tensors nodes show what they saved
     # Set on an instance only when used:

@@ -340,9 +340,9 @@ def stale(entry: TapeEntry, value: Any, expected: int | None, found: int | None 
     version = changes((value._v.number if tensor else found) or 0)
     names = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
              "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
-    data = value._data if tensor else value
-    name = names.get(data.dtype.name, data.dtype.name)
-    what = f"[{f'CPU{name}Type' if data.dtype.kind == 'c' else f'torch.{name}Tensor'} {list(data.shape)}]"
+    dtype = value._k.np if tensor else value.dtype  # the output of an OpSpec may have no data now
+    name = names.get(dtype.name, dtype.name)
+    what = f"[{f'CPU{name}Type' if dtype.kind == 'c' else f'torch.{name}Tensor'} {list(value.shape)}]"
     creator = value.creator if tensor else entry
     if creator is not None and creator.forbids is not None:
         return AutogradError(creator.forbids)

@@ -8,7 +8,8 @@ descending ids are a valid backward order: nothing has to be sorted, and nothing
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,13 @@ from .dtypes import FLOATING
 from .calls import listen, unlisten
 from .errors import ArgumentError, TapeNotRecordingError
 from .held import HOLDING, Held, Owner, frame, recordings
-from .lazy import OpSpec, spec_of
+from .lazy import OpSpec, follow, spec_of
 from .manual import ManualEntry
 from .modes import (
     GradMode, Notes, _active, _mode, active_tapes, aside, grad_mode, no_grad, noting, set_grad_mode, unsettled, unwatch_calls, watch_calls,
 )
 from .node import GradFn, TapeEntry, edge_of
 from .scopes import Scopes, count_recording
-from .version import number_of
 from .tensor import LEAF, TapeId, TensorRef, above, next_id, watchers
 from .views import IN_CUSTOM_FUNCTION, mark
 
@@ -263,8 +263,11 @@ class Tape:
         entry.op, entry.stands_for = op, replaces
         entry.grad_fn = grad_fn
         entry.edges = tuple(edge_of(x) for x in inputs)
-        entry.saved, entry.versions = saved, tuple(number_of(s) for s in saved)
-        entry.meta = None
+        entry.saved, entry.meta, entry.tape = saved, None, weakref.ref(self)
+        if output._data is None:
+            follow(output, inputs)
+        else:
+            entry.computed()
         spec = spec_of(output)
         if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges) and output._k.dtype.category >= FLOATING:
             if output._base is not None:
@@ -347,6 +350,19 @@ class Tape:
         self._entries[entry.id] = entry
         for id in entry.value_ids[1]:
             self._tensor_to_entry[id] = entry.id
+
+    def renew(self, entries: Mapping[TapeEntry, TapeEntry]) -> None:
+        """Holds entries in the place of others, whose outputs are computed anew. What else was computed from those does not lead here."""
+        mine = {old: new for old, new in entries.items() if self._entries.get(old.id) is old}
+        for old, new in mine.items():
+            old.holders, new.holders = old.holders - 1, new.holders + 1
+            new.value_ids = old.value_ids[0], (new.id,)
+            for id in old.value_ids[1]:
+                self._tensor_to_entry.pop(id, None)
+            self._tensor_to_entry[new.id] = new.id
+        now = [mine.get(entry, entry) for entry in self._entries.values()]
+        self._made = {entry.id: entry for entry in now}
+        self.held.renew(mine)
 
     # looking
 

@@ -109,6 +109,7 @@ class Info:
     node_hooks: "Hooks | None" = None          # on the node of a leaf
     accumulate_node: "weakref.ref[AccumulateGrad] | None" = None
     tangents: dict[Any, Any] | None = None     # by level of forward mode
+    followers: "weakref.WeakValueDictionary[int, TensorRef] | None" = None  # what was computed from it when asked for, by `lazy`
 
 
 NOTHING = Info()

@@ -26,7 +26,7 @@ from ..ops._samples import check_number
 from ..record import Param, Record
 from ..saved import INFERENCE_SAVED
 from ..strided import copy_like, laid_out
-from ..tensor import LEAF, TensorRef, as_dtype, next_id
+from ..tensor import LEAF, TensorRef, above, as_dtype, next_id
 from ..version import Version, number_of
 from .layout import layout_operands
 from .nodes import conjugated_class, node_class
@@ -328,6 +328,9 @@ class General(Door):
                     raise
                 raise no_match_of(rec, args) from None
         tensors = self.tensors_of(values)
+        for t in tensors:
+            if t._data is None:  # the output of an OpSpec; what cannot be computed yet is an error
+                above.evaluate(t)
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])
         if rec.differentiable and grad_mode() is GradMode.ENABLED:
@@ -457,9 +460,6 @@ class General(Door):
                 arrays[p.name] = [self._cast(v._data, compute) for v in value]
             elif isinstance(value, TensorRef) and p.is_tensor:
                 data = value._data if value._k.special is None else self.frontend.values_of(value)
-                if data is None:
-                    raise AutogradError(f"{rec.name}() needs data", expected="a tensor with data", found="a TensorRef without",
-                                        remedy="bind data first, or record OpSpecs and let the executor compute them")
                 if p.type == "Index" and data.dtype != np.int64 and data.dtype.kind in "iu":
                     data = data.astype(np.int64)
                 arrays[p.name] = self._cast(data, compute) if p.differentiable else data
