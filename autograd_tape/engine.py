@@ -482,7 +482,7 @@ def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, .
 
 def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any:
     if given is None:
-        if int(np.prod(output.shape)) != 1:
+        if (output._data.size if output._data is not None else int(np.prod(output.shape))) != 1:
             raise NoGradError("grad can be implicitly created only for scalar outputs", expected="an output with one element",
                               found=f"shape {tuple(output.shape)}", remedy="reduce it to a scalar, or pass grad_outputs")
         data = np.ones(output.shape, output._k.np)
@@ -498,18 +498,20 @@ def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any
     return F.wrap(data) if create_graph else data
 
 
-def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: Sequence[TensorRef], F: Any, *, create_graph: bool = False
-              ) -> list[Any]:
+def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: Sequence[TensorRef], F: Any, *, create_graph: bool = False,
+              retain_graph: bool = False, wrap: Callable[[Any], Any] | None = None) -> list[Any]:
     """Gradients of `outputs` with respect to `inputs`, in their order, through all that made the outputs, on whatever tape; None for an
     input that was not used.
 
     Args:
         cotangents: one per output, arrays or tensors of its shape.
         F: the executor's operations on buffers, or the front end where `create_graph`.
+        retain_graph: what entries saved is kept.
+        wrap: makes a tensor of a buffer, for hooks.
     """
     edges = [edge_of(x) for x in inputs]
     keys = [e if e._tag == 1 else (e.entry, e.nr) if e._tag == 2 else (e, 0) for e in edges]
-    engine = Engine(F, create_graph=create_graph, retain_graph=create_graph, capture=keys)
+    engine = Engine(F, create_graph=create_graph, retain_graph=create_graph or retain_graph, capture=keys, wrap=wrap)
     roots = [(edge_of(o), _cotangent(o, g, create_graph, F)) for o, g in zip(outputs, cotangents)]
     before = grad_mode()
     _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)

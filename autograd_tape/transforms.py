@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from .backward import BackwardOptions, accumulate_cotangent, reduce_to_shape, run_backward
-from .dtypes import FLOATING, dtype_of
+from .dtypes import CPU, FLOATING, dtype_of
+from .engine import gradients
 from .errors import ArgumentError, NoGradError, ShapeMismatchError
-from .frontend import F
+from .executors import executor_for
+from .frontend import F, front_end_of
 from .graph import Graph, Node
 from .held import Copies, Operation, Traced, frame, place, root_of
 from .lazy import bind, call, evaluate
@@ -122,7 +124,7 @@ class _Call:
         if not callable(fn):
             raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__,
                                 remedy="pass the function itself")
-        self.name = getattr(fn, "__name__", repr(fn))
+        self.name = getattr(fn, "__name__", None) or repr(fn)
         tensors = [x for x in leaves([list(args), kwargs]) if isinstance(x, TensorRef)]
         inside = bool(_running.get())
         self.as_arrays = not inside and not tensors
@@ -165,9 +167,10 @@ class _Call:
         found: list[Any] = [None] * len(self.inputs)
         roots = [(o, g) for o, g in zip(self.outputs, given) if isinstance(o, TensorRef) and o.requires_grad]
         if roots:
-            context = run_backward([o for o, _ in roots], WEAK_TAPE, None, BackwardOptions(
-                retain_graph=True, create_graph=create_graph, inputs=self.inputs, grad_outputs=[g for _, g in roots]))
-            found = [context.get_grad(x) for x in self.inputs]
+            outputs = [o for o, _ in roots]
+            front_end = front_end_of(*outputs, *self.inputs)
+            found = gradients(outputs, [g for _, g in roots], self.inputs, front_end if create_graph else executor_for(CPU).F,
+                              create_graph=create_graph, retain_graph=True, wrap=front_end.wrap)
         return [self._zeros(x, create_graph) if g is None else g for g, x in zip(found, self.inputs)]
 
     def _zeros(self, x: TensorRef, as_tensor: bool) -> Any:
@@ -237,7 +240,7 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has
         if len(made.outputs) != 1 or isinstance(value, (tuple, list, dict)):
             raise NoGradError(f"'{made.name}' must return one tensor to have a gradient", expected="a tensor of one element",
                               found=f"{type(value).__name__} of {len(made.outputs)} leaves", remedy="return the loss, and the rest as aux")
-        if isinstance(value, TensorRef) and int(np.prod(value.shape)) != 1:
+        if isinstance(value, TensorRef) and (value._data.size if value.has_data else int(np.prod(value.shape))) != 1:
             raise NoGradError(f"'{made.name}' must return one element to have a gradient", expected="a tensor of one element",
                               found=f"shape {tuple(value.shape)}", remedy="reduce it to a scalar, or use vjp or jacobian")
         gradients = made.pack(made.cotangents([None]))
