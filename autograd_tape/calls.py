@@ -298,9 +298,13 @@ class Door:
         params: what the arguments are.
         irregular: whether the operation is made of others, or written by hand.
         unrecorded: whether it is no operation of a record, but a function that makes tensors, or reads them.
+        spreads: whether it takes any number of arguments.
+        at_once: whether tapes hold a call while it runs, because it writes, or gives numbers to Python; else they may do so later.
     """
 
     irregular = unrecorded = False
+    spreads = False
+    at_once = True
     params: Sequence[Parameter]
 
     def __init__(self, rec: Any, frontend: Any) -> None:

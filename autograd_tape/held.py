@@ -13,6 +13,7 @@ import linecache
 import os
 import sys
 import threading
+from asyncio import _get_running_loop
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from .errors import AutogradError
 from .indices import Indices
 from .modes import GradMode, Notes, active_tapes, grad_mode, noting
 from .node import TapeEntry
-from .tensor import TapeId, TensorRef, listeners, next_id
+from .tensor import LEAF, TensorRef, listeners, next_id
 
 if TYPE_CHECKING:
     from .record import Record
@@ -155,26 +156,29 @@ class Copies:
         return np.ndarray(array.shape, array.dtype, copy, offset if array.size else 0, array.strides)
 
 
-# -- calls as they are noted ------------------------------------------------------------------------------------------
-
-def settle() -> None:
-    """Called before something changes that noted calls were made with: the tapes that record this thread take them in."""
-    if noting.calls:
-        for tape in noting.calls.tapes:
-            tape.held  # noqa: B018  # which takes them in
-
-
 # -- one call ---------------------------------------------------------------------------------------------------------
 
 
 class _Frame:
-    """A call while it runs: what it writes to, and whether the size of what it returns depends on values."""
+    """A call while it runs: what it writes to, and whether the size of what it returns depends on values.
 
-    __slots__ = ("tapes", "written", "sized")
+    Attributes:
+        given: its arguments, its tensors and for each tape their ids, as it was called. They are looked up before anything is written to.
+    """
 
-    def __init__(self, tapes: Sequence[Tape]) -> None:
-        self.tapes, self.sized = tapes, False
+    __slots__ = ("tapes", "written", "sized", "given", "look_up")
+
+    def __init__(self, tapes: Sequence[Tape], look_up: Callable[[], tuple[dict[str, Any], list[TensorRef]]]) -> None:
+        self.tapes, self.sized, self.look_up = tapes, False, look_up
         self.written: dict[int, np.ndarray] = {}
+        self.given: tuple[dict[str, Any], list[TensorRef], list[tuple[int, ...]]] | None = None
+
+    def start(self) -> tuple[dict[str, Any], list[TensorRef], list[tuple[int, ...]]]:
+        """Looks up what it was given."""
+        if self.given is None:
+            arguments, inputs = self.look_up()
+            self.given = arguments, inputs, [tape.held.ids_of(inputs) for tape in self.tapes]
+        return self.given
 
 
 class _State(threading.local):
@@ -203,6 +207,7 @@ def note_write(target: TensorRef) -> None:
     """Called before the memory of `target` is written to."""
     current = _state.frame
     if current is not None and target._data is not None:
+        current.start()
         root = root_of(target._data)
         current.written[id(root)] = root
         for tape in current.tapes:
@@ -213,6 +218,23 @@ def note_size() -> None:
     """Called where values decide the shape of a result."""
     if _state.frame is not None:
         _state.frame.sized = True
+
+
+def settle() -> None:
+    """Called before something changes that noted calls were made with: the tapes that record this thread take them in."""
+    if noting.calls:
+        for tape in noting.calls.tapes:
+            tape.held  # noqa: B018  # which takes them in
+
+
+def _run(frame: _Frame, call: Callable[[], Any]) -> tuple[Any, Notes]:
+    """What a call returns, and the notes of its parts."""
+    notes, noting.calls = noting.calls, Notes(frame.tapes, parts=True)
+    parts, _state.frame = noting.calls, frame
+    try:
+        return call(), parts
+    finally:
+        _state.frame, noting.calls = None, notes
 
 
 def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, inplace: bool = False,
@@ -227,38 +249,46 @@ def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dic
     tapes = active_tapes()
     if not tapes or _state.frame is not None:
         return call(*args, **kwargs)
-    arguments, inputs = take_apart(rec, args, kwargs, positional)
     settle()
-    _state.frame = current = _Frame(tapes)
-    notes = noting.calls
-    if notes is not None:
-        noting.calls = parts = Notes(tapes)
-        for tape in tapes:
-            tape.noting_in(parts)
-    try:
-        ids = [tape.held.ids_of(inputs) for tape in tapes]
-        mode = grad_mode()
+    current = _Frame(tapes, lambda: take_apart(rec, args, kwargs, positional))
+    current.start()
+    mode = grad_mode()
+
+    def run() -> Any:
         if rec.name.endswith("_") or rec.field("writes"):  # which write by themselves
-            note_write(inputs[0])
+            note_write(current.start()[1][0])
         for target in tensors_in(kwargs.get("out")):
             note_write(target)
-        result = call(*args, **kwargs)
-        for tape in tapes:
-            tape.settle()
-    finally:
-        _state.frame = None
-        if notes is not None:
-            noting.calls = notes
-            for tape in tapes:
-                tape.noting_in(notes)
-    outputs = tensors_in(result)
-    if any([p == "Any" for p, _ in rec.returns]):  # a number that values decide, `equal`
-        for tape in tapes:
+        return call(*args, **kwargs)
+
+    result, parts = _run(current, run)
+    parts.enter()
+    _add(current, rec, result, inplace, mode)
+    return result
+
+
+def _add(current: _Frame, rec: Record, result: Any, inplace: bool, mode: GradMode) -> None:
+    """Adds a call that ran to the tapes."""
+    arguments, inputs, ids = current.start()
+    for tape, before in zip(current.tapes, ids):
+        if any([p == "Any" for p, _ in rec.returns]):  # a number that values decide, `equal`
             for x in inputs:
                 tape.held.left(x, f"{rec.name}()")
-    for tape, before in zip(tapes, ids):
-        tape.held.add(tape, rec, arguments, before, inputs, outputs, current.written, inplace, mode, current.sized)
-    return result
+        tape.held.add(tape, rec, arguments, before, inputs, tensors_in(result), current.written, inplace, mode, current.sized)
+
+
+def made_by(nodes: Sequence[Any]) -> TapeEntry | None:
+    """The entry that a noted call made, from the nodes of its outputs."""
+    return next((node if node._tag == 0 else node.entry for node in nodes if node.__class__ is not int and node is not LEAF), None)
+
+
+def as_it_is(value: Any) -> Any:
+    """An argument as it is now: lists, dicts and arrays may change."""
+    if value.__class__ in (list, tuple):
+        return type(value)([as_it_is(x) for x in value])
+    if isinstance(value, dict):
+        return {k: as_it_is(x) for k, x in value.items()}
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 class _Holding(Interceptor):
@@ -271,9 +301,25 @@ class _Holding(Interceptor):
         return door.irregular
 
     def __call__(self, call: Call) -> Any:
-        args, kwargs = call.spelled()
-        spread = any([p.spread == "*" for p in call.door.params])
-        return hold(call.rec, lambda *args, **kwargs: call.proceed(), args, kwargs, inplace=call.inplace, positional=spread)
+        notes = noting.calls
+        if notes is None or call.out is not None or call.inplace or _state.frame is not None or call.door.at_once \
+                or _get_running_loop() is not None:
+            args, kwargs = call.spelled()
+            return hold(call.rec, lambda *args, **kwargs: call.proceed(), args, kwargs, inplace=call.inplace, positional=call.door.spreads)
+        args = tuple([as_it_is(a) for a in call.args])
+        current, mode = _Frame(notes.tapes, lambda: self.look_up(call.door, args)), grad_mode()
+        result, parts = _run(current, call.proceed)
+        if current.given is None:
+            notes.append([call.door, args, result, [o._node or next_id() for o in tensors_in(result)], parts, mode, current.sized])
+        else:  # something was written to
+            parts.enter()
+            _add(current, call.rec, result, False, mode)
+        return result
+
+    @staticmethod
+    def look_up(door: Door, args: tuple[Any, ...]) -> tuple[dict[str, Any], list[TensorRef]]:
+        """The arguments of a call of an irregular operation as tapes hold them, and its tensors."""
+        return take_apart(door.rec, *door.spelled(args), door.spreads)
 
 
 HOLDING = _Holding()
@@ -423,15 +469,18 @@ class Held:
 
     def take_in(self, tape: Tape, notes: Sequence[Any]) -> None:
         """Adds calls that were noted."""
-        for general, args, result, nodes in notes:
-            rec = general.rec
-            arguments, inputs = take_apart(rec, args, {})
-            outputs, nodes = ([result], [nodes]) if isinstance(result, TensorRef) else (list(result), nodes)
-            made = any([node.__class__ is not int for node in nodes])
-            recorded = made or not rec.differentiable or not any([x._node is not None for x in inputs])
-            mode = GradMode.ENABLED if recorded else GradMode.DISABLED
-            self.add(tape, rec, arguments, self.ids_of(inputs), inputs, outputs, {}, False, mode, general.sized_by(args),
-                     id_=None if made or not nodes else nodes[0])
+        for note in notes:
+            door, args, result, nodes, *whole = note
+            rec, outputs = door.rec, tensors_in(result)
+            if whole:
+                arguments, inputs = HOLDING.look_up(door, args)
+                mode, sized = whole[1:]
+            else:
+                arguments, inputs = take_apart(rec, args, {})
+                nodes = [nodes] if isinstance(result, TensorRef) else nodes
+                recorded = made_by(nodes) is not None or not rec.differentiable or not any([x._node is not None for x in inputs])
+                mode, sized = GradMode.ENABLED if recorded else GradMode.DISABLED, door.sized_by(args)
+            self.add(tape, rec, arguments, self.ids_of(inputs), inputs, outputs, {}, False, mode, sized, nodes=nodes)
 
     def before_write(self, array: np.ndarray) -> None:
         """Keeps what was in the memory of a source before it is written to."""
@@ -445,22 +494,25 @@ class Held:
 
     def add(self, tape: Tape, op: Record | str, arguments: dict[str, Any], ids: tuple[int, ...], inputs: Sequence[TensorRef],
             outputs: Sequence[TensorRef], written: dict[int, np.ndarray], inplace: bool, mode: Any, sized: bool = False,
-            entry: TapeEntry | None = None, id_: TapeId | None = None) -> Operation:
-        """Adds a call; `written` is the memory that it wrote to, and `id_` the id of its entry where it made none."""
+            entry: TapeEntry | None = None, nodes: Sequence[Any] | None = None) -> Operation:
+        """Adds a call; `written` is the memory that it wrote to, `nodes` those of its outputs, or ids for them, where they were noted."""
         returned = {id(o) for o in outputs}
         changed = tuple([i for i, x in enumerate(inputs) if x._data is not None and memory_of(x) in written and id(x) not in returned
                          and id(x) not in {id(y) for y in inputs[:i]}])
         outputs = [*outputs, *[inputs[i] for i in changed]]
         if entry is None:
-            entry = self._entry(tape, op, tuple(inputs), tuple(outputs), arguments, id_)
+            entry = self._entry(tape, op, tuple(inputs), tuple(outputs), arguments, nodes)
         given = {id(x) for x in inputs}
         lying = {memory_of(x) for x in inputs}
         origins: frozenset[int] = frozenset().union(*[self.origins_of(x) for x in inputs])
         made = []
-        for o in outputs:
+        for i, o in enumerate(outputs):
             if id(o) not in given and memory_of(o) not in lying:
                 self._made.add(memory_of(o))
-            if o._node is not None and not o.is_leaf or id(o) not in given and hasattr(o, "_id"):
+            node = None if nodes is None or i >= len(nodes) or nodes[i].__class__ is int or nodes[i] is LEAF else nodes[i]
+            if node is not None:  # of an output that may have another by now
+                made.append(self._named(o, node.id))
+            elif o._node is not None and not o.is_leaf or id(o) not in given and hasattr(o, "_id"):
                 made.append(self._named(o, o.id))
             else:  # an object that was changed keeps its id, and takes another value
                 made.append(self._named(o, entry.id if entry.id in self.plain else next_id()))
@@ -480,15 +532,15 @@ class Held:
         return operation
 
     def _entry(self, tape: Tape, op: Record | str, inputs: tuple[TensorRef, ...], outputs: tuple[TensorRef, ...],
-               arguments: dict[str, Any], id_: TapeId | None) -> TapeEntry:
+               arguments: dict[str, Any], nodes: Sequence[Any] | None) -> TapeEntry:
         """The entry that the call made, or one that stands for it."""
-        for o in outputs:
-            made = o.creator
+        for made in [o.creator for o in outputs] if nodes is None else [made_by(nodes)]:
             if made is not None and tape._entries.get(made.id) is made and made.id not in self._claimed:
                 self._claimed.add(made.id)
                 return made
         entry = TapeEntry()
-        entry.id, entry.op, entry.edges, entry.saved, entry.meta = id_ or next_id(), op, (), (), None
+        noted: Any = next((node for node in nodes or () if node.__class__ is int), None)
+        entry.id, entry.op, entry.edges, entry.saved, entry.meta = noted or next_id(), op, (), (), None
         entry.refs = inputs, outputs, arguments
         self.plain[entry.id] = entry
         return entry

@@ -121,17 +121,18 @@ UNDONE: Any = object()
 
 
 class Notes(list[Any]):
-    """Regular calls of a thread, each [door, arguments, result, its entry], which the tapes that record it have yet to take in.
+    """Calls of a thread that the tapes which record it have yet to take in: each [door, arguments, result, node of each output, or an id
+    for it], and where it is made of others [.., their notes, grad mode, whether values decide a size].
 
     To note a call is all the work there is while it runs. What it means is found out when somebody asks, at the latest before anything
     that it was called with changes.
     """
 
-    __slots__ = ("tapes",)
+    __slots__ = ("tapes", "parts")
 
-    def __init__(self, tapes: Sequence[Tape]) -> None:
+    def __init__(self, tapes: Sequence[Tape], parts: bool = False) -> None:
         super().__init__()
-        self.tapes = tapes
+        self.tapes, self.parts = tapes, parts
 
     def hand_over(self) -> None:
         """Gives the tapes what was noted."""
@@ -141,14 +142,21 @@ class Notes(list[Any]):
         for tape in self.tapes:
             tape.noted += found
 
+    def enter(self) -> None:
+        """Gives the tapes the entries of calls that are part of another."""
+        found, self[:] = self[:], ()
+        for tape in self.tapes:
+            for note in found:
+                if note[2] is not UNDONE:
+                    tape.enter(note)
+
 
 class _Noting(threading.local):
     calls: Notes | None = None
 
 
 noting = _Noting()
-"""Where this thread notes regular calls for the tapes that record them; None where none does, or where what runs is part of
-a call that is held whole."""
+"""Where this thread notes calls for the tapes that record it; None where none does. What is part of a call has notes of its own."""
 unsettled: WeakSet[Tape] = WeakSet()
 """The tapes for which there may be such notes."""
 
@@ -169,6 +177,8 @@ def active_tapes() -> tuple[Tape, ...]:
 def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
                   came: tuple[int, ...] | None = None, went: tuple[int, ...] | None = None) -> None:
     """Gives an entry to the explicit tapes that record this thread; see `Tape.add`."""
+    if noting.calls is not None and noting.calls.parts:
+        noting.calls.enter()
     for tape in active_tapes():
         tape.add(entry, inputs, outputs, arguments, (came, went))
 

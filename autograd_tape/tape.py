@@ -18,7 +18,7 @@ import attrs
 from .dtypes import FLOATING
 from .calls import listen, unlisten
 from .errors import ArgumentError, TapeNotRecordingError
-from .held import HOLDING, Held, Owner, frame, recordings
+from .held import HOLDING, Held, Owner, made_by, recordings
 from .lazy import OpSpec, follow, spec_of
 from .manual import ManualEntry
 from .modes import (
@@ -285,27 +285,30 @@ class Tape:
 
     # what was noted
 
-    def noting_in(self, notes: Notes) -> None:
-        """From now on calls are noted there."""
-        if self._notes is not None:
-            self._notes = notes
-
     def settle(self) -> None:
         """Takes in the entries of the calls that were noted."""
         if self._notes is not None:
             self._notes.hand_over()
         noted, self.noted = self.noted, []
-        if frame() is None:  # else they are parts of a call that is held whole
-            self._to_hold += noted
-        for general, args, result, nodes in noted:
-            outputs, nodes = ((result,), (nodes,)) if isinstance(result, TensorRef) else (tuple(result), nodes)
-            entry = next((node if node._tag == 0 else node.entry for node in nodes if node.__class__ is not int and node is not LEAF), None)
-            if entry is not None and not entry.blank and not any([o is a for o in outputs for a in args]):
-                values = general.named(args)
-                self.add(entry, tuple(general.tensors_of(values)), outputs, values, (None, tuple(
-                    [o.id if node.__class__ is int or node is LEAF else node.id for o, node in zip(outputs, nodes)])))
+        self._to_hold += noted
+        for note in noted:
+            if len(note) == 4:
+                self.enter(note)
+            else:
+                for part in note[4]:
+                    self.enter(part)
         if self._notes is None:
             unsettled.discard(self)
+
+    def enter(self, note: list[Any]) -> None:
+        """Takes in the entry of a regular call that was noted."""
+        general, args, result, nodes = note
+        outputs, nodes = ((result,), (nodes,)) if isinstance(result, TensorRef) else (tuple(result), nodes)
+        entry = made_by(nodes)
+        if entry is not None and not entry.blank and not any([o is a for o in outputs for a in args]):
+            values = general.named(args)
+            self.add(entry, tuple(general.tensors_of(values)), outputs, values, (None, tuple(
+                [o.id if node.__class__ is int or node is LEAF else node.id for o, node in zip(outputs, nodes)])))
 
     @property
     def _entries(self) -> dict[int, TapeEntry]:

@@ -37,6 +37,8 @@ class Irregular(Door):
     def __init__(self, rec: Record, frontend: Any, params: list[Parameter]) -> None:
         super().__init__(rec, frontend)
         self.params = params
+        self.spreads = any([p.spread == "*" for p in params])
+        self.at_once = rec.name.endswith("_") or bool(rec.field("writes")) or any([p == "Any" for p, _ in rec.returns])
         self._open = False  # whether the path written by hand may be taken while somebody looks at calls
         self._below: Any = None
 
