@@ -198,7 +198,13 @@ class Call:
 
     def tensors(self) -> list[Any]:
         """The tensors among the arguments, and in lists of them."""
-        return [x for a in self.args for x in (a if isinstance(a, (tuple, list)) else (a,)) if isinstance(x, TensorRef)]
+        found: list[Any] = []
+        for a in self.args:
+            if isinstance(a, TensorRef):
+                found.append(a)
+            elif isinstance(a, (tuple, list)):
+                found += [x for x in a if isinstance(x, TensorRef)]
+        return found
 
     def spelled(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""

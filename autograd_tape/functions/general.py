@@ -228,6 +228,9 @@ class General(Door):
         # What each call on the general path asks of the record.
         self._refuses_grad = rec.field("refuses_grad") or {}
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
+        self._opmath, self._rows = rec.field("opmath"), rec.field("layout") == "rows"
+        self._ordered = layout_operands(rec)
+        self._dtype = next((p.name for p in rec.params if p.type == "dtype?"), None)
         self._names = [p.name for p in rec.params]
         self._single = len(rec.returns) == 1 and not rec.returns_list
         self._lists = any([p.type.endswith(("[]", "[]?")) or p.type.startswith("int[") for p in rec.params])
@@ -247,9 +250,8 @@ class General(Door):
             return result
         return self.passed(args, out, inplace)
 
-    def passed(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
-        """A call through the door."""
-        return super().__call__(args, out, inplace)
+    passed = Door.__call__
+    """A call through the door."""
 
     def failed(self, error: Exception, args: tuple[Any, ...]) -> Any:
         """What a call gives that failed with `error`."""
@@ -434,7 +436,7 @@ class General(Door):
     def _arrays(self, values: dict[str, Any], tensors: list[TensorRef], device: Device) -> tuple[DType | None, dict[str, Any]]:
         """(dtype of the computation, kernel arguments)."""
         rec = self.rec
-        asked = next((values[p.name] for p in rec.params if p.type == "dtype?"), None)
+        asked = None if self._dtype is None else values[self._dtype]
         compute: DType | None = None
         if rec.promotion != "none":
             typed = [(v._k.dtype, v.ndim) for p in rec.tensor_params if p.differentiable
@@ -473,7 +475,7 @@ class General(Door):
                     arrays[scaled] = np.asarray(arrays[scaled] * number(value))
             else:
                 arrays[p.name] = value
-        if compute is not None and compute.name in _HALVES and rec.field("opmath"):
+        if self._opmath and compute is not None and compute.name in _HALVES:
             self._widen(values, arrays, compute)
         return compute, arrays
 
@@ -481,7 +483,7 @@ class General(Door):
         """Half precision with a number is computed in float32. The number is not rounded before, but `alpha` is."""
         operands = [p.name for p in self.rec.tensor_params]
         alpha, last = values.get("alpha", 1), operands[-1]
-        if alpha == 1 and (arrays[last].ndim or self.rec.field("opmath") == "alpha"):
+        if alpha == 1 and (arrays[last].ndim or self._opmath == "alpha"):
             return
         x = values[last]
         exact = x._data if isinstance(x, TensorRef) else np.asarray(x)
@@ -503,9 +505,9 @@ class General(Door):
         first = results[0] if results else None
         if first.__class__ is not np.ndarray:
             return results
-        if self.rec.field("layout") == "rows":
+        if self._rows:
             return results if first.flags.c_contiguous else (np.ascontiguousarray(first), *results[1:])
-        operands = [x._data for p in layout_operands(self.rec) if isinstance(x := values[p.name], TensorRef)]
+        operands = [x._data for p in self._ordered if isinstance(x := values[p.name], TensorRef)]
         if not operands or all([a.flags.c_contiguous for a in operands]):
             return results
         return (laid_out(first, *operands), *results[1:])
@@ -513,7 +515,7 @@ class General(Door):
     def _finish(self, results: Sequence[Any], compute: DType | None, device: Device, values: dict[str, Any]
                 ) -> tuple[list[np.ndarray], list[Kind]]:
         rec = self.rec
-        asked = any(p.type == "dtype?" and values[p.name] is not None for p in rec.params)
+        asked = self._dtype is not None and values[self._dtype] is not None
         arrays: list[np.ndarray] = []
         kinds: list[Kind] = []
         if rec.result == "same" and compute is None:
@@ -732,7 +734,7 @@ class Operator(General):
     def failed(self, error: Exception, args: tuple[Any, ...]) -> Any:
         return self.passed(args, None, False)
 
-    def passed(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def passed(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         if not isinstance(args[0], TensorRef):
             raise TypeError(f"descriptor '{self.name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type_name(args[0])}' object")
         if self.name == "__eq__" and isinstance(args[1], np.ndarray):  # the one operator that torch gives arrays to

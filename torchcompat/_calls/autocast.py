@@ -8,11 +8,12 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
-from autograd_tape.dtypes import Device, DType, bfloat16, float16, float32
+from autograd_tape.dtypes import Device, DType, Kind, bfloat16, float16, float32
+from autograd_tape.record import Record
 
 from .._making.conversion import convert
 from .._tensor import Tensor, frontend
@@ -198,23 +199,22 @@ globals().update(OLD_NAMES)
 # -- casting ----------------------------------------------------------------------------------------------------------
 
 
-def _target(call: Call) -> DType | str | None:
-    """What an operation's tensors are cast to by its `amp`, "whole" where they stay as they are but its parts must not
+def _target(rec: Record, kinds: Iterable[Kind]) -> DType | str | None:
+    """What an operation's tensors, of these kinds, are cast to by its `amp`, "whole" where they stay as they are but its parts must not
     be looked at; None where autocast does not concern it."""
-    if is_excluded(DispatchKey.AutocastCPU):
+    enabled = state.enabled
+    for k in kinds:
+        device = k.device.type
+        if enabled.get(device):
+            break
+    else:
         return None
-    kinds = dict.fromkeys([t._k for t in call.tensors()])
-    device = next((k.device.type for k in kinds if state.enabled.get(k.device.type)), None)
-    if device is None:
-        return None
-    policy: str | dict[str, DType] = call.rec.field("amp")
-    if not isinstance(policy, str):  # dtypes by device
-        return policy.get(device)
+    policy: str | dict[str, DType] = rec.field("amp")
     if policy == "lower":
         return state.dtype(device)
     if policy == "widest":
-        return float32 if float32 in [k.dtype for k in kinds] else "whole"
-    return float32 if policy == "float32" else policy
+        return float32 if any([k.dtype is float32 for k in kinds]) else "whole"
+    return float32 if policy == "float32" else policy if isinstance(policy, str) else policy.get(device)  # dtypes by device
 
 
 class _Casting(Interceptor):
@@ -230,16 +230,19 @@ class _Casting(Interceptor):
         return state.loud is None or state.busy
 
     def __call__(self, call: Call) -> Any:
-        if call.out is not None or call.inplace:
+        if call.out is not None or call.inplace or is_excluded(DispatchKey.AutocastCPU):
             return NotImplemented
-        target = _target(call)
+        kinds = {t._k: None for t in call.tensors()}
+        target = _target(call.rec, kinds)
         if target is None:
             return NotImplemented
-        state.busy = True
+        castable = target != "whole" and any([k.dtype in _CAST and k.dtype is not target for k in kinds])
+        own = state.__dict__  # this thread's, quicker than attribute after attribute
+        own["busy"] = True
         try:
-            return call.proceed(None if target == "whole" else tuple([_cast(a, target) for a in call.args]))
+            return call.proceed(tuple([_cast(a, target) for a in call.args]) if castable else None)
         finally:
-            state.busy = False
+            own["busy"] = False
 
 
 CASTING = _Casting()
