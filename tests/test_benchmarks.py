@@ -86,7 +86,7 @@ def test_errors_lose_paths_and_further_lines() -> None:
 
 def test_registry_keys_are_unique_and_in_known_groups() -> None:
     table = registered()
-    assert {w.group for w in table.values()} == {"small", "kernels", "steps"}
+    assert {w.group for w in table.values()} == {"small", "listening", "kernels", "steps"}
     assert {row[0] for row in processes.ROWS} | {w.group for w in table.values()} == set(GROUPS)
     assert all(key == w.key for key, w in table.items())
 
@@ -217,3 +217,28 @@ def test_a_worker_that_does_not_answer_is_ended() -> None:
     with pytest.raises(Failure, match="no answer within 0 s"):
         side.ask(do="facts")
     assert side.process is None
+
+
+def test_what_listeners_cost_is_told_in_times_of_the_quiet_call() -> None:
+    def timed(section: str, name: str, ours: float, theirs: float | None, **kwargs: Any) -> Result:
+        return Result("listening", section, name, ours=[ours, 2 * ours], theirs=[] if theirs is None else [theirs], **kwargs)
+
+    quiet = [timed("quiet", "add", 1.0, 2.0), timed("quiet", "sum", 2.0, None)]
+    heard = [timed("mode", "add", 3.0, 8.0), timed("mode", "sum", 24.0, None), timed("mode", "gone", 1.0, 1.0)]
+    assert report.times_quiet(heard[0], quiet[0]) == (3.0, 4.0)
+    assert report.times_quiet(heard[1], quiet[1]) == (12.0, None)
+    assert report.times_quiet(heard[2], None) == (None, None)
+    assert report.times_quiet(timed("mode", "add", 1.0, 1.0, failures={"torch": "RuntimeError"}), quiet[0]) == (None, None)
+    assert report._listening([*quiet, *heard], "torch")[-1] == "| mode | 6.00 | 12.0 (sum) | 4.00 | 4.0 (add) |"
+    assert report._listening(heard, "torch") == report._listening(quiet, "torch") == []
+
+
+def test_listeners_stop_listening() -> None:
+    import torchcompat
+    from autograd_tape.modes import loudness
+
+    before = loudness()
+    for key, workload in registered().items():
+        if workload.group == "listening" and workload.name in ("add", "item"):
+            workload.setup(torchcompat)()
+            assert loudness() == before, key
