@@ -39,6 +39,7 @@ from .executors.choose import apply_environment as _apply_environment
 _apply_environment()
 from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
 from .graph import Graph
+from . import array_api, numpy  # which teach tensors the array API standard and NumPy's protocols
 from .check import check_grad, check_operation
 from .backward import BackwardContext, BackwardOptions, accumulate_cotangent, reduce_to_shape, topological_order
 

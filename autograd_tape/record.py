@@ -94,6 +94,8 @@ class Record:
     `mindspore`           the dotted name of a primitive that takes the tensors alone ("ops.Exp"), or a function `(ms, *arguments)` on
                           MindSpore tensors (see `ops._mindspore`), which raises NotImplementedError for what it would get wrong
     `mindspore_takes`     "complex" where that kernel is right for complex numbers, "half" where that for float16 is the quicker one
+    `ufunc`               NumPy's ufunc that calls it on tensors, where that is not the kernel; a tuple of several
+    `scipy`               the name of the ufunc of scipy.special that does
     `half`                the NumPy kernel for float16 and bfloat16, where torch rounds on the way; else they are computed in float32
     `opmath`              "number": half precision with a number is computed in float32, the number not rounded before; "alpha": with an
                           `alpha` alone

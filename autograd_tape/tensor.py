@@ -130,6 +130,16 @@ def _could_be_shape(data: Any) -> bool:
                 for n in (data if isinstance(data, (tuple, list)) else (data,))])
 
 
+class Absent:
+    """An attribute of TensorRef's that a subclass does without, as if nobody had defined it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
+
+
 LEAF_CLASSES: set[type] = set()
 """TensorRef and its subclasses: how the engine tells a leaf from an entry with one look-up."""
 

@@ -153,8 +153,8 @@ class _Call:
 
     def left(self, x: TensorRef, how: str) -> None:
         """Raises where a number is read that depends on the inputs: what Python computes from it has no gradient. Under `no_grad`
-        it is asked for as a constant; and a branch has no derivative."""
-        if how in ("bool()", "shape") or x._node is None or grad_mode() is not GradMode.ENABLED or not _reaches(x, self.inputs):
+        it is asked for as a constant; and neither a branch nor an index has a derivative."""
+        if how in ("bool()", "shape", "an index") or x._node is None or grad_mode() is not GradMode.ENABLED or not _reaches(x, self.inputs):
             return
         raise NoGradError(f"The gradient would be lost where a number is read by {how} in '{self.name}', at {place()}",
                           expected="operations on tensors (autograd_tape.F), through which gradients flow",

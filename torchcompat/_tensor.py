@@ -22,7 +22,7 @@ from autograd_tape.frontend import install_methods
 from autograd_tape.version import Version, sever
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import NoGradView
-from autograd_tape.tensor import LEAF, NOTHING, TensorRef
+from autograd_tape.tensor import LEAF, NOTHING, Absent, TensorRef
 from autograd_tape.views import NotImplementedNode, rebase, tell_views
 
 from ._calls.above import above
@@ -61,6 +61,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     __slots__ = ("__dict__",)
     __array_priority__ = 1000
     _is_param = False
+    # torch's tensors know `__array__` and `__array_wrap__` alone: NumPy's functions compute with their values.
+    __array_ufunc__ = __array_function__ = __array_namespace__ = Absent()
+    astype, copy, stop_gradient = Absent(), Absent(), Absent()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
         if args or kwargs:

@@ -21,6 +21,12 @@ LISTS: dict[tuple[str, str], str] = {
     ("torchcompat/optim/swa_utils.py", "_SHAPES"): "shapes of a schedule",
     ("torchcompat/_calls/aten.py", "_REDUCTIONS"): "what `reduction` may be",
     ("torchcompat/_calls/factories.py", "_SIZES"): "functions that make tensors, some of which have no record",
+    ("autograd_tape/array_api.py", "ELEMENTWISE"): "the array API standard's names",
+    ("autograd_tape/array_api.py", "SAME"): "the array API standard's names",
+    ("autograd_tape/array_api.py", "_LINALG"): "the array API standard's names",
+    ("autograd_tape/array_api.py", "linalg"): "the array API standard's names",
+    ("autograd_tape/array_api.py", "(zeros, ones, empty)"): "functions that make tensors",
+    ("autograd_tape/numpy/_shapes.py", "(zeros_like, ones_like, empty_like)"): "NumPy's names",
 }
 """(file, name of the list) of those that may name operations, and why."""
 COMPARED: dict[tuple[str, str], str] = {

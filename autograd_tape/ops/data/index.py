@@ -594,14 +594,14 @@ def _parse(F: Any, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], I
     return tuple(basic), Indices(key, sources, places) if key else None
 
 
-class _StepError(AutogradError, ValueError):
+class StepError(AutogradError, ValueError):
     """A range with a step that is not positive."""
 
     builtin = ValueError
 
 
 def _step_error(step: int) -> AutogradError:
-    return _StepError("slice step cannot be zero" if step == 0 else "step must be greater than zero", expected="a positive step",
+    return StepError("slice step cannot be zero" if step == 0 else "step must be greater than zero", expected="a positive step",
                       found=str(step), remedy="flip the tensor with .flip() for a negative step")
 
 

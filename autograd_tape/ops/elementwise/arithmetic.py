@@ -228,6 +228,7 @@ class positive:
     tensor([ 1., -2.])
     """
 
+    ufunc = np.positive
     def function(F, input):
         if input._k.dtype.category == BOOL:
             raise AutogradError("The `+` operator, on a bool tensor is not supported.")
@@ -248,6 +249,7 @@ class abs:
     """
 
     out_dtype = FOUND
+    ufunc = np.fabs
     numpy = np.absolute
     mindspore = "ops.Abs"
     check = takes("int float complex", "abs_cpu")
@@ -279,6 +281,7 @@ class sign:
     """
 
     out_dtype = FOUND
+    ufunc = np.sign
     numpy = _sign
     mindspore = "ops.Sign"
 
@@ -520,6 +523,7 @@ def _quotient_samples(rng: Any) -> Any:
 class div_floor:
     """The quotient rounded down: `div(..., rounding_mode="floor")`."""
 
+    ufunc = np.floor_divide
     numpy = _floor_divide
     mindspore = kernels.quotient("FloorDiv")
     compose = on_host(numpy)
@@ -595,6 +599,7 @@ class remainder:
     lacks = {"bool": "remainder_cpu"}
     numbers = {"other": "RemainderBackward0"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
+    ufunc = np.remainder
     numpy = _remainder
     mindspore = kernels.quotient("FloorMod", of_floats=False)
     compose = on_host(numpy)
@@ -617,6 +622,7 @@ class fmod:
     lacks = {"bool": "fmod_cpu"}
     numbers = {"other": "FmodBackward0"}
     overloads = TENSOR_OR_NUMBER
+    ufunc = np.fmod
     numpy = _fmod
     mindspore = kernels.quotient("Mod", of_floats=False)
     compose = on_host(numpy)
@@ -720,6 +726,7 @@ class pow:
 
     numbers = {"exponent": "PowBackward0", "input": "PowBackward2"}
     overloads = POWER
+    ufunc = np.power
     def numpy(input, exponent):
         if np.asarray(exponent).dtype.kind in "iu" and np.asarray(input).dtype.kind in "iu":
             return _pow_integers(input, exponent)
@@ -757,6 +764,7 @@ class float_power:
     """
 
     out_dtype = OutRule("the output given to float_power has dtype {found} but the operation's result requires dtype {wanted}")
+    ufunc = np.float_power
     def function(F, input, exponent):
         kinds = [isinstance(x, TensorRef) for x in (input, exponent)]
         if not any(kinds) or not all([k or isinstance(x, (int, float, complex)) for k, x in zip(kinds, (input, exponent))]):

@@ -335,6 +335,7 @@ class signbit:
     """
 
     out_dtype = ONLY_BOOL
+    ufunc = np.signbit
     numpy = _signbit
     def compose(F, input): return (input < 0) | (input == 0) & (1 / input < 0) if input.dtype.kind == "f" else input < 0
     check = _real_only(UnsupportedDTypeError("signbit is not implemented for complex tensors."), True)

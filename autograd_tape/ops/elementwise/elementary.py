@@ -103,6 +103,7 @@ class exp2:
     tensor([1., 8.])
     """
 
+    scipy = "exp2"
     numpy = np.exp2
     def compose(F, input): return F.exp(input * _LN2)
     def vjp(F, grad, result): return grad * (result * _LN2)
@@ -118,6 +119,7 @@ class expm1:
     tensor([0.0000, 1.7183])
     """
 
+    scipy = "expm1"
     numpy = np.expm1
     def compose(F, input):  # Kahan's: the rounding of exp cancels
         u = F.exp(input)
@@ -168,6 +170,7 @@ class log10:
     tensor([0., 3.])
     """
 
+    ufunc = np.log10
     numpy = _log10
     def compose(F, input): return F.log(input) / _LN10
     def vjp(F, grad, input): return grad / (input * _LN10)
@@ -183,6 +186,7 @@ class log1p:
     tensor([0.0000, 0.6931])
     """
 
+    scipy = "log1p"
     numpy = np.log1p
     def compose(F, input):  # Kahan's: the rounding of 1 + input cancels
         u = input + 1
@@ -265,6 +269,7 @@ class ldexp:
     """
 
     out_dtype = OutRule("ldexp can't be cast to the desired output type {found}", castable)
+    ufunc = np.ldexp
     numpy = _ldexp
     def compose(F, input, other): return input * 2 ** other
     def vjp_input(F, grad, other): return grad * 2.0 ** other
@@ -438,6 +443,7 @@ class deg2rad:
     """
 
     complex_on_meta = True
+    ufunc = (np.deg2rad, np.radians)
     def numpy(input): return input * input.dtype.type(math.pi / 180)
     def compose(F, input): return input * (math.pi / 180)
     def vjp(F, grad): return grad * (math.pi / 180)
@@ -454,6 +460,7 @@ class rad2deg:
     """
 
     complex_on_meta = True
+    ufunc = (np.rad2deg, np.degrees)
     def numpy(input): return input * input.dtype.type(180 / math.pi)
     def compose(F, input): return input * (180 / math.pi)
     def vjp(F, grad): return grad * (180 / math.pi)
@@ -500,6 +507,7 @@ class tanh:
     tensor([0.0000, 0.7616])
     """
 
+    ufunc = np.tanh
     numpy = _tanh
     def compose(F, input):  # MindSpore's Tanh is off by 1e-4
         e = F.expm1(F.abs(input) * -2)
@@ -536,6 +544,7 @@ class sigmoid:
     tensor([0.5000, 0.7311])
     """
 
+    scipy = "expit"
     numpy = _sigmoid
     mindspore = "ops.Sigmoid"
     def vjp(F, grad, result): return F.sigmoid_backward(grad, result)

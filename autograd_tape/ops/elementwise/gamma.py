@@ -130,6 +130,7 @@ class lgamma:
     tensor([0.0000, 1.7918])
     """
 
+    scipy = "gammaln"
     numpy = _lgamma
     mindspore = "ops.Lgamma"
     def vjp(F, grad, input): return grad * F.digamma(input)
@@ -146,6 +147,7 @@ class digamma:
     tensor([-0.5772, -1.9635])
     """
 
+    scipy = "psi"
     numpy = _digamma
     mindspore = kernels.in_single("Digamma")
     compose = on_host(_digamma)
@@ -298,6 +300,7 @@ class igamma:
     tensor([0.3528])
     """
 
+    scipy = "gammainc"
     def numpy(input, other): return _incomplete(input, other, False)
     compose = on_host(numpy)
     check = _check("igamma")
@@ -317,6 +320,7 @@ class igammac:
     tensor([0.6472])
     """
 
+    scipy = "gammaincc"
     def numpy(input, other): return _incomplete(input, other, True)
     compose = on_host(numpy)
     check = _check("igammac")

@@ -42,6 +42,7 @@ class ceil:
     """
 
     out_dtype = FOUND
+    ufunc = np.ceil
     numpy = _rounding(np.ceil)
     mindspore = "ops.Ceil"
 
@@ -66,6 +67,7 @@ class floor:
     """
 
     out_dtype = FOUND
+    ufunc = np.floor
     numpy = _rounding(np.floor)
     mindspore = "ops.Floor"
 
@@ -87,6 +89,7 @@ class trunc:
     """
 
     out_dtype = FOUND
+    ufunc = np.trunc
     numpy = _rounding(np.trunc)
     mindspore = "ops.Trunc"
 
@@ -141,6 +144,7 @@ class round:
     nodes = {"decimals is not None": "RoundBackward1"}
 
     def complex_kernel(decimals, **_): return "round_cpu" if decimals else "round_vml_cpu"
+    ufunc = np.rint
     numpy = _round
     def mindspore(ms, input, decimals): return ms.ops.round(input, decimals=decimals or 0)  # which takes no digits but 0
 

@@ -36,6 +36,7 @@ class erf:
     """
 
     layout = "input"
+    scipy = "erf"
     numpy = fused.erf
     mindspore = "ops.Erf"
     def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * _2_SQRTPI)
@@ -51,6 +52,7 @@ class erfc:
     tensor([1.0000, 0.1573])
     """
 
+    scipy = "erfc"
     numpy = fused.erfc
     mindspore = "ops.Erfc"
     def vjp(F, grad, input): return grad * (F.exp(-(input * input)) * -_2_SQRTPI)
@@ -87,6 +89,7 @@ class erfinv:
 
     saved_as = {"result": None}
     layout = "input"
+    scipy = "erfinv"
     numpy = _erfinv
     mindspore = "ops.Erfinv"
     def vjp(F, grad, result): return grad * (F.exp(result * result) / _2_SQRTPI)
@@ -102,6 +105,7 @@ class ndtr:
     tensor([0.5000, 0.8413])
     """
 
+    scipy = "ndtr"
     def numpy(input): return fused.erfc(input * input.dtype.type(-math.sqrt(0.5))) * input.dtype.type(0.5)
     def compose(F, input): return F.erfc(input * -math.sqrt(0.5)) * 0.5
     def vjp(F, grad, input): return grad * (F.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi)))
@@ -131,6 +135,7 @@ class erfcx:
     """
 
     lacks = {"half": "erfcx_cpu"}
+    scipy = "erfcx"
     numpy = _erfcx
     compose = on_host(_erfcx)
     def vjp(F, grad, input, result): return grad * (2 * input * result - _2_SQRTPI)
@@ -154,6 +159,7 @@ class log_ndtr:
     """
 
     lacks = {"half": "log_ndtr_cpu"}
+    scipy = "log_ndtr"
     numpy = _log_ndtr
     compose = on_host(_log_ndtr)
     def vjp(F, grad, input): return grad * (math.sqrt(2 / math.pi) / F.erfcx(input * -math.sqrt(0.5)))
@@ -183,6 +189,7 @@ class ndtri:
     """
 
     lacks = {"half": "ndtri_cpu"}
+    scipy = "ndtri"
     numpy = _ndtri
     compose = on_host(_ndtri)
     def vjp(F, grad, result): return grad * (F.exp(result * result * 0.5) * math.sqrt(2 * math.pi))
@@ -229,6 +236,7 @@ class i0:
     tensor([1.0000, 1.2661])
     """
 
+    scipy = "i0"
     def numpy(input): return _bessel(0, input, False)
     mindspore = "ops.BesselI0"
     def vjp(F, grad, input): return grad * F.i1(input)
@@ -244,6 +252,7 @@ class i1:
     tensor([0.0000, 0.5652])
     """
 
+    scipy = "i1"
     def numpy(input): return _bessel(1, input, False)
     mindspore = "ops.BesselI1"
     def vjp(F, grad, input, result): return grad * F.where(input == 0, 0.5, F.i0(input) - result / input)
@@ -259,6 +268,7 @@ class i0e:
     tensor([1.0000, 0.4658])
     """
 
+    scipy = "i0e"
     def numpy(input): return _bessel(0, input, True)
     mindspore = "ops.BesselI0e"
     def vjp(F, grad, input, result): return grad * (F.i1e(input) - F.sgn(input) * result)
@@ -274,6 +284,7 @@ class i1e:
     tensor([0.0000, 0.2079])
     """
 
+    scipy = "i1e"
     def numpy(input): return _bessel(1, input, True)
     mindspore = "ops.BesselI1e"
     def vjp(F, grad, input, result): return grad * F.where(input == 0, 0.5, F.i0e(input) - result * (F.sgn(input) + 1 / input))
@@ -293,6 +304,7 @@ class logit:
     tensor([0.0000, 1.0986])
     """
 
+    scipy = "logit"
     def numpy(input, eps):
         if eps is not None:
             input = np.minimum(np.maximum(input, input.dtype.type(eps)), input.dtype.type(1 - eps))
@@ -329,6 +341,7 @@ class xlogy:
 
     numbers = {"input": "XlogyBackward1", "other": "XlogyBackward2"}
     overloads = EITHER_NUMBER
+    scipy = "xlogy"
     numpy = _xlogy
     half = _xlogy  # which rounds the logarithm, as torch does
     def compose(F, input, other): return F.where(F.isnan(other), other, F.where(input == 0, 0, input * _log(F, other)))
@@ -355,6 +368,7 @@ class xlog1py:
 
     numbers = {"input": "SpecialXlog1PyBackward1", "other": "SpecialXlog1PyBackward2"}
     overloads = EITHER_NUMBER
+    scipy = "xlog1py"
     def numpy(input, other):
         with np.errstate(all="ignore"):
             return np.where(np.isnan(other), other, np.where(input == 0, 0, input * np.log1p(other)))
@@ -378,6 +392,7 @@ class entr:
     tensor([0.0000, 0.3466])
     """
 
+    scipy = "entr"
     def numpy(input):
         with np.errstate(all="ignore"):
             return np.where(np.isnan(input), input, np.where(input > 0, -input * np.log(input), np.where(input == 0, 0, -np.inf)))
@@ -462,6 +477,7 @@ class heaviside:
     """
 
     out_dtype = OutRule("heaviside is not yet implemented for tensors with different dtypes.")
+    ufunc = np.heaviside
     def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
 
     mindspore = kernels.without_nan("Heaviside")

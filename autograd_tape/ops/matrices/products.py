@@ -270,6 +270,7 @@ class matmul:
     out_dtype = EXPECTED
     amp = "lower"
     saved_as = {"other": "mat2"}
+    ufunc = np.matmul
     numpy = _matmul
     shape = shapes.matmul
     mindspore = kernels.matmul
