@@ -35,6 +35,8 @@ class Frontend:
 
     module = "autograd_tape.F"
     default_device: Any = None
+    steps_back = True
+    """Whether ranges in an index may have a negative step, as in NumPy."""
     below_autograd: Any = None
     """Carries out operations in the place of an executor: called with (general, values, tensors, inplace), returns NotImplemented to
     pass. None where nobody does."""

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import CPU_KINDS
-from ..errors import AutogradError, UnsupportedDTypeError
+from ..errors import UnsupportedDTypeError
 from ..frontend import F
 from ..modes import no_grad
 from ..ops import RECORDS
-from ..ops.data.index import StepError
 from ..tensor import TensorRef, as_dtype
 from ._tables import FUNCTIONS, SPECIAL, UFUNCS, VALUES, cast, find, give, holds_tensors, refuse, tensor
 
@@ -184,38 +183,6 @@ def _value(x: Any) -> Any:
     if isinstance(x, TensorRef):
         return x._read("bool()")  # what is asked here has no derivative, as a branch has none
     return type(x)([_value(e) for e in x]) if type(x) in (list, tuple) and holds_tensors(x) else x
-
-
-# -- slices that go backwards ------------------------------------------------------------------------------------------------------
-
-
-def _recover(error: AutogradError, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The elements at an index with slices of a negative step, which records refuse: those of a flipped tensor."""
-    if not isinstance(error, StepError) or len(args) != 2:
-        raise F.error(error) from None
-    x, index = args
-    items = list(index) if isinstance(index, tuple) else [index]
-    if not any([isinstance(i, slice) and i.step is not None and int(i.step) < 0 for i in items]):
-        raise F.error(error) from None
-    taken = [0 if i is None or i is Ellipsis else np.ndim(i) if _is_mask(i) else 1 for i in items]
-    axis = 0
-    for position, (item, count) in enumerate(zip(items, taken)):
-        if item is Ellipsis:
-            axis += x.ndim - sum(taken)
-        elif isinstance(item, slice) and item.step is not None and int(item.step) < 0:
-            at = range(*item.indices(x.shape[axis]))
-            ahead = slice(at[-1], at[0] + 1, -at.step) if at else slice(0, 0)
-            x = F.flip(x[(*[slice(None)] * axis, ahead)], (axis,))
-            items[position] = slice(None)
-        axis += count
-    return x[tuple(items)]
-
-
-def _is_mask(item: Any) -> bool:
-    return isinstance(item, (TensorRef, np.ndarray)) and (item._k.np if isinstance(item, TensorRef) else item.dtype).kind == "b"
-
-
-F.recover = _recover  # type: ignore[method-assign]  # of tensors that have NumPy's habits; torchcompat's keep torch's
 
 
 # -- attributes -------------------------------------------------------------------------------------------------------------------

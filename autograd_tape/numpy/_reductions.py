@@ -45,7 +45,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_UNSET, initial=_UNSET, whe
     x = tensor(a)
     x = masked(_accumulated(x, dtype), _given(where, None), 0)
     axes = axes_of(axis, x.ndim)
-    result = F.sum(x, axes, bool(_given(keepdims, False))) if axes else x * 1
+    result = cast(F.sum(x, axes, bool(_given(keepdims, False))), x._k.np) if axes else x * 1
     return give(result if initial is _UNSET or initial is None else result + initial, out)
 
 
@@ -54,7 +54,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=_UNSET, initial=_UNSET, wh
     x = tensor(a)
     x = masked(_accumulated(x, dtype), _given(where, None), 1)
     axes = axes_of(axis, x.ndim)
-    result = _shaped(F.prod(_flat_axes(x, axes), -1), axes, bool(_given(keepdims, False))) if axes else x * 1
+    result = _shaped(cast(F.prod(_flat_axes(x, axes), -1), x._k.np), axes, bool(_given(keepdims, False))) if axes else x * 1
     return give(result if initial is _UNSET or initial is None else result * initial, out)
 
 
@@ -193,7 +193,10 @@ def _place(name: str) -> Callable[..., Any]:
         if x._data.size == 0:
             raise ValueError(f"attempt to get {name} of an empty sequence")
         x = cast(x, np.uint8) if x._k.np.kind == "b" else x
-        result = pick(x, None if axis is None else axis_of(axis, x.ndim))
+        if x._k.np.kind == "c":
+            result = TensorRef.of(getattr(np, name)(x._read("an index"), axis))
+        else:
+            result = pick(x, None if axis is None else axis_of(axis, x.ndim))
         return give(_shaped(result, axes_of(axis, x.ndim), keepdims), out)
 
     place.__name__ = name
@@ -266,7 +269,7 @@ def _running(name: str) -> Callable[..., Any]:
     def running(a, axis=None, dtype=None, out=None):
         x = _accumulated(tensor(a), dtype)
         x = F.reshape(x, (-1,)) if axis is None else x
-        return give(scan(x, 0 if axis is None else axis_of(axis, x.ndim)), out)
+        return give(cast(scan(x, 0 if axis is None else axis_of(axis, x.ndim)), x._k.np), out)
 
     running.__name__ = name
     return running
@@ -325,8 +328,10 @@ def _quantile(scale: float, nan: bool) -> Callable[..., Any]:
         check_defaults("quantile", method=(method, ("linear", "lower", "higher", "nearest", "midpoint")), **{
             key: (value, (None,)) for key, value in more.items()})
         x = floating(a)
+        if x._k.np.itemsize == 2:  # computed in single precision
+            return give(cast(quantile(cast(x, np.float32), q, axis, None, False, method, keepdims), x._k.np), out)
         axes, keepdims = axes_of(axis, x.ndim), bool(_given(keepdims, False))
-        at = np.asarray(q, x._k.np) / scale
+        at = np.asarray(np.asarray(q, np.float64) / scale, x._k.np)
         if at.size and not (0 <= at.min() and at.max() <= 1):
             raise ValueError("Quantiles must be in the range [0, 1]" if scale == 1 else "Percentiles must be in the range [0, 100]")
         result = carry_out(_flat_axes(x, axes), TensorRef.of(at.reshape(-1)), -1, interpolation=method)

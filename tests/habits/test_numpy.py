@@ -165,6 +165,25 @@ def test_dtypes_of_ufuncs_are_numpys(ufunc: np.ufunc) -> None:
                 assert ufunc.nin == 1 or ufunc(arrays[0], TensorRef.of(arrays[1]))._k.np == wanted, (a, b)
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "mean", "var", "std", "max", "min", "median", "argmax", "all",
+"ptp", "sort",
+                                  "diff", "average", "count_nonzero", "any"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_of_reductions_are_numpys(name: str, dtype: str) -> None:
+    array = np.array([[1, 2], [3, 1]]).astype(dtype)
+    try:
+        wanted = getattr(np, name)(array, axis=0).dtype
+    except TypeError:
+        with pytest.raises((TypeError, at.AutogradError)):
+            getattr(np, name)(TensorRef.of(array), axis=0)
+        return
+    if name == "median" and dtype in "FD":  # complex numbers have no quantiles
+        with pytest.raises(at.AutogradError):
+            np.median(TensorRef.of(array), axis=0)
+        return
+    assert getattr(np, name)(TensorRef.of(array), axis=0)._k.np == wanted
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint8", "int64", "complex64"])
 def test_python_numbers_are_weak(dtype: str) -> None:
     x = TensorRef.of([1, 2], dtype)
@@ -231,7 +250,7 @@ def test_the_module_has_numpys_names(module: str) -> None:
 def test_transforms_go_through_numpys_functions() -> None:
     f = lambda x: np.sum(np.sin(x) * np.exp(-x ** 2)) + np.linalg.norm(np.concatenate([x, x[::-1]]))
     x = np.array([0.3, 0.7, 1.1])
-    assert at.check_grad(f, [x]).passed if hasattr(at.check_grad(f, [x]), "passed") else True
+    assert at.check_grad(f, [x]).ok
     H = at.hessian(f)(x)
     numeric = np.stack([(at.transforms.grad(f)(x + h) - at.transforms.grad(f)(x - h)) / 2e-5 for h in 1e-5 * np.eye(3)])
     np.testing.assert_allclose(H, numeric, atol=1e-5)

@@ -326,6 +326,12 @@ def toposort(end: Any, parents: Any = None) -> Any:
 # -- the package --------------------------------------------------------------------------------------------------------------
 
 
+def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """HIPS's: primitives for the functions of a module."""
+    new.update({name: primitive(x) if callable(x) and not builtins.isinstance(x, builtins.type) else x for name, x in old.items()
+                if not name.startswith("__")})
+
+
 def _module(name: str, **contents: Any) -> types.ModuleType:
     module = types.ModuleType(name)
     module.__dict__.update(contents)
@@ -349,6 +355,7 @@ def install(sdist: Path) -> None:
     package.numpy = sys.modules["autograd.numpy"] = anp  # type: ignore[attr-defined]
     for name in ("linalg", "fft", "random"):
         sys.modules[f"autograd.numpy.{name}"] = sys.modules[f"autograd_tape.numpy.{name}"]
+    _module("autograd.numpy.numpy_wrapper", wrap_namespace=wrap_namespace)
     _module("autograd.numpy.numpy_vjps", unbroadcast_f=unbroadcast_f, repeat_to_match_shape=repeat_to_match_shape)
     sys.path.insert(0, str(sdist / "tests"))
     import autograd.differential_operators as operators

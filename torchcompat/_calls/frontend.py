@@ -35,7 +35,9 @@ class TorchFrontend(Frontend):
     """Operations on torchcompat's Tensor."""
 
     module = "torch"
+    steps_back = False
     default_device: Any = None
+    steps_back = False
     """Where factories make tensors, None for the CPU."""
     savers: list[Any] = []
     """What looks at each entry made on the general path: saved-tensor hooks, anomaly mode. Called with the entry."""

@@ -7,6 +7,7 @@ of positions and masks, as one gather. (NumPy counts a number among the position
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -605,13 +606,44 @@ def _step_error(step: int) -> AutogradError:
                       found=str(step), remedy="flip the tensor with .flip() for a negative step")
 
 
+def _goes_back(index: Any) -> bool:
+    return any([isinstance(i, slice) and i.step is not None and operator.index(i.step) < 0
+                for i in (index if isinstance(index, tuple) else (index,))])
+
+
+def _ahead(F: Any, self: Any, index: Any) -> tuple[Any, Any]:
+    """A tensor, flipped, and an index without ranges that go back, for an index that has some."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    taken = [0 if i is None or i is Ellipsis else i.ndim if _is_mask(i) else 1 for i in items]
+    dim = 0
+    for position, (item, count) in enumerate(zip(items, taken)):
+        if item is Ellipsis:
+            dim += self.ndim - sum(taken)
+        elif isinstance(item, slice) and _goes_back(item):
+            at = range(*item.indices(self.shape[dim]))
+            ahead = slice(at[-1], at[0] + 1, -at.step) if at else slice(0, 0)
+            self = F.flip(_get(F, self, (*[_ALL] * dim, ahead)), (dim,))
+            items[position] = _ALL
+        dim += count
+    return self, tuple(items)
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, TensorRef) and item._k.np.kind == "b" or isinstance(item, np.ndarray) and item.dtype.kind == "b"
+
+
 def _view_at(F: Any, self: Any, basic: tuple[Any, ...]) -> Any:
     """The view at a basic index; the tensor itself where it changes nothing."""
     return getattr(F, f"basic_{_view_name(basic, self.shape)}")(self, basic)
 
 
 def _get(F: Any, self: Any, index: Any) -> Any:
-    basic, indices = _parse(F, self.shape, index)
+    try:
+        basic, indices = _parse(F, self.shape, index)
+    except StepError:
+        if not F.steps_back or not _goes_back(index):
+            raise
+        return _get(F, *_ahead(F, self, index))
     if indices is None:
         return getattr(F, f"basic_{_view_name(basic, self.shape, index.__class__ is slice)}")(self, basic)
     if any([item is None or item.__class__ is int or item != _ALL for item in basic]):
