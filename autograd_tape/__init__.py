@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autograd_tape(\.|$)")
 
 from .dtypes import DType, Device
-from .errors import AutogradError, GradCheckFailedError, NoGradError, NoGradFnError, ShapeMismatchError, TapeNotRecordingError
+from .errors import ArgumentError, AutogradError, GradCheckFailedError
+from .errors import NoGradError, NoGradFnError, ShapeMismatchError, TapeNotRecordingError
 from .modes import GradMode, no_grad
-from .tape import RecordingContext, Tape, clear_default_tape, get_default_tape, set_default_tape
-from .node import TapeEntry
+from .tape import RecordingContext, Tape, clear_default_tape, current_tape, get_default_tape, set_default_tape
+from .node import GradFn, TapeEntry
 from .scopes import scope
 from .tensor import TapeId, TensorRef, above
 from .ops import load_records as _load_records
@@ -30,7 +31,7 @@ from .frontend import F, install_methods
 install_methods(TensorRef, F)
 
 from .lazy import OpSpec
-from .manual import Operation, vjp_rule
+from .manual import OpKind, Operation, vjp_rule
 from .registry import get_grad_fn, has_grad_fn, named_grad_fn, register_grad_fn, unregister_grad_fn
 from .grad import GradManager, GradientInfo
 from .executors import Executor, available_executors, cpu_executor, get_executor, register_executor, set_executor
@@ -41,7 +42,8 @@ from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace,
 from .graph import Graph
 from . import array_api, numpy  # which teach tensors the array API standard and NumPy's protocols
 from .check import check_grad, check_operation
-from .backward import BackwardContext, BackwardOptions, accumulate_cotangent, reduce_to_shape, topological_order
+from .tree import register_tree
+from .backward import BackwardContext, BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, topological_order
 
 if TYPE_CHECKING:  # modules, and functions when they are called, see `autograd_tape.callable`
     from .backward import backward
@@ -49,19 +51,23 @@ if TYPE_CHECKING:  # modules, and functions when they are called, see `autograd_
 else:
     from . import backward, grad
 
+__version__ = "0.1.0"
+OpNode = TapeEntry
+"""An entry as a node of a trace."""
+
 __all__ = [
-    "AutogradError", "BackwardContext", "BackwardOptions", "DType", "Device", "Executor", "F", "GradCheckFailedError", "GradManager",
-    "GradMode", "GradientInfo", "Graph", "NoGradError", "NoGradFnError", "OpSpec", "Operation", "RecordingContext", "ShapeMismatchError",
-    "Tape", "TapeEntry", "TapeId", "TapeNotRecordingError", "TensorRef", "Trace", "accumulate_cotangent", "available_executors", "backward",
-    "backward_on_trace", "check_grad", "check_operation", "clear_default_tape", "cpu_executor", "get_default_tape", "get_executor",
-    "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape", "register_executor",
-    "register_grad_fn", "scope", "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn", "value_and_grad",
-    "vjp", "vjp_rule",
+    "ArgumentError", "AutogradError", "BackwardContext", "BackwardOptions", "DType", "Device", "Executor", "F", "GradCheckFailedError",
+    "GradFn", "GradManager", "GradMode", "GradientInfo", "Gradients", "Graph", "NoGradError", "NoGradFnError", "OpKind", "OpNode",
+    "OpSpec", "Operation", "RecordingContext", "ShapeMismatchError", "Tape", "TapeEntry", "TapeId", "TapeNotRecordingError", "TensorRef",
+    "Trace", "accumulate_cotangent", "available_executors", "backward", "backward_on_trace", "check_grad", "check_operation",
+    "clear_default_tape", "cpu_executor", "current_tape", "get_default_tape", "get_executor", "get_grad_fn", "grad", "has_grad_fn",
+    "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape", "register_executor", "register_grad_fn", "register_tree", "scope",
+    "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn", "value_and_grad", "vjp", "vjp_rule",
 ]
 
 
 def __getattr__(name: str) -> object:
     if name == "show":
         return above.show
-    # grad_add, grad_matmul, ...: derived from the records, so there is no list of them.
-    return named_grad_fn(name)
+    # float32, int64, ... and grad_add, grad_matmul, ...: there is no list of the latter, which are derived from the records.
+    return DType.by_name[name] if name in DType.by_name else named_grad_fn(name)

@@ -225,7 +225,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
     if not retain:
         if walk is not None:
             walk.free()
-        tape.clear()
+            tape.clear()
     return context
 
 

@@ -37,6 +37,7 @@ ORDER = (
     "Batched", "transform",                    # vmap, forward mode, torch.func.functionalize
     "AutocastCPU", "AutocastGPU", "autocast",
     "Autograd",
+    "gradient",                                # gradient functions registered in the place of a record's
     "bits",                                    # conjugate and negative views get values
     "mutation",                                # copies of what is about to change
     "Backend_CPU", "Backend_CUDA", "Backend_Ascend", "Backend_Meta", "CompositeExplicit",

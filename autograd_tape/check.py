@@ -8,6 +8,7 @@ that do not give the same answer twice.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,14 +21,15 @@ from .engine import Engine
 from .errors import ArgumentError, GradCheckFailedError, ShapeMismatchError
 from .executors import executor_for
 from .executors.meta import meta_array
-from .frontend import F
+from .frontend import F, front_end_of
+from .lazy import array_of
 from .modes import GradMode, _ModeContext
 from .node import edge_of
 from .ops import Record, Sample, get_record
 from .record import named_arguments
 from .tape import WEAK_TAPE
 from .tensor import TensorRef
-from .tree import leaves, rebuild, tree_map
+from .tree import children, leaves, rebuild, tree_map
 
 OK = "ok"
 
@@ -107,8 +109,9 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
     """Holds the gradients of `fn(*inputs)` against numerical ones.
 
     Args:
-        fn: takes and returns tensors, or tuples, lists and dicts of them; arguments that are no floating-point arrays or tensors are
-            passed as they are. It must be smooth within `eps` of the inputs.
+        fn: takes and returns tensors, or tuples, lists and dicts of them, of this package or of torchcompat; arguments that are no
+            floating-point arrays or tensors are passed as they are. It must be smooth within `eps` of the inputs. Of a torchcompat module
+            the gradients of its parameters are checked too.
         inputs: its arguments: arrays or TensorRefs, or tuples, lists and dicts of them; a single array; or a dict of keyword arguments.
             Floating-point ones are differentiated, in float64 whatever their dtype.
         eps: the step of the central difference.
@@ -136,38 +139,63 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
         raise ArgumentError("check_grad() takes a function", expected="a callable", found=type(fn).__name__,
                             remedy="pass the function itself")
     given = [inputs] if isinstance(inputs, (TensorRef, np.ndarray, float, np.floating)) else inputs
+    function, parameters = (fn, {}) if not hasattr(fn, "named_parameters") else _as_function(fn)
+    flat = leaves(given)
+    n = len(flat)
+    front = front_end_of(*flat, *parameters.values())
+    fronts = [x._front_end if isinstance(x, TensorRef) else front for x in (*flat, *parameters.values())]
 
-    def on_leaves(*flat: Any) -> Any:
-        tree = rebuild(given, iter(flat))
-        return fn(**tree) if isinstance(tree, dict) else fn(*tree)
+    def on_leaves(*values: Any) -> Any:
+        # Each is of the kind that was given: checked are the gradients of tensors that `fn` gets them from.
+        own = [front.own(x) if isinstance(x, TensorRef) else x for front, x in zip(fronts, values)]
+        tree = rebuild(given, iter(own[:n]))
+        further = () if not parameters else (dict(zip(parameters, own[n:])),)
+        return function(*further, **tree) if isinstance(tree, dict) else function(*further, *tree)
 
-    values, where = _prepare(leaves(given))
-    every = [f"in{name}" if not isinstance(given, dict) else name for name in _names(given)]
+    values, where = _prepare([*flat, *parameters.values()])
+    every = [f"in{name}" if not isinstance(given, dict) else name for name in _names(given)] + list(parameters)
     names = [every[i] for i in where]
     with _ModeContext(GradMode.ENABLED):
         rows = _check(on_leaves, values, where, names, 1, eps, atol, rtol)
         if order == 2 and all(row.verdict == OK for row in rows):
             rows += _second(on_leaves, values, where, names, eps, atol, rtol, seed)
-    report = Report(getattr(fn, "__qualname__", None) or repr(fn), tuple(rows), eps, atol, rtol)
+    report = Report(getattr(fn, "__qualname__", None) or (type(fn).__name__ if parameters else repr(fn)), tuple(rows), eps, atol, rtol)
     return report.raise_if_failed() if raise_exception else report
+
+
+def _as_function(module: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """(a function of parameters by name and of inputs, the parameters) of a module such as torch has, in double precision. The module
+    itself is left alone."""
+    module = copy.deepcopy(module).double()
+    owners = {f"{path}.{name}".lstrip("."): (part._parameters, name) for path, part in module.named_modules()
+              for name, parameter in part._parameters.items() if parameter is not None}
+    parameters = {path: table[name] for path, (table, name) in owners.items()}
+
+    def function(given: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        try:
+            for path, (table, name) in owners.items():
+                table[name] = given[path]
+            return module(*args, **kwargs)
+        finally:
+            for path, (table, name) in owners.items():
+                table[name] = parameters[path]
+
+    return function, parameters
 
 
 def _names(tree: Any, path: str = "") -> list[str]:
     """What the leaves of a tree are called: `0`, `1['w']`, `1[0]`; by keyword `w`, `w[0]`."""
-    if isinstance(tree, dict):
-        items: Any = tree.items()
-    elif isinstance(tree, (tuple, list)):
-        items = enumerate(tree)
-    else:
-        return [path] if leaves(tree) else []
-    return [name for key, x in items for name in _names(x, f"{path}[{key!r}]" if path else str(key))]
+    below = None if tree is None else children(tree)
+    if below is None:
+        return [path] if tree is not None else []
+    return [name for key, x in below.items() for name in _names(x, f"{path}[{key!r}]" if path else str(key))]
 
 
 def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
     values: list[Any] = []
     where: list[int] = []
     for i, x in enumerate(inputs):
-        data = x.numpy() if isinstance(x, TensorRef) else np.asarray(x) if isinstance(x, (np.ndarray, np.floating, float)) else None
+        data = array_of(x) if isinstance(x, TensorRef) else np.asarray(x) if isinstance(x, (np.ndarray, np.floating, float)) else None
         if data is not None and dtype_of(data).category == FLOATING:
             values.append(np.array(data, np.float64))
             where.append(i)
@@ -209,7 +237,7 @@ def _outputs(result: Any) -> list[TensorRef]:
 
 
 def _evaluate(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int]) -> list[np.ndarray]:
-    return [np.array(o.numpy(), np.float64) for o in _call(fn, values, where, False)[1]]
+    return [np.array(array_of(o), np.float64) for o in _call(fn, values, where, False)[1]]
 
 
 def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], eps: float,
@@ -232,7 +260,7 @@ def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], 
 def _analytical(output: TensorRef, refs: Sequence[TensorRef], cotangent: np.ndarray) -> list[Any]:
     """What arrives at each input: an array of whatever shape the formulas gave it, or None."""
     executor = executor_for(CPU)
-    engine = Engine(executor.F, retain_graph=True, capture=list(refs), wrap=TensorRef.of)
+    engine = Engine(executor.F, retain_graph=True, capture=list(refs), wrap=output._front_end.wrap)
     with _ModeContext(GradMode.DISABLED):
         engine.run([(edge_of(output), cotangent)])
     return [None if engine.captured.get(x) is None else np.asarray(engine.captured[x]) for x in refs]
@@ -241,7 +269,7 @@ def _analytical(output: TensorRef, refs: Sequence[TensorRef], cotangent: np.ndar
 def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], order: int, eps: float, atol: float,
            rtol: float) -> list[Row]:
     refs, outputs = _call(fn, values, where, True)
-    first, again = [o.numpy() for o in outputs], _evaluate(fn, values, where)
+    first, again = [array_of(o) for o in outputs], _evaluate(fn, values, where)
     nan = float("nan")
     rows: list[Row] = []
     steady = [a.shape == b.shape and np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again)]

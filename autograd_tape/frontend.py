@@ -175,6 +175,11 @@ class Frontend:
         t._v = t._base = None
         return t
 
+    def over(self, array: Any, *, requires_grad: bool = False) -> Any:
+        """A leaf over an array, whose memory it shares; as `TensorRef.over`."""
+        t = TensorRef.over(array, requires_grad=requires_grad)
+        return t if self.Tensor is TensorRef else self.wrap(t._data, t._k, t._node)
+
     def own(self, t: Any) -> Any:
         """A tensor of any front end, or an array, as one of this: the same values, with the same history."""
         if not isinstance(t, TensorRef):

@@ -401,10 +401,17 @@ def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Ex
     >>> grad(F.sum(dx), [x])
     [array([18.])]
     """
-    if callable(output):
-        return transform(output, *(() if inputs is None else (inputs,)), **options)
+    if callable(output) and not isinstance(output, TensorRef):
+        passed = {"tape": tape, "executor": executor, "grad_outputs": grad_outputs, "retain_graph": retain_graph,
+                  "create_graph": create_graph}
+        wrong = [name for name, value in passed.items() if value is not None and value is not False]
+        wrong += [name for name in options if name not in ("argnums", "has_aux") or name == "argnums" and inputs is not None]
+        if wrong:
+            raise ArgumentError("grad() of a function has no such option", expected="argnums, has_aux", found=", ".join(wrong),
+                                remedy="leave it out; derivatives of higher order are transforms of transforms")
+        return transform(output, **options if inputs is None else {"argnums": inputs, **options})
     if options:
-        raise ArgumentError("grad() of a tensor has no such option", expected="retain_graph, create_graph, grad_outputs",
+        raise ArgumentError("grad() of a tensor has no such option", expected="tape, executor, grad_outputs, retain_graph, create_graph",
                             found=", ".join(options), remedy="leave it out")
     inputs = tensors_of([] if inputs is None else inputs, "grad()")
     if not inputs:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from .backward import tensors_of
 from .dtypes import CPU, DType
 from .errors import ArgumentError, AutogradError
 from .executors import Executor, executor_for
@@ -144,7 +145,7 @@ class Graph:
         Raises:
             ArgumentError: an output is not on the tape, or none is given for the default tape.
         """
-        outputs = [outputs] if isinstance(outputs, TensorRef) else outputs
+        outputs = None if outputs is None else tensors_of(outputs, "to_graph()")
         if isinstance(tape, DefaultTape):
             return _from_default(outputs)
         held = tape.held

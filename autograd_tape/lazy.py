@@ -26,6 +26,7 @@ from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, aside
 from .node import OutputEdge
 from .ops import ALIASES, RECORDS, get_record
+from .ops._host import values_of
 from .functions.general import General
 from .functions.namespace import QUIET_SETS, base_namespace
 from .record import OPERATIONS, Record, assign_tensors, named_arguments
@@ -165,7 +166,7 @@ def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str,
     arguments, inputs = put_together(arguments, inputs)
     own = OPERATIONS.get(op)
     if own is not None:
-        return (own(*inputs, **arguments),)
+        return tuple(tensors_in(own(*arguments.pop("*", inputs), **arguments)))
     rec = get_record(op)
     function = F.function(rec.name + "_") if inplace else getattr(F, rec.name)
     if "*" in arguments:
@@ -265,6 +266,12 @@ class _Declared(Interceptor):
 _DECLARED = _Declared()
 
 
+def array_of(ref: TensorRef) -> np.ndarray:
+    """The elements of a tensor, whether or not it requires grad, and whatever its memory stands for; computed first where need be."""
+    array: np.ndarray = evaluate(ref) if ref._data is None else values_of(ref)
+    return array
+
+
 def _detached(x: TensorRef) -> TensorRef:
     t = TensorRef.__new__(TensorRef)
     t._data, t._k, t._node, t._v, t._base = x._data, x._k, None, None, None
@@ -320,20 +327,21 @@ def _recompute(ref: TensorRef) -> None:
         tape.renew(renewed)
 
 
-def bind(ref: TensorRef, array: Any) -> TensorRef:
-    """Gives a tensor its data: a copy of an array of its shape and dtype, or nested lists.
-
-    Outputs of `OpSpec`s follow: they are computed anew from the new data, and so are their gradients. What was computed at once keeps its
-    value, and a backward pass that would need the replaced data says so.
+def bindable(ref: TensorRef, array: Any) -> np.ndarray:
+    """The copy of `array` that `bind` would give a tensor. Nothing is changed.
 
     Raises:
-        ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
+        ShapeMismatchError, DTypeError, ArgumentError: see `bind`.
     """
     if not isinstance(ref, TensorRef):
         raise ArgumentError("bind() takes a tensor", expected="TensorRef", found=type(ref).__name__,
                             remedy="pass TensorRef.declare(shape, dtype)")
     declared = isinstance(array, np.ndarray)
-    data = np.array(array, None if declared else ref._k.np, copy=True, order="K")
+    try:
+        data = np.array(array, None if declared else ref._k.np, copy=True, order="K")
+    except (TypeError, ValueError):
+        raise ArgumentError(f"The data bound to tensor {ref.id} are no numbers", expected="an array, or nested lists of numbers",
+                            found=type(array).__name__, remedy="bind an array of the declared shape and dtype") from None
     if data.shape != tuple(ref.shape):
         raise ShapeMismatchError(f"The data bound to tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
                                  found=str(data.shape), remedy="bind an array of the declared shape")
@@ -343,10 +351,23 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
     if spec_of(ref) is not None and ref._data is None:
         raise ArgumentError(f"Tensor {ref.id} is the output of '{spec_of(ref).op}'", expected="a leaf",  # type: ignore[union-attr]
                             found="a computed tensor", remedy="bind data to the leaves; the executor computes the rest")
+    return data.astype(ref._k.np, copy=False)
+
+
+def bind(ref: TensorRef, array: Any) -> TensorRef:
+    """Gives a tensor its data: a copy of an array of its shape and dtype, or nested lists.
+
+    Outputs of `OpSpec`s follow: they are computed anew from the new data, and so are their gradients. What was computed at once keeps its
+    value, and a backward pass that would need the replaced data says so.
+
+    Raises:
+        ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
+    """
+    data = bindable(ref, array)
     if ref._data is not None:
         _leave_views(ref)
         _recompute(ref)
-    ref._data = data.astype(ref._k.np, copy=False)
+    ref._data = data
     return ref
 
 

@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .errors import AutogradError, NoGradError
 from .modes import settle_tapes, unsettled
 from .tensor import LEAF, TapeId, TensorRef, above, info_of, next_id
@@ -31,6 +33,8 @@ class TapeEntry:
     n_outputs = 1
     takes_undefined = False  # whether it wants to be called where all its outputs' gradients are undefined
     forbids: str | None = None  # why nothing may be computed from its output any more
+    saved_getters: Any = ()  # what gets the tensors that it saved, inputs in their order, then outputs
+    saved_slots: Any = ()    # where these stand: what they are, and from which place in `saved`
     blank = False            # whether it stands for no history: that of a view made without recording
     frees = True             # whether it saves tensors, which a backward pass frees; numbers and shapes are kept
     by_hand = False         # whether it was recorded by hand (a ManualEntry), and keeps what its output is computed from
@@ -41,7 +45,6 @@ class TapeEntry:
     refs: Any = None           # (inputs, outputs, arguments) where an explicit tape keeps them alive
     holders: int = 0           # explicit tapes that keep it
     value_ids: Any = None      # (ids of the inputs, ids of the outputs) then
-    grad_fn: Any = None        # the GradFn of an entry recorded by hand
 
     id: TapeId
     edges: tuple[Any, ...]
@@ -84,7 +87,38 @@ class TapeEntry:
     @property
     def saved_tensors(self) -> tuple[TensorRef, ...]:
         """The tensors saved for backward."""
-        return tuple(s for s in self.saved or () if isinstance(s, TensorRef))
+        if self.saved is None:
+            return ()
+        found: list[Any] = []
+        for get in self.saved_getters:
+            value = get(self)
+            found += value if isinstance(value, (tuple, list)) else [value]
+        return tuple([s for s in found if isinstance(s, TensorRef)])
+
+    @property
+    def grad_fn(self) -> "GradFn":
+        """The entry's gradient function: `grad_fn(grad_output, saved_tensors)`, with `saved_tensors` of this entry or others in their
+        place, gives the gradients of the inputs, None where one wants none. Of an array it gives arrays; of a tensor, tensors whose
+        computation is recorded."""
+        return EntryGradFn(self)
+
+    # As a node of a trace:
+
+    @property
+    def op_args(self) -> tuple[Any, ...]:
+        """The primals: the same as `inputs`."""
+        return self.inputs
+
+    @property
+    def op_kwargs(self) -> dict[str, Any]:
+        """The arguments of the call that are no tensors of its own, where a tape keeps them."""
+        refs = self._kept()
+        return dict(refs[2]) if refs is not None else {}
+
+    def get_alive_outputs(self) -> tuple[TensorRef, ...]:
+        """The outputs, where a tape keeps them."""
+        refs = self._kept()
+        return tuple(refs[1]) if refs is not None else ()
 
     # The graph as torch's programs look at it (torchviz and others):
 
@@ -145,6 +179,46 @@ class TapeEntry:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+
+class EntryGradFn:
+    """The gradient function of one entry: see `TapeEntry.grad_fn`.
+
+    >>> from autograd_tape import Tape
+    >>> import numpy as np
+    >>> x = TensorRef.of([2.0, 3.0], requires_grad=True)
+    >>> with Tape() as tape:
+    ...     y = x * x
+    >>> entry, = tape.entries
+    >>> entry.grad_fn(np.ones(2), entry.saved_tensors)
+    [array([2., 3.]), array([2., 3.])]
+    """
+
+    __slots__ = ("entry",)
+
+    def __init__(self, entry: TapeEntry) -> None:
+        self.entry = entry
+
+    def __repr__(self) -> str:
+        return f"<gradient function of '{self.entry.op_name}', entry {self.entry.id}>"
+
+    def __call__(self, grad_output: Any, saved_tensors: Sequence[Any] | None = None) -> list[Any]:
+        """The gradients of the inputs.
+
+        Raises:
+            NoGradError: what the entry saved was freed.
+            ArgumentError: there are more or fewer saved tensors than the entry saves.
+        """
+        entry = self.entry
+        if entry.saved is None and entry.frees:
+            raise freed(entry)
+        grads = list(grad_output) if isinstance(grad_output, (list, tuple)) else [grad_output]
+        recorded = any([isinstance(g, TensorRef) for g in grads])
+        if saved_tensors is not None:
+            entry = above.entry_with(entry, list(saved_tensors), recorded)
+        F = (grads[0]._front_end if isinstance(grads[0], TensorRef) else entry.front_end) if recorded else above.operations()
+        made = [g if g is None or isinstance(g, TensorRef) else F.wrap(np.asarray(g)) if recorded else np.asarray(g) for g in grads]
+        return list((entry.recorded if recorded else entry.raw)(made if entry.n_outputs > 1 else made[0], F))
 
 
 class AccumulateGrad(TapeEntry):

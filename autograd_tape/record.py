@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import attrs
 from .dtypes import SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from .locks import cached_property
+from .tensor import above
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 _DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float32", "float64"),
@@ -208,6 +210,16 @@ class Record:
 
     def __repr__(self) -> str:
         return f"<operation {self.schema}>"
+
+    def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any = None, **arguments: Any) -> tuple[Any, ...]:
+        """The cotangents of the primals from that of the output, on arrays or tensors; None for a primal that has none.
+
+        >>> import numpy as np
+        >>> get_record("mul").vjp_rule((np.array(2.0), np.array(3.0)), np.array(1.0))
+        (array(3.), array(2.))
+        """
+        found: tuple[Any, ...] = above.vjp_rule(self.name, **arguments)(primals, cotangent, output)
+        return found
 
     @property
     def elementwise(self) -> bool:
@@ -619,8 +631,8 @@ def dynamic_shape(step: str) -> str:
     return f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{step}."
 
 
-OPERATIONS: dict[str, Any] = {}
-"""Operations of one's own, by name; see `autograd_tape.manual.Operation`."""
+OPERATIONS: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+"""Operations of one's own that live, by name; see `autograd_tape.manual.Operation`."""
 
 
 def named_arguments(rec: Record, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:

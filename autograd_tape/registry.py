@@ -23,7 +23,7 @@ from .node import GradFn
 from .ops import ALIASES, RECORDS
 from .functions.general import shape_of
 from .functions.nodes import conjugate
-from .record import Record, assign_tensors
+from .record import OPERATIONS, Record, assign_tensors
 from .tensor import TensorRef
 
 _registry: dict[str, GradFn] = {}
@@ -208,14 +208,37 @@ def _traced(F: Any, x: Any) -> TensorRef:
     return TensorRef.over(data, requires_grad=_category(x) >= FLOATING)
 
 
+class OperationGradFn:
+    """The rule of an `Operation` as `grad_fn(grad_output, saved_tensors) -> list of gradients`; the saved tensors are its primals."""
+
+    __slots__ = ("operation",)
+
+    def __init__(self, operation: Any) -> None:
+        self.operation = operation
+
+    def __repr__(self) -> str:
+        return f"<gradient function of {self.operation.name}>"
+
+    def __call__(self, grad_output: Any, saved_tensors: Sequence[Any]) -> list[Any]:
+        """Gradients with respect to each primal."""
+        tensors = any([isinstance(x, TensorRef) for x in saved_tensors])
+        output = (self.operation if tensors else self.operation.execute)(*saved_tensors)
+        found = self.operation.vjp_rule(tuple(saved_tensors), grad_output, output)
+        return list(found) if isinstance(found, (tuple, list)) else [found]
+
+
 # -- the registry ---------------------------------------------------------------------------------------------------
 
 
 def register_grad_fn(op: str, grad_fn: GradFn | None = None) -> Callable[[GradFn], GradFn] | GradFn:
     """Registers `grad_fn(grad_output, saved_tensors) -> gradients`; as a function or as a decorator.
 
-    What is registered for the name of an operation with a record is used for entries recorded by hand (`Tape.record`); the
-    operation itself keeps its record's formula.
+    It takes the place of the gradient that the name had, whosever it was: of an entry recorded by hand (`Tape.record`), of an `Operation`,
+    and of an operation with a record, whose further calls are recorded with it, in both front ends. `saved_tensors` are the tensors among
+    the arguments of the call. In-place variants raise while it is registered, and operations leave the quiet path.
+
+    Raises:
+        ArgumentError: the name is no text, or the function cannot be called.
 
     >>> @register_grad_fn("square_of")
     ... def grad_square(grad_output, saved_tensors):
@@ -225,30 +248,56 @@ def register_grad_fn(op: str, grad_fn: GradFn | None = None) -> Callable[[GradFn
     True
     >>> unregister_grad_fn("square_of")
     """
+    if not isinstance(op, str) or not op:
+        raise ArgumentError("register_grad_fn() takes the name of an operation", expected="a str", found=repr(op),
+                            remedy="pass register_grad_fn('name', fn)")
     if grad_fn is None:
         return lambda function: register_grad_fn(op, function)  # type: ignore[return-value]  # the decorator's form
     if not callable(grad_fn):
         raise ArgumentError(f"The gradient function of '{op}' cannot be called", expected="a callable",
                             found=type(grad_fn).__name__, remedy="pass grad_fn(grad_output, saved_tensors)")
     with _lock:
-        _registry[op] = grad_fn
+        _registry[_canonical(op)] = grad_fn
+        _tell()
     return grad_fn
+
+
+def _canonical(op: str) -> str:
+    return ALIASES.get(op, op)
+
+
+on_registration: list[Callable[[bool], None]] = []
+"""Who is told of a change: whether there are gradient functions in the place of records' own."""
+
+
+def _tell() -> None:
+    for told in on_registration:
+        told(any([name in RECORDS for name in _registry]))
+
+
+def registered(op: str) -> GradFn | None:
+    """What somebody registered for a name, or None."""
+    return _registry.get(_canonical(op)) if _registry else None
 
 
 def unregister_grad_fn(op: str) -> None:
     """Forgets what was registered for a name; an operation with a record has its record's gradient function again."""
     with _lock:
-        _registry.pop(op, None)
+        if _registry.pop(_canonical(op), None) is not None:
+            _tell()
 
 
 _derived: dict[str, RecordGradFn] = {}
 
 
 def get_grad_fn(op: str) -> GradFn | None:
-    """The gradient function of an operation: the registered one, else the one derived from its record, else None."""
-    found = _registry.get(op)
+    """The gradient function of an operation: the registered one, else that of an `Operation` or of a record, else None."""
+    found = registered(op)
     if found is not None:
         return found
+    own = OPERATIONS.get(op)
+    if own is not None:
+        return OperationGradFn(own)
     rec = RECORDS.get(ALIASES.get(op, op))
     if rec is None or not is_differentiable(rec):
         return None

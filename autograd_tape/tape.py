@@ -7,6 +7,7 @@ descending ids are a valid backward order: nothing has to be sorted, and nothing
 
 from __future__ import annotations
 
+import builtins
 import gc
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +18,14 @@ import attrs
 
 from .dtypes import FLOATING
 from .calls import listen, unlisten
-from .errors import ArgumentError, TapeNotRecordingError
+from .errors import ArgumentError, TapeNotRecordingError, type_name
 from .held import HOLDING, Held, Owner, made_by, recordings
 from .lazy import OpSpec, follow, spec_of
-from .manual import ManualEntry
+from .manual import ManualEntry, OpKind
 from .modes import (
     GradMode, Notes, _active, _mode, active_tapes, aside, grad_mode, no_grad, noting, set_grad_mode, unsettled, unwatch_calls, watch_calls,
 )
-from .node import GradFn, TapeEntry, edge_of
+from .node import AccumulateGrad, GradFn, TapeEntry, edge_of
 from .scopes import Scopes, count_recording
 from .tensor import LEAF, TapeId, TensorRef, above, next_id, watchers
 from .views import IN_CUSTOM_FUNCTION, mark
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from .show import Clock, Drawing, Summary
 
 __all__ = ["DefaultTape", "GradFn", "GradMode", "RecordingContext", "Tape", "TapeEntry", "TapeId", "aside", "clear_default_tape",
-           "get_default_tape", "grad_mode", "no_grad", "set_default_tape", "set_grad_mode"]
+           "current_tape", "get_default_tape", "grad_mode", "no_grad", "set_default_tape", "set_grad_mode"]
 
 
 # -- tapes ----------------------------------------------------------------------------------------------------------
@@ -242,8 +243,15 @@ class Tape:
         if inputs is None or output is None:
             raise ArgumentError(f"record() needs the inputs and the output of '{op}'", expected="inputs and output",
                                 found="no " + ("inputs" if inputs is None else "output"), remedy="pass both, or an OpSpec")
+        if not isinstance(op, str):
+            raise ArgumentError("record() takes the name of an operation", expected="a str, an OpKind or an OpSpec", found=type_name(op),
+                                remedy="pass record('name', inputs, output)")
         inputs = [inputs] if isinstance(inputs, TensorRef) else inputs
         saved_tensors = [saved_tensors] if isinstance(saved_tensors, TensorRef) else saved_tensors
+        for given in (inputs, () if saved_tensors is None else saved_tensors):
+            if not isinstance(given, (list, tuple)):
+                raise ArgumentError("record() takes its tensors in a list", expected="a list of tensors, or one", found=type_name(given),
+                                    remedy="pass [x, y]")
         saved = tuple(inputs if saved_tensors is None else saved_tensors)
         for position, ref in enumerate((*inputs, output, *saved)):
             if not isinstance(ref, TensorRef):
@@ -255,12 +263,18 @@ class Tape:
         if grad_fn is not None and not callable(grad_fn):
             raise ArgumentError(f"The gradient function of '{op}' cannot be called", expected="a callable", found=type(grad_fn).__name__,
                                 remedy="pass grad_fn(grad_output, saved_tensors)")
+        inputs = tuple(inputs)
+        spec = spec_of(output)
+        arguments = {} if spec is None else spec.arguments
+        if grad_mode() is not GradMode.ENABLED:  # it is held as an operation, and has no part in gradients
+            ids = self.held.ids_of(inputs)
+            return self.held.add(self, op, dict(arguments), ids, inputs, [output], {}, False, grad_mode()).entry.id
         entry = ManualEntry()
         # An entry in the place of another is of the same value: whatever was computed from it, and on whichever tape, finds it by that id.
         replaces = None if output.is_leaf else output.id
         same = replaces is not None and output._node._tag == 0 and all([x.is_leaf or x.id < replaces for x in inputs])
         entry.id = TapeId(output.id) if same else next_id()
-        entry.op, entry.stands_for = op, replaces
+        entry.op, entry.stands_for = OpKind(op), replaces
         entry.grad_fn = grad_fn
         entry.edges = tuple(edge_of(x) for x in inputs)
         entry.saved, entry.meta, entry.tape = saved, None, weakref.ref(self)
@@ -268,13 +282,11 @@ class Tape:
             follow(output, inputs)
         else:
             entry.computed()
-        spec = spec_of(output)
-        if grad_mode() is GradMode.ENABLED and any(e is not None for e in entry.edges) and output._k.dtype.category >= FLOATING:
+        if any(e is not None for e in entry.edges) and output._k.dtype.category >= FLOATING:
             if output._base is not None:
                 mark(output, IN_CUSTOM_FUNCTION)  # an update of the base would pass by `grad_fn`
             output._node = entry
-        arguments = {} if spec is None else spec.arguments
-        self.add(entry, tuple(inputs), (output,), arguments)
+        self.add(entry, inputs, (output,), arguments)
         if not isinstance(self, DefaultTape):
             ids = self.held.ids_of(inputs)
             self.held.replace(output)
@@ -394,6 +406,7 @@ class Tape:
 
     def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
         """The entry on this tape that made `ref`, or None."""
+        _checked(ref, "get_entry_for_tensor")
         return self.entry_behind(ref if ref.is_leaf else ref._node)
 
     def entry_behind(self, edge: Any) -> TapeEntry | None:
@@ -405,7 +418,7 @@ class Tape:
 
     def requires_grad(self, ref: TensorRef) -> bool:
         """Whether gradients flow to `ref`."""
-        return ref.requires_grad
+        return _checked(ref, "requires_grad").requires_grad
 
     def get_creator(self, ref: TensorRef) -> TapeEntry | None:
         """The operation that made `ref`, or None for a leaf."""
@@ -413,15 +426,22 @@ class Tape:
 
     def get_dependencies(self, ref: TensorRef) -> list[TensorRef]:
         """All tensors that `ref` was computed from, nearest first."""
-        seen: dict[int, TensorRef] = {}
-        queue = [ref]
-        for tensor in queue:
-            entry = self.get_entry_for_tensor(tensor)
-            for source in () if entry is None else entry.inputs:
-                if isinstance(source, TensorRef) and source.id not in seen:
-                    seen[source.id] = source
-                    queue.append(source)
-        return list(seen.values())
+        entry = self.get_entry_for_tensor(_checked(ref, "get_dependencies"))
+        found: dict[int, TensorRef] = {}
+        waiting = [] if entry is None else [entry]
+        queued = set(waiting)
+        for at in waiting:
+            for source, behind in self._sources(at):
+                if isinstance(source, TensorRef):
+                    found.setdefault(builtins.id(source), source)
+                if behind is not None and behind not in queued:
+                    queued.add(behind)
+                    waiting.append(behind)
+        return [x for x in found.values() if x is not ref]
+
+    def _sources(self, entry: TapeEntry) -> list[tuple[Any, TapeEntry | None]]:
+        """The tensors that an entry's outputs were computed from, each with the entry of the value that it had then."""
+        return [(x, self._entries.get(self._tensor_to_entry.get(id, -1))) for x, id in zip(entry.refs[0], entry.value_ids[0])]
 
     def to_graph(self, outputs: TensorRef | Sequence[TensorRef] | None = None) -> "Graph":
         """This tape as an IR graph: values, nodes, DOT and JSON export, replay (see `autograd_tape.graph`)."""
@@ -449,7 +469,10 @@ class Tape:
 
 
 class DefaultTape(Tape):
-    """A thread's own tape, always recording. It holds its entries weakly: a graph lives as long as its outputs."""
+    """A thread's own tape, always recording. It holds its entries weakly: a graph lives as long as its outputs, and an intermediate tensor
+    as long as somebody else holds it."""
+
+    cleared = 0  # ids up to this were cleared
 
     def start_recording(self) -> None:
         """Recording resumes (see `stop_recording`)."""
@@ -473,9 +496,21 @@ class DefaultTape(Tape):
 
     @property
     def entries(self) -> list[TapeEntry]:
-        """The live entries, by id. A query for people: it walks all objects of the process."""
+        """The live entries since the last `clear`, by id. A query for people: it walks all objects of the process, and finds the entries of
+        all its threads, since entries do not say whose they are."""
         # type(), for isinstance would ask a weak proxy for the class of its dead referent.
-        return sorted((o for o in gc.get_objects() if issubclass(type(o), TapeEntry)), key=lambda entry: entry.id)
+        return sorted((o for o in gc.get_objects() if issubclass(type(o), TapeEntry) and hasattr(o, "id") and o.id > self.cleared),
+                      key=lambda entry: entry.id)
+
+    @property
+    def tensor_to_entry(self) -> dict[int, int]:
+        """From the id of each output of a live entry to the entry's."""
+        return {output: entry.id for entry in self.entries if not isinstance(entry, AccumulateGrad)
+                for output in range(entry.id - max(entry.n_outputs, 1) + 1, entry.id + 1)}
+
+    def clear(self) -> None:
+        """Forgets the entries up to now: queries pass them by, and a backward pass that starts at one of their outputs raises."""
+        self.cleared = next_id()
 
     def get_entry(self, id: TapeId | int) -> TapeEntry:
         """The live entry with this id."""
@@ -486,7 +521,27 @@ class DefaultTape(Tape):
 
     def get_entry_for_tensor(self, ref: TensorRef) -> TapeEntry | None:
         """The entry that made `ref`, or None."""
-        return ref.creator
+        entry = _checked(ref, "get_entry_for_tensor").creator
+        return None if entry is None or entry.id <= self.cleared else entry
+
+    def _sources(self, entry: TapeEntry) -> list[tuple[Any, TapeEntry | None]]:
+        """Leaves, and intermediate tensors that live; None in the place of others, behind whose entries the query goes on."""
+        found: list[tuple[Any, TapeEntry | None]] = []
+        for edge in entry.edges:
+            if edge is None or edge._tag == 1:
+                found.append((edge, None))
+                continue
+            behind = edge.entry if edge._tag == 2 else edge
+            live = [o for o in gc.get_referrers(edge) if issubclass(type(o), TensorRef) and o._node is edge]
+            found.append((live[0] if live else None, behind if behind.id > self.cleared else None))
+        return found
+
+
+def _checked(ref: Any, query: str) -> TensorRef:
+    if not isinstance(ref, TensorRef):
+        raise ArgumentError(f"{query}() takes a tensor", expected="TensorRef", found=type_name(ref),
+                            remedy="pass the tensor, not its data or id")
+    return ref
 
 
 def _note_anew() -> None:
@@ -510,6 +565,19 @@ def _own_blocks() -> tuple[RecordingContext, ...]:
         blocks = tuple([b for b in blocks if b.owner == here])
         _blocks.set(blocks)
     return blocks
+
+
+def current_tape() -> Tape | None:
+    """The tape that this thread's operations are recorded on by name: that of the innermost `with tape:`, or what was set; None where there
+    is only the thread's own, which `get_default_tape` makes.
+
+    >>> with Tape() as tape:
+    ...     current_tape() is tape
+    True
+    """
+    _own_blocks()
+    found = _default.get()
+    return None if isinstance(found, DefaultTape) else found
 
 
 def get_default_tape() -> Tape:

@@ -52,6 +52,10 @@ class Above:
     """`lazy`: the data of a tensor, computed now, by an executor if one is named."""
     bind: Callable[[TensorRef, Any], TensorRef]
     """`lazy`: gives a declared tensor its data."""
+    entry_with: Callable[..., Any]
+    operations: Callable[[], Any]
+    vjp_rule: Callable[..., Any]
+    """`manual`: an entry that saved other tensors, an executor's operations on buffers, an operation's rule by name."""
     graph_of: Callable[[Any, Any], Any]
     """`graph`: a tape as a graph of these outputs."""
 
@@ -104,6 +108,7 @@ class Info:
     spec: tuple["OpSpec", int] | None = None   # the declared operation whose output it is, and which of them
     creation: str | None = None                # how a view was made that may not be changed in place
     retains_grad: bool = False
+    traced: bool = False                       # whether it is an input of a trace
     hooks: dict[int, Any] | None = None        # on its gradient
     post_accumulate: dict[int, Any] | None = None
     node_hooks: "Hooks | None" = None          # on the node of a leaf

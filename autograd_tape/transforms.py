@@ -15,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from .backward import BackwardOptions, accumulate_cotangent, reduce_to_shape, run_backward
+from .backward import BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, run_backward
 from .dtypes import CPU, FLOATING, dtype_of
 from .engine import gradients
 from .errors import ArgumentError, NoGradError, ShapeMismatchError
 from .executors import executor_for
-from .frontend import F, front_end_of
+from .frontend import F, Frontend, front_end_of
 from .graph import Graph, Node
 from .held import Copies, Operation, Traced, frame, place, root_of
-from .lazy import bind, call, evaluate
+from .lazy import array_of, bind, bindable, call, evaluate
 from .manual import ManualEntry
 from .modes import GradMode, _ModeContext, aside, grad_mode
 from .node import TapeEntry, edge_of
 from .record import OPERATIONS
 from .tape import WEAK_TAPE, Tape
-from .tensor import TensorRef, listeners, watchers
-from .tree import check_structure, leaves, rebuild, tree_map
+from .tensor import NOTHING, TensorRef, info_of, listeners, watchers
+from .tree import leaves, leaves_like, rebuild, tree_map
 
 __all__ = ["Trace", "accumulate_cotangent", "backward_on_trace", "grad", "hessian", "jacobian", "jvp", "reduce_to_shape", "trace",
            "value_and_grad", "vjp"]
@@ -76,19 +76,26 @@ class _Inside:
 # -- arguments and results --------------------------------------------------------------------------------------------
 
 
-def _traced(x: Any, over: Callable[..., TensorRef] = TensorRef.over) -> TensorRef:
-    """A leaf to differentiate with respect to: a tensor of its own, apart from all other uses of `x`."""
+def _traced(x: Any, front: Frontend, copied: bool = False) -> TensorRef:
+    """A leaf to differentiate with respect to: a tensor of its own, apart from all other uses of `x`, of its class. Arrays become tensors
+    of `front`."""
     if isinstance(x, TensorRef):
         if x._k.dtype.category < FLOATING:
             raise _not_floating(x.dtype.name)
-        # The view has its own place in the graph, and what is computed from it still leads back to `x`.
-        return F.reshape(x, tuple(x.shape)) if x.requires_grad else over(evaluate(x), requires_grad=True)
-    if isinstance(x, (np.ndarray, np.generic, float, complex)):
+        front = x._front_end
+        if x.requires_grad:
+            # The view has its own place in the graph, and what is computed from it still leads back to `x`.
+            view: TensorRef = front.reshape(x, tuple(x.shape))
+            return view
+        array = array_of(x)
+    elif isinstance(x, (np.ndarray, np.generic, float, complex)):
         array = np.asarray(x)
         if dtype_of(array).category < FLOATING:
             raise _not_floating(array.dtype.name)
-        return over(array, requires_grad=True)
-    raise _not_floating(type(x).__name__)
+    else:
+        raise _not_floating(type(x).__name__)
+    leaf: TensorRef = front.over(array.copy("K") if copied else array, requires_grad=True)
+    return leaf
 
 
 def _not_floating(found: str) -> ArgumentError:
@@ -96,13 +103,20 @@ def _not_floating(found: str) -> ArgumentError:
                          "floating-point dtype", found=found, remedy="convert the argument to float, or leave it out of argnums")
 
 
-def _constant(x: Any, over: Callable[..., TensorRef] = TensorRef.over) -> Any:
-    return over(x) if isinstance(x, np.ndarray) else x
+def _constant(x: Any, front: Frontend, copied: bool = False) -> Any:
+    return front.over(x.copy("K") if copied else x) if isinstance(x, np.ndarray) else x
+
+
+def _function(fn: Any) -> Callable[..., Any]:
+    if not callable(fn):
+        raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__,
+                            remedy="pass the function itself")
+    return fn
 
 
 def _positions(argnums: int | Sequence[int], n: int) -> list[int]:
     found = []
-    for i in (argnums,) if isinstance(argnums, int) else tuple(argnums):
+    for i in tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,):
         if not isinstance(i, int) or not -n <= i < n:
             raise ArgumentError("argnums names an argument that was not passed", expected=f"positions below {n}", found=repr(i),
                                 remedy="choose positional arguments; keyword arguments are constants")
@@ -121,22 +135,20 @@ class _Call:
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], argnums: int | Sequence[int],
                  has_aux: bool = False, later: bool = False) -> None:
-        if not callable(fn):
-            raise ArgumentError("A transform takes a function", expected="a callable", found=type(fn).__name__,
-                                remedy="pass the function itself")
+        _function(fn)
         self.name = getattr(fn, "__name__", None) or repr(fn)
         tensors = [x for x in leaves([list(args), kwargs]) if isinstance(x, TensorRef)]
         inside = bool(_running.get())
         self.as_arrays = not inside and not tensors
         self.create_graph = inside or any(x.requires_grad for x in tensors)
         where = _positions(argnums, len(args))
-        over = TensorRef.of if later else TensorRef.over
+        self.front = front = front_end_of(*tensors)  # whose tensors results are, where they are no arrays
         with _Inside(self):
-            made = [tree_map(lambda x, wrap=_traced if i in where else _constant: wrap(x, over), arg) for i, arg in enumerate(args)]
+            made = [tree_map(lambda x, wrap=_traced if i in where else _constant: wrap(x, front, later), arg) for i, arg in enumerate(args)]
             self.wanted = [made[i] for i in where]
             self.inputs: list[TensorRef] = leaves(self.wanted)
             self.single = isinstance(argnums, int)
-            result = fn(*made, **tree_map(lambda x: _constant(x, over), kwargs))
+            result = fn(*made, **tree_map(lambda x: _constant(x, front, later), kwargs))
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -175,22 +187,26 @@ class _Call:
 
     def _zeros(self, x: TensorRef, as_tensor: bool) -> Any:
         zeros = np.zeros(tuple(x.shape), x._k.np)
-        return TensorRef.over(zeros) if as_tensor else zeros
+        return x._front_end.over(zeros) if as_tensor else zeros
 
-    def give(self, x: Any) -> Any:
-        """A result as the caller wants it: an array, a tensor, or a tensor with its history."""
-        if self.create_graph:
-            return x if isinstance(x, TensorRef) or not isinstance(x, (np.ndarray, np.generic)) else TensorRef.of(x)
+    def give(self, x: Any, like: TensorRef | None = None) -> Any:
+        """A result as the caller wants it: an array, a tensor, or a tensor with its history; tensors of the kind that went in, of the
+        argument that a gradient belongs to."""
+        front = self.front if like is None else like._front_end
+        if not isinstance(x, (TensorRef, np.ndarray, np.generic)) or self.as_arrays and not isinstance(x, TensorRef):
+            return x
         if isinstance(x, TensorRef):
-            data = evaluate(x)
+            if self.create_graph:
+                return front.own(x)
+            data = array_of(x)
             if any([root_of(data) is root_of(i._data) for i in self.inputs]):
                 data = data.copy()  # what the function hands on is still the caller's
-            return data if self.as_arrays else TensorRef.over(data)
-        return x if self.as_arrays or not isinstance(x, np.ndarray) else TensorRef.of(x)
+            return data if self.as_arrays else front.over(data)
+        return front.over(np.array(x, order="K"))
 
     def pack(self, gradients: Sequence[Any]) -> Any:
         """Gradients in the structure of the arguments named by argnums."""
-        trees = rebuild(self.wanted, iter([self.give(g) for g in gradients]))
+        trees = rebuild(self.wanted, iter([self.give(g, x) for g, x in zip(gradients, self.inputs)]))
         return trees[0] if self.single else tuple(trees)
 
 
@@ -233,7 +249,7 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has
     (array(53.), {'w': array([10., 20.]), 'b': array(1.)})
     """
 
-    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__"), updated=())
+    @functools.wraps(_function(fn), assigned=("__module__", "__name__", "__qualname__"), updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
         made = _Call(fn, args, kwargs, argnums, has_aux)
         value = made.output
@@ -259,7 +275,7 @@ def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool
     """
     both = value_and_grad(fn, argnums, has_aux)
 
-    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__"), updated=())
+    @functools.wraps(_function(fn), assigned=("__module__", "__name__", "__qualname__"), updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
         value, gradients = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
@@ -281,11 +297,10 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux, later=True)
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
-        check_structure(made.output, cotangents, "The cotangents and the output")
-        given = leaves(cotangents)
+        given = leaves_like(made.output, cotangents, "The cotangents and the output")
         later = made.create_graph or bool(_running.get()) or any(isinstance(g, TensorRef) and g.requires_grad for g in given)
-        trees = rebuild(made.wanted, iter(made.cotangents(given, create_graph=later)))
-        return tuple(trees) if later else tree_map(made.give, tuple(trees))
+        found = made.cotangents(given, create_graph=later)
+        return tuple(rebuild(made.wanted, iter([x._front_end.own(g) if later else made.give(g, x) for g, x in zip(found, made.inputs)])))
 
     output = tree_map(made.give, made.output)
     return (output, pullback, tree_map(made.give, made.aux)) if has_aux else (output, pullback)
@@ -305,9 +320,8 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
             raise ArgumentError(f"jvp() takes its {name} as a tuple, one for each argument", expected="a tuple or list",
                                 found=type(given).__name__, remedy=f"pass ({name[:-1]},)")
     primals, tangents = tuple(primals), tuple(tangents)
-    check_structure(primals, tangents, "Primals and tangents")
+    directions = leaves_like(primals, tangents, "Primals and tangents")
     made = _Call(fn, primals, {}, tuple(range(len(primals))), has_aux)
-    directions = leaves(tangents)
     for x, t in zip(made.inputs, directions):
         if tuple(np.shape(t) if not isinstance(t, TensorRef) else t.shape) != tuple(x.shape):
             raise ShapeMismatchError("A tangent has another shape than its primal", expected=str(tuple(x.shape)), found=str(np.shape(t)),
@@ -332,7 +346,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
         if tangent is None:
             dtype = output._k.np if isinstance(output, TensorRef) else np.asarray(output).dtype
             tangent = np.zeros(tuple(np.shape(output) if not isinstance(output, TensorRef) else output.shape), dtype)
-        pushed.append(made.give(tangent) if not (later and isinstance(tangent, TensorRef)) else tangent)
+        pushed.append(made.give(tangent) if not (later and isinstance(tangent, TensorRef)) else made.front.own(tangent))
     result = tree_map(made.give, made.output), rebuild(made.output, iter(pushed))
     return (*result, tree_map(made.give, made.aux)) if has_aux else result
 
@@ -349,7 +363,7 @@ def jacobian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: 
            [0., 4.]])
     """
 
-    @functools.wraps(fn, assigned=("__module__", "__name__", "__qualname__"), updated=())
+    @functools.wraps(_function(fn), assigned=("__module__", "__name__", "__qualname__"), updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
         made = _Call(fn, args, kwargs, argnums, has_aux)
         blocks = [made.pack(_rows(made, nr)) for nr in range(len(made.outputs))]
@@ -378,7 +392,7 @@ def _rows(made: _Call, nr: int) -> list[Any]:
         full = shape + tuple(x.shape)
         if made.create_graph and row:
             with _Inside():
-                blocks.append(F.reshape(F.stack(row), full))
+                blocks.append(made.front.reshape(made.front.stack(row), full))
         else:
             blocks.append(np.stack(row).reshape(full) if row else np.zeros(full, x._k.np))
     return blocks
@@ -428,20 +442,26 @@ class Trace:
     [array([3., 4.]), array([10., 20.])]
     """
 
-    def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        if not callable(fn):
-            raise ArgumentError("trace() takes a function", expected="a callable", found=type(fn).__name__,
-                                remedy="pass the function itself")
+    def __init__(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+        _function(fn)
         self.fn, self.tape = fn, Tape(retain_graph=True)
         with _Inside():
-            self.args = tree_map(self._mark, tuple(args))
-            self.inputs: list[TensorRef] = [x for x in leaves(self.args) if isinstance(x, TensorRef)]
-            self.kwargs = tree_map(lambda x: _constant(x, TensorRef.of), kwargs)
+            given = [x for x in leaves([args, kwargs]) if isinstance(x, TensorRef)]
+            self.front = front = front_end_of(*given)
+            self.as_arrays = not given
+            self.args, self.kwargs = tree_map(lambda x: self._mark(x, front), (tuple(args), kwargs))
+            self.inputs: list[TensorRef] = [x for x in leaves([self.args, self.kwargs]) if isinstance(x, TensorRef)]
             self.tape.held = Traced(self.inputs)
             with self.tape:
                 self.output = fn(*self.args, **self.kwargs)
         self.outputs: list[TensorRef] = [x for x in leaves(self.output) if isinstance(x, TensorRef)]
         self._keep_arrays_out()
+        self.compute()
+
+    def compute(self) -> list[TapeEntry]:
+        """Walks back from the outputs: `nodes`, in the order of the computation. The constructor does it."""
+        if hasattr(self, "nodes"):
+            return self.nodes
         held = self.tape.held
         known = [o for o in self.outputs if (id := held.id_of(o)) is not None and id not in held.sources]
         self.graph: Graph = Graph.from_tape(self.tape, known, copy=False)
@@ -455,6 +475,7 @@ class Trace:
         # What lay at first in the memory of sources that the function writes to.
         self._initial = {id: data for id, ref in self._sources.items()
                          if (data := self.graph.values[id].data) is not None and data is not ref._data}
+        return self.nodes
 
     def _keep_arrays_out(self) -> None:
         for x in leaves(self.output):
@@ -463,45 +484,81 @@ class Trace:
                                     remedy="compute with the operations of autograd_tape.F, or return it from another function")
 
     @staticmethod
-    def _mark(x: Any) -> Any:
+    def _mark(x: Any, front: Frontend) -> Any:
         """A tensor of the trace's own for an argument: a copy, since the caller may change theirs before it is computed anew."""
-        if isinstance(x, TensorRef):
-            return _traced(x, TensorRef.of) if x._k.dtype.category >= FLOATING else TensorRef.of(evaluate(x))
-        if isinstance(x, (np.ndarray, np.generic, float)):
-            array = np.asarray(x)
-            return TensorRef.of(array, requires_grad=dtype_of(array).category >= FLOATING)
-        return x
+        if not isinstance(x, (TensorRef, np.ndarray, np.generic, float)):
+            return x
+        category = (x._k.dtype if isinstance(x, TensorRef) else dtype_of(np.asarray(x))).category
+        if category >= FLOATING:
+            made = _traced(x, front, True)
+        else:
+            made = (x._front_end if isinstance(x, TensorRef) else front).over(np.array(array_of(x) if isinstance(x, TensorRef) else x))
+        info_of(made).traced = True
+        return made
 
     def __repr__(self) -> str:
         return f"<Trace of {getattr(self.fn, '__name__', repr(self.fn))}: {len(self.nodes)} nodes>\n{self.graph!r}"
 
-    def refresh_graph_values(self, *args: Any) -> Any:
-        """Computes the recorded operations anew with their original arguments, on new inputs if given; the outputs as arrays.
+    def refresh_graph_values(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the recorded operations anew with their original arguments, on new inputs if given; the outputs, as arrays where the
+        trace was made on arrays.
 
         Every operation runs as it ran at first, in the same order and grad mode; random numbers are drawn anew. The tensors of the trace
         keep their identity and take the new values, and the graph is ready for another backward pass, whether or not it was freed.
 
+        Where it fails, nothing is changed. Positional arguments, or keyword arguments, that are left out stay as they are.
+
         Raises:
-            ArgumentError: `args` differ in structure from the original ones.
+            ArgumentError: the arguments differ in structure from the original ones.
             ShapeMismatchError, DTypeError: an input differs in shape or dtype.
         """
-        if args:
-            check_structure(self.args, tuple(args), "The original and the new arguments")
-            for old, new in zip(leaves(self.args), leaves(tuple(args))):
-                if isinstance(old, TensorRef):
-                    bind(old, evaluate(new) if isinstance(new, TensorRef) else np.asarray(new))
-                elif not (old is new or old == new):
-                    raise ArgumentError("A trace cannot take another value for an argument that is no tensor", expected=repr(old),
-                                        found=repr(new), remedy="trace the function again")
-        env, tape = self._start(bool(args)), Tape(retain_graph=True)
-        with _Inside(), tape:
-            self.graph.run(env, lambda node, refs: self._again(tape, self._first[node.id], node, refs))
+        news = self._new_inputs(args, kwargs)
+        before = [(x, x._data, x._v, x._base) for x in self.inputs], dict(self._initial)
+        for x, data in news:
+            bind(x, data)
+        tape = Tape(retain_graph=True)
+        try:
+            env = self._start(bool(news))
+            with _Inside(), tape:
+                self.graph.run(env, lambda node, refs: self._again(tape, self._first[node.id], node, refs))
+        except BaseException:
+            tape.clear()
+            for x, *state in before[0]:
+                x._data, x._v, x._base = state
+            self._initial = before[1]
+            raise
         self.tape.clear()
         for id, ref in self._made:  # a tensor changed in place comes several times, and keeps the last value
             new = env[id]
             ref._data, ref._node, ref._v = new._data, new._node, new._v
         self.tape, self.nodes = tape, [operation.entry for operation in tape.held.operations]
-        return tree_map(lambda x: evaluate(x).copy() if isinstance(x, TensorRef) else x, self.output)
+        return tree_map(self._given, self.output)
+
+    def _given(self, x: Any) -> Any:
+        if not isinstance(x, TensorRef):
+            return x
+        data = array_of(x).copy()
+        return data if self.as_arrays else self.front.over(data)
+
+    def _new_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[TensorRef, np.ndarray]]:
+        """The inputs that are to change, and what they are to hold."""
+        what = "The original and the new arguments"
+        pairs = list(zip(leaves(self.args), leaves_like(self.args, args, what))) if args else []
+        if kwargs:
+            unknown = [name for name in kwargs if name not in self.kwargs]
+            if unknown:
+                raise ArgumentError(f"{what} differ in structure", expected=f"keywords {', '.join(self.kwargs) or 'none'}",
+                                    found=", ".join(unknown), remedy="pass the keywords that the function was traced with")
+            old = {name: self.kwargs[name] for name in kwargs}
+            pairs += zip(leaves(old), leaves_like(old, kwargs, what))
+        found = []
+        for old, new in pairs:
+            if isinstance(old, TensorRef):
+                found.append((old, bindable(old, array_of(new) if isinstance(new, TensorRef) else np.asarray(new))))
+            elif not (old is new or old == new):
+                raise ArgumentError("A trace cannot take another value for an argument that is no tensor", expected=repr(old),
+                                    found=repr(new), remedy="trace the function again")
+        return found
 
     recompute = refresh_graph_values
 
@@ -538,7 +595,27 @@ def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Trace:
     return Trace(fn, *args, **kwargs)
 
 
-def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: bool = False) -> dict[int, Any]:
+def _is_traced(x: TensorRef) -> bool:
+    """Whether this is an input of a trace, or was computed from one."""
+    stack: list[Any] = [x if x.is_leaf else edge_of(x)]
+    seen: set[int] = set()
+    while stack:
+        edge = stack.pop()
+        node = edge.entry if edge is not None and edge._tag == 2 else edge
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node._tag == 0:
+            stack += node.edges
+        elif getattr(node, "_info", NOTHING).traced:
+            return True
+    return getattr(x, "_info", NOTHING).traced
+
+
+TensorRef.traced = property(_is_traced)  # type: ignore[attr-defined]
+
+
+def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: bool = False) -> Gradients:
     """Carries cotangents of a trace's outputs back to its inputs.
 
     Args:
@@ -546,14 +623,20 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
         create_graph: gradients are tensors whose computation is recorded.
 
     Returns:
-        From input id to gradient, zeros for an input that no output depends on.
+        From input, or its id, to gradient, zeros for an input that no output depends on.
+
+    Raises:
+        ArgumentError: it is no trace, or the cotangents differ in structure from the output.
     """
+    if not isinstance(trace, Trace):
+        raise ArgumentError("backward_on_trace() takes a trace", expected="a Trace", found=type(trace).__name__,
+                            remedy="make one with trace(fn, *args)")
     inputs = [x for x in trace.inputs if x.requires_grad]
     if cotangents is None:
         given: list[Any] = [None] * len(trace.outputs)
     else:
-        check_structure(trace.output, cotangents, "The cotangents and the output")
-        given = [g for o, g in zip(leaves(trace.output), leaves(cotangents)) if isinstance(o, TensorRef)]
+        found_like = leaves_like(trace.output, cotangents, "The cotangents and the output")
+        given = [g for o, g in zip(leaves(trace.output), found_like) if isinstance(o, TensorRef)]
     roots = [(o, g) for o, g in zip(trace.outputs, given) if o.requires_grad]
     if not inputs:
         raise NoGradError("The trace has no input to differentiate with respect to", expected="a floating-point argument", found="none",
@@ -563,5 +646,5 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
         context = run_backward([o for o, _ in roots], trace.tape, None, BackwardOptions(
             retain_graph=True, create_graph=create_graph, inputs=inputs, grad_outputs=[g for _, g in roots]))
         found = context.grad_tensors
-    zeros = lambda x: TensorRef.over(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)
-    return {x.id: found[x.id] if x.id in found else zeros(x) for x in inputs}
+    zeros = lambda x: x._front_end.over(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)
+    return Gradients({x.id: found[x.id] if x.id in found else zeros(x) for x in inputs})

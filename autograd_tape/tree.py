@@ -1,11 +1,83 @@
-"""Nested tuples, lists and dicts of tensors ("trees"): taking them apart and putting them together again."""
+"""Trees of tensors, taken apart and put together again: nested tuples, lists, dicts, named tuples, dataclasses, attrs classes, and types of
+the caller's (`register_tree`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .errors import ArgumentError
+
+_registered: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
+
+
+def register_tree(cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any], Any]) -> type:
+    """Makes the instances of a class trees: transforms, traces and checks look for tensors in them.
+
+    Args:
+        flatten: gives what an instance is made of, as a tree: a list, say, or a dict.
+        unflatten: makes an instance of such a tree, with other leaves in it.
+
+    Raises:
+        ArgumentError: it is no class, or a tree already, or one of the functions cannot be called.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b): self.a, self.b = a, b
+    >>> _ = register_tree(Pair, lambda pair: [pair.a, pair.b], lambda parts: Pair(*parts))
+    >>> leaves(Pair(1, [2, 3])), tree_map(lambda x: x * 10, Pair(1, 2)).b
+    ([1, 2, 3], 20)
+    """
+    if not isinstance(cls, type) or cls in _registered or issubclass(cls, (tuple, list, dict)):
+        raise ArgumentError("register_tree() takes a class that is no tree yet", expected="a class of its own", found=repr(cls),
+                            remedy="register each class once; tuples, lists and dicts are trees as they are")
+    for function in (flatten, unflatten):
+        if not callable(function):
+            raise ArgumentError("register_tree() takes two functions", expected="flatten(instance) and unflatten(parts)",
+                                found=type(function).__name__, remedy="pass functions")
+    _registered[cls] = flatten, unflatten
+    return cls
+
+
+def children(node: Any) -> dict[Any, Any] | None:
+    """What a node is made of, by key, position or field; None for a leaf."""
+    if isinstance(node, dict):
+        return node
+    if isinstance(node, (tuple, list)):
+        return dict(enumerate(node))
+    own = _registered.get(type(node))
+    if own is not None:
+        return {"parts": own[0](node)}
+    names = _fields(type(node))
+    return None if names is None else {name: getattr(node, name) for name in names}
+
+
+def _fields(cls: type) -> Sequence[str] | None:
+    """The fields of a dataclass, or of an attrs class that is not this package's own."""
+    found: Any = cls.__dict__.get("__dataclass_fields__", getattr(cls, "__dataclass_fields__", None))
+    if found is not None:
+        return [name for name, field in found.items() if field._field_type.name == "_FIELD"]
+    found = getattr(cls, "__attrs_attrs__", None)
+    return None if found is None or cls.__module__.startswith("autograd_tape") else [field.name for field in found]
+
+
+def _made(node: Any, parts: list[Any]) -> Any:
+    """A node like another of other children."""
+    if isinstance(node, dict):
+        if type(node) is dict:
+            return dict(zip(node, parts))
+        result = copy.copy(node)  # a defaultdict keeps its default
+        result.update(zip(node, parts))
+        return result
+    if isinstance(node, (tuple, list)):
+        return type(node)(*parts) if hasattr(node, "_fields") else type(node)(parts)
+    own = _registered.get(type(node))
+    if own is not None:
+        return own[1](parts[0])
+    result = copy.copy(node)
+    for name, part in zip(children(node) or (), parts):
+        object.__setattr__(result, name, part)  # also where it is frozen
+    return result
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -20,18 +92,12 @@ def leaves(tree: Any) -> list[Any]:
         node = stack.pop()
         if node is None:
             continue
-        children = _children(node)
-        if children is None:
+        below = children(node)
+        if below is None:
             found.append(node)
         else:
-            stack += reversed(children)
+            stack += reversed(list(below.values()))
     return found
-
-
-def _children(node: Any) -> list[Any] | None:
-    if isinstance(node, dict):
-        return list(node.values())
-    return list(node) if isinstance(node, (tuple, list)) else None
 
 
 def rebuild(tree: Any, values: Iterator[Any]) -> Any:
@@ -42,13 +108,8 @@ def rebuild(tree: Any, values: Iterator[Any]) -> Any:
     """
     if tree is None:
         return None
-    if isinstance(tree, dict):
-        copies = [(key, rebuild(child, values)) for key, child in tree.items()]
-        return dict(copies) if type(tree) is dict else type(tree)(copies)
-    if isinstance(tree, (tuple, list)):
-        children = [rebuild(child, values) for child in tree]
-        return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
-    return next(values)
+    below = children(tree)
+    return next(values) if below is None else _made(tree, [rebuild(child, values) for child in below.values()])
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
@@ -57,9 +118,8 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
     [11, (22,)]
     """
-    for other in others:
-        check_structure(tree, other)
-    return rebuild(tree, iter([function(*values) for values in zip(leaves(tree), *map(leaves, others))]))
+    others = tuple([leaves_like(tree, other) for other in others])
+    return rebuild(tree, iter([function(*values) for values in zip(leaves(tree), *others)]))
 
 
 def structure(tree: Any) -> str:
@@ -76,14 +136,32 @@ def structure(tree: Any) -> str:
     return repr(rebuild(tree, iter([star] * len(leaves(tree)))))
 
 
-def check_structure(tree: Any, other: Any, what: str = "Trees") -> None:
-    """ArgumentError where two trees differ in structure.
+def leaves_like(tree: Any, other: Any, what: str = "Trees") -> list[Any]:
+    """The leaves of `other` in the order of those of `tree`; dicts are the same where they have the same keys.
 
-    >>> check_structure([1, 2], (1, 2))
+    Raises:
+        ArgumentError: the trees differ in structure.
+
+    >>> leaves_like({"w": 1, "b": 2}, {"b": 20, "w": 10})
+    [10, 20]
+    >>> leaves_like([1, 2], (1, 2))
     Traceback (most recent call last):
     ...
     autograd_tape.errors.ArgumentError: Trees differ in structure. Expected [*, *], found (*, *). To fix it, pass the expected structure.
     """
-    if structure(tree) != structure(other):
+    found: list[Any] = []
+
+    def walk(a: Any, b: Any) -> bool:
+        above, below = (None if x is None else children(x) for x in (a, b))
+        if a is None or b is None:
+            return a is b
+        if above is None or below is None:
+            found.append(b)
+            return above is below
+        same = isinstance(a, dict) and isinstance(b, dict) or type(a) is type(b)
+        return same and above.keys() == below.keys() and all([walk(child, below[key]) for key, child in above.items()])
+
+    if not walk(tree, other):
         raise ArgumentError(f"{what} differ in structure", expected=structure(tree), found=structure(other),
                             remedy="pass the expected structure")
+    return found

@@ -186,8 +186,22 @@ def chosen(tape: Tape | None, outputs: Sequence[TensorRef]) -> Tape:
     if tape is None:
         found = get_default_tape()
         held = isinstance(found, DefaultTape) or all([o.is_leaf or found.get_entry_for_tensor(o) is not None for o in outputs])
-        return found if held else WEAK_TAPE
+        return _whole(found, outputs) if held else WEAK_TAPE
     if not isinstance(tape, Tape):
         raise ArgumentError("A backward pass takes a tape", expected="a Tape, or None", found=type(tape).__name__,
                             remedy="pass the tape that recorded the outputs")
+    return _whole(tape, outputs)
+
+
+def _whole(tape: Tape, outputs: Sequence[TensorRef]) -> Tape:
+    """The tape itself.
+
+    Raises:
+        NoGradError: it is a default tape, and an output was made before it was cleared.
+    """
+    cleared = tape.cleared if isinstance(tape, DefaultTape) else 0
+    for output in outputs if cleared else ():
+        if not output.is_leaf and output.id <= cleared:
+            raise NoGradError(f"Tensor {output.id} is not on this tape", expected="an output recorded since the tape was cleared",
+                              found="one from before", remedy="compute it again, or clear the default tape after the backward pass")
     return tape

@@ -18,6 +18,7 @@ def saved_properties(rec: Record) -> dict[str, Any]:
     found: dict[str, Any] = {}
     layout: list[tuple[str, str, int, int]] = []
     getters: dict[str, Callable[[Any], Any]] = {}
+    order: list[tuple[int, str, int, int]] = []  # inputs as the schema has them, then outputs
     at = 0
     for read in rec.saved:
         name, nr = read.name, read.nr
@@ -31,11 +32,15 @@ def saved_properties(rec: Record) -> dict[str, Any]:
             if shown is not None:
                 found[f"_raw_saved_{shown}"] = property(_raw_saved_getter(kind, at, nr))
             layout.append((shown or name, kind, at, nr))
+            order.append((len(rec.params) if read.param is None else rec.params.index(read.param), kind, at, nr))
         at += {"tensor": 2, "output": 4}.get(kind, 1)
     for shown, expression in (rec.field("saved_also") or {}).items():
         if f"_saved_{shown}" not in found:
             found[f"_saved_{shown}"] = property(_computed_getter(expression, getters))
     found["saved_layout"] = tuple(layout)
+    order.sort(key=lambda item: item[0])
+    found["saved_slots"] = tuple([(kind, at) for _, kind, at, _ in order])
+    found["saved_getters"] = tuple([_saved_getter(at, kind, nr) for _, kind, at, nr in order])
     found["frees"] = bool(layout or rec.saved_returns or "indices" in rec.saved_names)
     return found
 

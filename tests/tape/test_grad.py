@@ -16,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograd_tape as at
+import torchcompat as torch
 from autograd_tape import F, GradManager, GradMode, Operation, OpSpec, Tape, TensorRef, backward, get_grad_fn, has_grad_fn, register_grad_fn
+from autograd_tape import modes
 from autograd_tape.errors import ArgumentError, NoGradError, NoGradFnError, ShapeMismatchError
 from autograd_tape.ops import RECORDS
 from autograd_tape.record import OPERATIONS
@@ -428,18 +430,52 @@ class TestRegistry:
             unregister_grad_fn("times_ten")
         assert not has_grad_fn("times_ten")
 
-    def test_a_registered_function_wins_on_hand_recorded_entries_only(self) -> None:
-        register_grad_fn("neg", lambda g, saved: [g * 7])
+    @pytest.mark.parametrize("name", ["neg", "negative"])
+    def test_a_registered_function_wins_everywhere(self, name: str) -> None:
+        x, t = TensorRef.of([1.0], requires_grad=True), torch.tensor([1.0], requires_grad=True)
+        before = -x
+        register_grad_fn(name, lambda g, saved: [g * 7])
         try:
-            x = TensorRef.of([1.0], requires_grad=True)
-            assert backward(-x)[x.id] == -1.0
+            assert backward(before)[x] == -1.0, "what is recorded stays"
+            assert backward(-x)[x] == 7.0 and at.grad(F.sum(-x), [x], create_graph=True)[0].numpy() == 7.0
+            (-t).backward()
+            assert t.grad.item() == 7.0 and at.grad(lambda x: F.sum(-x))(np.ones(1)) == 7.0
             with Tape() as tape:
                 spec = OpSpec("neg", [x])
                 tape.record(spec)
-            assert backward(spec.output, tape)[x.id] == 7.0
+                y = -x
+            assert [entry.op_name for entry in tape.entries] == ["neg", "neg"] and tape.to_graph().replay()[1] == -1.0
+            assert backward(spec.output, tape, options=at.BackwardOptions(retain_graph=True))[x] == 7.0 == backward(y, tape)[x]
+            assert vjp_rule("neg")((np.ones(1),), np.ones(1), None)[0] == 7.0 and has_grad_fn("neg")
+            assert not (-TensorRef.of([1.0])).requires_grad
+            with pytest.raises(at.AutogradError, match="'neg_' in place has no gradient while another is registered.*unregister_grad_fn"):
+                (x * 1.0).neg_()
         finally:
             unregister_grad_fn("neg")
-        assert isinstance(get_grad_fn("neg"), RecordGradFn)
+        assert isinstance(get_grad_fn("neg"), RecordGradFn) and backward(-x)[x] == -1.0
+        assert modes.loudness() == (0, 0)
+
+    def test_one_of_an_operation_too(self) -> None:
+        class Twice(Operation):
+            def execute(self, x: np.ndarray) -> np.ndarray:
+                return x * 2
+
+            def vjp_rule(self, primals: tuple, cotangent: object, output: object) -> object:
+                return cotangent * 2
+
+        op = Twice()
+        x = TensorRef.of([1.0], requires_grad=True)
+        assert has_grad_fn("twice") and get_grad_fn("twice")(np.ones(1), [np.ones(1)]) == [2.0]
+        register_grad_fn("twice", lambda g, saved: [g * 30])
+        try:
+            assert backward(op(x))[x] == 30.0 and vjp_rule("twice")((np.ones(1),), np.ones(1), None)[0] == 30.0
+        finally:
+            unregister_grad_fn("twice")
+        assert backward(op(x))[x] == 2.0
+        with pytest.raises(ArgumentError, match="There is an operation 'twice' already.*choose another name"):
+            Twice()
+        with pytest.raises(ArgumentError, match="Expected a str, found 3"):
+            register_grad_fn(3, print)
 
     def test_it_must_be_callable(self) -> None:
         with pytest.raises(ArgumentError, match="'x' cannot be called. Expected a callable, found int"):
