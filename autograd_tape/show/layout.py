@@ -36,7 +36,8 @@ class Layout:
         boxes: of the nodes.
         groups: of the groups; None for those that have no box: they are empty, or their members do not stand together.
         ways: of the edges, the vertical runs from the lower side of the first node's box to the upper side of the second's. In between
-            they go from one run's end to the next one's begin, where no box is.
+            they go from one run's end to the next one's begin, where no box is. Edges of one node go together as far as they can: the later
+            ones begin where they leave the earlier ones.
         width, height: of all.
     """
 
@@ -182,19 +183,24 @@ class _Nested:
         arriving: dict[tuple[int, int], list[tuple[float, int]]] = {}
         for nr, legs in enumerate(self.legs):
             group, edge = legs[-1]
-            arriving.setdefault((group, edge.b), []).append((self.levels[group].before(edge), nr))
+            arriving.setdefault((group, edge.b), []).append((self.levels[group].comes_from(edge), nr))
         enters: dict[int, float] = {}
         for edges in arriving.values():  # side by side, as they come
             for place, (_, nr) in enumerate(sorted(edges), 1):
                 group, edge = self.legs[nr][-1]
                 enters[nr] = round(self.levels[group].sizes[edge.b][0] * place / (len(edges) + 1), 1)
-        ways = []
+        ways: list[list[Run]] = []
+        done: set[int] = set()
         for nr, legs in enumerate(self.legs):
             way: list[Run] = []
             for group, edge in legs:
+                if id(edge) in done and edge is not legs[-1][1]:
+                    way = []
+                    continue
+                done.add(id(edge))
                 left, above = origin[group]
-                last = enters[nr] if edge is legs[-1][1] else None
-                runs = self.levels[group].way(edge, last)
-                way += [(round(x + left, 1), round(y0 + above, 1), round(y1 + above, 1)) for x, y0, y1 in runs]
+                goes_on, runs = self.levels[group].way(edge, enters[nr] if edge is legs[-1][1] else None)
+                moved = [(round(x + left, 1), round(y0 + above, 1), round(y1 + above, 1)) for x, y0, y1 in runs]
+                way = moved if goes_on else way + moved
             ways.append(way)
         return ways

@@ -68,7 +68,9 @@ class Level:
         self.items = len(sizes)
         self.sizes, self.edges, self.top, self.bottom = list(sizes), edges, set(top), set(bottom)
         self.rows = self._rows()
-        self.ways: dict[tuple[int, int], list[int]] = {}  # (key, item) -> the bends on the way to it
+        self.before: dict[int, int] = {}  # from a bend to the one before it, or the item
+        self.last: dict[tuple[int, int], int] = {}  # from (key, item) to the last bend on the way to it, or the item that it comes from
+        self._gone: set[int] = set()  # bends that a way goes through
         self.around = self._around()
         self.links: list[tuple[int, int, float, float]] = []  # (upper, lower, where it leaves and enters from the middle)
         self._bend()
@@ -124,30 +126,24 @@ class Level:
         return found
 
     def _bend(self) -> None:
-        """Cuts edges into links from row to row, with a bend in each row that they pass."""
-        bends: dict[tuple[int, int, int], int] = {}
-        linked: set[tuple[int, int, float, float]] = set()
+        """Cuts edges into links from row to row, with a bend in each row that they pass. Edges of one key share them."""
+        chains: dict[tuple[int, int], list[int]] = {}  # from (key, item) to where its edges go on from, row by row
         for edge in self.edges:
-            if (edge.key, edge.a) in self.around:
+            start = edge.key, edge.a
+            if start in self.around:
                 continue
             leaves, enters = [0.0 if at is None else at - self.sizes[i][0] / 2 for at, i in ((edge.leaves, edge.a), (edge.enters, edge.b))]
-            at, way = edge.a, []
-            for row in range(self.rows[edge.a] + 1, self.rows[edge.b]):
-                bend = bends.get((edge.key, edge.a, row))
-                if bend is None:
-                    bend = bends[edge.key, edge.a, row] = len(self.sizes)
-                    self.sizes.append((BEND, 0.0))
-                    self.rows.append(row)
-                self._link(linked, at, bend, leaves, 0.0)
-                at, leaves = bend, 0.0
-                way.append(bend)
-            self._link(linked, at, edge.b, leaves, enters)
-            self.ways[edge.key, edge.b] = way
-
-    def _link(self, linked: set[tuple[int, int, float, float]], *link: float) -> None:
-        if link not in linked:  # edges of one key share their first links
-            linked.add(link)  # type: ignore[arg-type]  # two numbers of items, two places
-            self.links.append(link)  # type: ignore[arg-type]
+            chain = chains.setdefault(start, [edge.a])
+            while len(chain) < self.rows[edge.b] - self.rows[edge.a]:
+                bend = len(self.sizes)
+                self.sizes.append((BEND, 0.0))
+                self.rows.append(self.rows[edge.a] + len(chain))
+                self.before[bend] = chain[-1]
+                self.links.append((chain[-1], bend, leaves if chain[-1] == edge.a else 0.0, 0.0))
+                chain.append(bend)
+            last = chain[self.rows[edge.b] - self.rows[edge.a] - 1]
+            self.last[edge.key, edge.b] = last
+            self.links.append((last, edge.b, leaves if last == edge.a else 0.0, enters))
 
     # -- the order of rows ----------------------------------------------------------------------------------------
 
@@ -273,20 +269,33 @@ class Level:
 
     # -- edges ----------------------------------------------------------------------------------------------------
 
-    def way(self, edge: Edge, enters: float | None = None) -> list[Run]:
-        """The vertical runs of an edge, from the lower side of its first item to the upper side of its last, entered at `enters`."""
-        a, b, (wa, ha), (wb, _) = edge.a, edge.b, self.sizes[edge.a], self.sizes[edge.b]
-        start = self.x[a] + (wa / 2 if edge.leaves is None else edge.leaves)
-        enters = edge.enters if enters is None else enters
-        end = self.x[b] + (wb / 2 if enters is None else enters)
-        above, below = self.rows[a], self.rows[b]
-        if (edge.key, a) in self.around and below - above > 1:
-            track = self._track + BEND * self.around[edge.key, a]
-            between = [(track, self.begins[above + 1], self.ends[below - 1])]
-        else:
-            between = [(self._middle[i], self.begins[self.rows[i]], self.ends[self.rows[i]]) for i in self.ways.get((edge.key, b), ())]
-        return [(start, self.y[a] + ha, self.ends[above]), *between, (end, self.begins[below], self.y[b])]
+    def way(self, edge: Edge, enters: float | None = None) -> tuple[bool, list[Run]]:
+        """(whether it goes on from the way of an edge of the same key, the vertical runs) of an edge.
 
-    def before(self, edge: Edge) -> float:
-        """Where an edge comes from in the gap above its end."""
-        return self.way(edge)[-2][0]
+        They begin at the lower side of its first item, or where it leaves a way that was asked for before, and end at the upper side of its
+        last item, entered at `enters`.
+        """
+        a, b, (wa, ha), (wb, _) = edge.a, edge.b, self.sizes[edge.a], self.sizes[edge.b]
+        above, below = self.rows[a], self.rows[b]
+        enters = edge.enters if enters is None else enters
+        end = self.x[b] + (wb / 2 if enters is None else enters), self.begins[below], self.y[b]
+        start = self.x[a] + (wa / 2 if edge.leaves is None else edge.leaves), self.y[a] + ha, self.ends[above]
+        if (edge.key, a) in self.around:
+            track = self._track + BEND * self.around[edge.key, a]
+            return False, [start, *[(track, self.begins[above + 1], self.ends[below - 1])] * (below - above > 1), end]
+        runs, at = [end], self.last[edge.key, b]
+        while at != a:
+            begin = self.ends[self.rows[at]] if at in self._gone else self.begins[self.rows[at]]
+            runs.append((self._middle[at], begin, self.ends[self.rows[at]]))
+            if at in self._gone:
+                return True, runs[::-1]
+            self._gone.add(at)
+            at = self.before[at]
+        return False, [start, *runs[::-1]]
+
+    def comes_from(self, edge: Edge) -> float:
+        """Where an edge is in the row above its end, from the left."""
+        if (edge.key, edge.a) in self.around and self.rows[edge.b] - self.rows[edge.a] > 1:
+            return self._track
+        last = self.last.get((edge.key, edge.b), edge.a)
+        return self._middle[last] if last != edge.a or edge.leaves is None else self.x[last] + edge.leaves
