@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -143,3 +145,22 @@ def test_the_reading_finds(source: str, found: list[str], monkeypatch: pytest.Mo
     test = functions["test_a"][0]
     seen = {"unchecked": {test} - checking(), "forgiving": forgiving(path, test), "unknown_skips": unknown_skips(path)}
     assert [kind for kind, lines in seen.items() if lines] == found
+
+
+def test_a_case_of_the_campaign_that_was_skipped_leaves_no_alarm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A child that goes on after its last case would be ended by it."""
+    from tests.campaign import __main__ as campaign
+
+    ran = []
+
+    def skip(case: object) -> None:
+        ran.append(case)
+        raise KeyError
+
+    # What has these needs torch.
+    case = SimpleNamespace(name="records/add/0")
+    monkeypatch.setitem(sys.modules, "tests.campaign.cases", SimpleNamespace(cases=lambda *_: [case]))
+    monkeypatch.setitem(sys.modules, "tests.campaign.sides", SimpleNamespace(Skip=KeyError, differences=lambda *_: []))
+    monkeypatch.setattr(campaign, "sides", lambda: (SimpleNamespace(run=skip), SimpleNamespace(run=skip)))
+    campaign.child(["records/add"], range(1), str(tmp_path / "report"), set())
+    assert ran == [case] and signal.alarm(0) == 0

@@ -72,6 +72,8 @@ def child(slices: list[str], numbers: range, report: str, skip: set[str]) -> Non
                     found = own.run(case)
                 except Skip:
                     continue
+                finally:
+                    signal.alarm(0)
                 run += 1
                 if expected.error and found.error:
                     errors += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import autograd_tape as at
 import pytest
 
 from autograd_tape.executors.kernels import elementwise
@@ -176,3 +177,14 @@ def test_rectifier_and_its_mask(size, kernels, dtype, rng):
         dx = elementwise.threshold_backward(g, x, threshold)
         np.testing.assert_array_equal(dx, np.where(x <= threshold, 0, g))
         assert y.dtype == dx.dtype == dtype
+
+
+@pytest.mark.parametrize("rows", [4, 40_000])
+@pytest.mark.parametrize("mask_shape", [(3,), (1, 3), (-1, 1), (-1, 3), ()])
+def test_masks_of_dropout_are_broadcast(rows: int, mask_shape: tuple[int, ...]) -> None:
+    """Also where a compiled kernel takes them, which wants them of the size of the elements."""
+    x = np.arange(3.0 * rows).reshape(rows, 3)
+    shape = tuple([rows if n < 0 else n for n in mask_shape])
+    mask = (np.arange(int(np.prod(shape))) % 2 == 0).reshape(shape)
+    found = at.F.masked_scale(at.TensorRef.of(x), at.TensorRef.of(mask), 2.0)
+    np.testing.assert_array_equal(found.numpy(), x * mask * 2.0)

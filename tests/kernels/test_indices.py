@@ -114,3 +114,31 @@ def test_indices_changed_by_an_operation_are_refused(case: str) -> None:
     index.view(-1)[:1].fill_(1)
     with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
         loss.sum().backward()
+
+
+@pytest.mark.parametrize("case", sorted(COUNTED_FROM_THE_END))
+def test_minus_one_counts_from_the_end_as_in_the_forward_pass(case: str) -> None:
+    """torch reads a changed index in the same way: the gradient is that of the last element."""
+    def gradient(at: int) -> Any:
+        torch.manual_seed(0)
+        loss, index = CASES[case](4)
+        index.numpy()[...] = at
+        leaves, todo = [], [loss.grad_fn]
+        while todo:
+            node = todo.pop()
+            leaves += [node.variable] if hasattr(node, "variable") else []
+            todo += [n for n, _ in node.next_functions if n is not None]
+        return torch.autograd.grad(loss.sum(), leaves)
+
+    last = {"take": 4 * CLASSES, "put": CLASSES * CLASSES}.get(case, CLASSES) - 1
+    for found, expected in zip(gradient(-1), gradient(last), strict=True):
+        assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("bad", [CLASSES, -CLASSES - 1])
+@pytest.mark.parametrize("case", ["rows", "columns"])
+def test_what_is_out_of_range_is_named_as_torch_does(case: str, bad: int) -> None:
+    loss, index = CASES[case](4)
+    index.numpy()[...] = bad
+    with pytest.raises(IndexError, match=f"^index {bad} is out of bounds for dimension 0 with size {CLASSES}$"):
+        loss.sum().backward()

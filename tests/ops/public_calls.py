@@ -170,10 +170,10 @@ def seen(torch: Any, value: Any) -> str:
     return repr(value).replace("torchcompat", "torch")
 
 
-def outcome(torch: Any, call: str, after: str = "") -> str:
+def outcome(torch: Any, call: str, after: str = "", names: dict[str, Any] | None = None) -> str:
     """What a call gives: see `seen`; or the error and the first line of its text. `after` is an expression of what is looked at in the
-    end, with the call's result as `result`."""
-    names = tensors(torch)
+    end, with the call's result as `result`; `names` are further names that the call uses."""
+    names = {**tensors(torch), **(names or {})}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.ops.edge_cases import TABLE as EDGES
 from tests.ops.empty_cases import TABLE as EMPTY
 from tests.ops.expanded_cases import TABLE as EXPANDED
 from tests.ops.meta_cases import TABLE as META
@@ -14,7 +15,7 @@ import torchcompat as torch
 from tests.recording import Table
 
 GROUPS = {"empty": (EMPTY, 60), "wrong": (WRONG, 60), "modes": (MODES, 40), "meta": (META, 20), "out": (OUT, 24),
-          "expanded": (EXPANDED, 24)}
+          "expanded": (EXPANDED, 24), "edges": (EDGES, 4)}
 """From a table's name to the table, and how many tests its calls are dealt out to."""
 
 

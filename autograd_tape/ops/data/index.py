@@ -374,7 +374,11 @@ def put(target: np.ndarray, key: tuple[Any, ...], values: Any, accumulate: bool)
 
 def _index_backward(grad: np.ndarray, shape: Sequence[int], indices: Indices) -> np.ndarray:
     result = np.zeros(shape, grad.dtype)
-    put(result, indices.current(), grad, True)
+    key = indices.current()
+    try:
+        put(result, key, grad, True)
+    except IndexError:
+        raise _bounds_error(shape, key) from None
     return result
 
 

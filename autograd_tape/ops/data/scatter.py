@@ -527,6 +527,9 @@ class take:
     numpy = _take
     compose = on_host(_take)
     def shape(input, index): return index
+    def check(input, index):
+        if index._data.size and not input._data.size:
+            raise IndexRangeError("take(): tried to take from an empty tensor")
     def vjp(F, grad, input_shape, index): return F.put(F.zeros_for(grad, tuple(input_shape)), index, grad, True)
     jvp = "linear"
 

@@ -27,6 +27,8 @@ def _scaled(input: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray:
     """input where `mask`, times `scale`; dropped NaNs stay NaN, as in torch."""
     if input.size < state.cheap:
         return input * (mask * input.dtype.type(scale))
+    if mask.shape != input.shape:
+        mask = np.broadcast_to(mask, input.shape)
     if input.flags.c_contiguous:
         return fused.apply_mask(input, mask, scale)
     order = by_memory(input)  # the result lies in memory as the input does

@@ -10,7 +10,7 @@ import numpy as np
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import reduce as fused
-from ...functions.refusals import MetaRefusal, no_kernel, subtracted
+from ...functions.refusals import MetaRefusal, no_kernel, on_meta, subtracted
 from ...record import Sample, op
 from .. import _batch as batches
 from .. import _shapes as shapes
@@ -254,11 +254,15 @@ class hinge_embedding_loss:
     tensor(0.5000)
     """
 
-    lacks = {"int": "RuntimeError: mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-                    "Got: {dtype}"}
     amp = "float32"
     def function(F, input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
+        refused = subtracted(input._k.dtype)
+        if refused is not None:
+            raise AutogradError("Attempting to cast from torch.int64 to out tensor with dtype torch.bool, but this can't be cast because "
+                                "it is not safe!") if on_meta(input) else refused
+        if input._k.dtype.category < FLOATING:
+            margin = int(margin)
         zeros = F.zeros_like(input)
         far = F.where(target != 1, F.clamp_min(margin - input, 0), zeros)
         near = F.where(target != -1, input, zeros)

@@ -69,9 +69,14 @@ def _at_indices(grad: np.ndarray, indices: np.ndarray, shape: Sequence[int], dim
         result[()] = grad.reshape(())
         return result
     d = dim % len(shape)
+    within(indices, shape[d], d)
+    if d == len(shape) - 1 and result.size:  # what put_along_axis does, with half of its work
+        rows = result.reshape(-1, shape[d])
+        rows[np.arange(len(rows))[:, None], indices.reshape(len(rows), -1)] = grad.reshape(len(rows), -1)
+        return result
     if not keepdim:
         grad, indices = np.expand_dims(grad, d), np.expand_dims(indices, d)
-    np.put_along_axis(result, within(indices, shape[d], d), grad, d)
+    np.put_along_axis(result, indices, grad, d)
     return result
 
 
@@ -130,18 +135,24 @@ class from_indices:
 # -- values ---------------------------------------------------------------------------------------------------------------------
 
 
-def need_elements(name: str, shape: Sequence[int], dim: Any) -> None:
-    """Raises where a reduction without an identity meets an empty dimension."""
+def need_elements(name: str, shape: Sequence[int], dim: Any, meta: bool = False) -> None:
+    """Raises where a reduction without an identity meets an empty dimension; as torch's meta functions do with `meta`."""
     if 0 not in shape:
         return
-    axes = normalize_dims(dim, len(shape))
+    axes, called = normalize_dims(dim, len(shape)), name if meta else f"{name}()"
     if axes is None:
-        error = IndexRangeError if name.startswith("arg") else AutogradError
+        error = IndexRangeError if name.startswith("arg") and not meta else AutogradError
         hint = "" if name.startswith("arg") else " Specify the reduction dim with the 'dim' argument."
-        raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.{hint}")
+        raise error(f"{called}: Expected reduction dim to be specified for input.numel() == 0.{hint}")
     for a in axes:
         if not shape[a]:
-            raise IndexRangeError(f"{name}(): Expected reduction dim {a} to have non-zero size.")
+            raise IndexRangeError(f"{called}: Expected reduction dim {a} to have non-zero size.")
+
+
+def _check_extreme(input: Any, dim: Any, keepdim: bool) -> None:
+    if on_meta(input) and not input._data.size and (not dim and dim != 0 or not all(
+            [input._data.shape[d] for d in normalize_dims(dim, input.ndim)] if input.ndim else ())):
+        raise AutogradError("reducing over zero-size dimension for reduction operation without identity")
 
 
 def _extreme(ufunc: np.ufunc, name: str) -> Any:
@@ -184,6 +195,7 @@ class amax:
     mindspore = kernels.extreme("ReduceMax")
     compose = on_host(_amax)
     shape = reduced_shape
+    check = _check_extreme
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
 
     def samples(rng):
@@ -210,6 +222,7 @@ class amin:
     mindspore = kernels.extreme("ReduceMin")
     compose = on_host(_amin)
     shape = reduced_shape
+    check = _check_extreme
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
 
     def samples(rng):
@@ -434,8 +447,11 @@ _argmax, _argmin = _position("argmax"), _position("argmin")
 
 def _check_position(name: str) -> Any:
     def check(input: Any, **rest: Any) -> None:
-        if input.dtype.name == "bool" and not on_meta(input):
-            raise AutogradError(f"{name}(): does not support bool input", remedy="convert it with .int()")
+        if not on_meta(input):
+            if input.dtype.name == "bool":
+                raise AutogradError(f"{name}(): does not support bool input", remedy="convert it with .int()")
+        elif not input._data.size:  # torch's meta function is that of the other
+            need_elements("argmax", input._data.shape, rest["dim"], True)
 
     return check
 
