@@ -511,17 +511,45 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
     """
     edges = [edge_of(x) for x in inputs]
     keys = [e if e._tag == 1 else (e.entry, e.nr) if e._tag == 2 else (e, 0) for e in edges]
-    engine = Engine(F, create_graph=create_graph, retain_graph=create_graph or retain_graph, capture=keys, wrap=wrap)
     roots = [(edge_of(o), _cotangent(o, g, create_graph, F)) for o, g in zip(outputs, cotangents)]
+    found: dict[Any, Any] = {}
+
+    def keep(leaf: Any, g: Any, owned: bool) -> None:
+        # What the pass made of several inputs may be one buffer.
+        found[leaf] = g if create_graph else np.array(g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
+
+    plain = not WATCHED and not observers and _end_in([edge for edge, _ in roots], set(keys))
+    engine = Engine(F, create_graph=create_graph, retain_graph=create_graph or retain_graph, capture=None if plain else keys, wrap=wrap,
+                    accumulate=keep if plain else None)
     before = grad_mode()
     _mode.set(GradMode.ENABLED if create_graph else GradMode.DISABLED)
     try:
         engine.run(roots)
     finally:
         _mode.set(before)
-    found = [engine.captured.get(key) for key in keys]
-    # What the pass made of several inputs may be one buffer.
-    return found if create_graph else [g if g is None else np.array(g, x._k.np) for g, x in zip(found, inputs)]
+    if not plain:
+        for key, x in zip(keys, inputs):
+            if engine.captured.get(key) is not None:
+                keep(x, engine.captured[key], False)
+    return [found.get(x) for x in inputs]
+
+
+def _end_in(edges: Iterable[Any], leaves: set[Any]) -> bool:
+    """Whether all leaves behind some edges are among these, so that no gradient is computed in vain."""
+    stack, seen = list(edges), set()
+    while stack:
+        edge = stack.pop()
+        if edge is None:
+            continue
+        if edge._tag == 1:
+            if edge not in leaves:
+                return False
+            continue
+        entry = edge.entry if edge._tag == 2 else edge
+        if entry not in seen:
+            seen.add(entry)
+            stack += entry.edges
+    return True
 
 
 _alone = ownership.calibrated(sys.modules[__name__])
