@@ -41,7 +41,8 @@ _apply_environment()
 from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
 from .graph import Graph
 from . import array_api, numpy  # which teach tensors the array API standard and NumPy's protocols
-from .check import check_grad, check_operation
+from .samples import check_operation
+from .check import check_grad
 from .tree import register_tree
 from .backward import BackwardContext, BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, topological_order
 

@@ -16,20 +16,17 @@ import attrs
 import numpy as np
 
 from .backward import BackwardOptions, run_backward
-from .dtypes import CPU, FLOATING, META, dtype_of, kind
+from .dtypes import CPU, FLOATING, dtype_of
 from .engine import Engine
 from .errors import ArgumentError, GradCheckFailedError, ShapeMismatchError
 from .executors import executor_for
-from .executors.meta import meta_array
-from .frontend import F, front_end_of
+from .frontend import front_end_of
 from .lazy import array_of
 from .modes import GradMode, _ModeContext
 from .node import edge_of
-from .ops import Record, Sample, get_record
-from .record import named_arguments
 from .tape import WEAK_TAPE
 from .tensor import TensorRef
-from .tree import children, leaves, rebuild, tree_map
+from .tree import children, leaves, rebuild
 
 OK = "ok"
 
@@ -378,112 +375,3 @@ def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], nam
         return [Row(2, "-", "-", nan, nan, None, nan, nan, f"wrong shape: {error.message}{_expected(error)}")]
     except (TypeError, AttributeError) as error:  # a tensor is no array
         return [Row(2, "-", "-", nan, nan, None, nan, nan, f"cannot be recorded: a gradient function takes arrays only ({error!r})")]
-
-
-# -- operations ---------------------------------------------------------------------------------------------------------------
-
-OPERATION_CHECKS: dict[str, Callable[[Record, list[Any], dict[str, Any]], bool]] = {}
-"""Further checks of `check_operation`: from a record and the arguments of a sample, with arrays for tensors, to whether it has this."""
-
-
-def check_operation(name: str) -> tuple[str, ...]:
-    """Holds an operation to what its record says, on each of its samples.
-
-    "meta": shapes and dtypes of results are those that the meta executor predicts. "compose": it computes what the kernel does. "out",
-    "in-place": these variants give the same. "gradients": they are central differences, as are theirs. Others may add more: with
-    `torchcompat.func` imported "vmap" gives what a loop over examples gives, and tangents in "forward mode" are central differences.
-
-    Returns:
-        what of this the operation has.
-
-    Raises:
-        AssertionError: results differ.
-        GradCheckFailedError: gradients do.
-
-    >>> check_operation("expm1")[:5]
-    ('meta', 'compose', 'out', 'in-place', 'gradients')
-    """
-    rec = get_record(name)
-    checks = {"meta": _predicted, "compose": _composed, "out": _into, "in-place": _in_place, "gradients": _differentiated,
-              **OPERATION_CHECKS}
-    found: dict[str, None] = {}
-    for sample in rec.field("samples")(np.random.default_rng(0)):
-        sample = sample if isinstance(sample, Sample) else Sample(tuple(sample))
-        positional = [p.name for p in rec.params if not p.keyword_only]
-        args, kwargs = list(sample.args[:len(positional)]), dict(sample.kwargs)  # samples may give keyword arguments by position
-        kwargs.update(zip([p.name for p in rec.params][len(positional):], sample.args[len(positional):]))
-        found.update(dict.fromkeys([word for word, check in checks.items() if check(rec, args, kwargs)]))
-    return tuple([word for word in checks if word in found])
-
-
-def _tensors(value: Any) -> Any:
-    """Arguments with tensors in the place of arrays."""
-    return tree_map(lambda x: TensorRef.of(np.copy(x)) if isinstance(x, (np.ndarray, np.generic)) else x, value)
-
-
-def _never(**arguments: Any) -> bool:
-    return False
-
-
-def _agree(found: Any, expected: Any) -> None:
-    assert len(leaves(found)) == len(leaves(expected))
-    for f, e in zip(leaves(found), leaves(expected)):
-        assert f.dtype is e.dtype and f.shape == e.shape, f"{f.dtype} {f.shape}, not {e.dtype} {e.shape}"
-        np.testing.assert_allclose(f.numpy(), e.numpy(), rtol=1e-6, atol=1e-9)
-
-
-def _predicted(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
-    args, kwargs = _tensors([args, kwargs])
-    made = leaves(F.function(rec.name)(*args, **kwargs))
-    for t in leaves([args, kwargs]):
-        if isinstance(t, TensorRef):
-            t._data, t._k = meta_array(t._data.shape, t._data.dtype, t._data.strides), kind(t.dtype, META)
-    predicted = leaves(F.function(rec.name)(*args, **kwargs))
-    assert [(t.shape, t.dtype) for t in predicted] == [(t.shape, t.dtype) for t in made]
-    return True
-
-
-def _composed(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
-    if rec.field("compose") is None or rec.field("numpy") is None:
-        return False
-    if not all([a.dtype == np.float64 for a in leaves([args, kwargs]) if isinstance(a, np.ndarray)]):
-        return False  # others are cast on the way to a kernel
-    values = [v for p, v in zip(rec.params, named_arguments(rec, args, kwargs).values()) if p.passed]
-    made = [rec.field("compose")(executor_for(CPU).F, *values), rec.field("numpy")(*values)]
-    for composed, kernel in zip(*[(m if isinstance(m, (tuple, list)) else [m])[:len(rec.returns)] for m in made]):
-        np.testing.assert_allclose(composed, kernel, rtol=1e-6, atol=1e-9)
-    return True
-
-
-def _into(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
-    expected = F.function(rec.name)(*_tensors(args), **_tensors(kwargs))
-    if not rec.out or not isinstance(expected, TensorRef) or (rec.field("no_out") or _never)(**named_arguments(rec, args, kwargs)):
-        return False
-    out = TensorRef.of(np.zeros(expected.shape, expected.dtype.np))
-    assert F.function(rec.name)(*_tensors(args), **_tensors(kwargs), out=out) is out
-    _agree(out, expected)
-    return True
-
-
-def _in_place(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
-    expected = F.function(rec.name)(*_tensors(args), **_tensors(kwargs))
-    if not rec.inplace or expected.shape != np.shape(args[0]) or expected.dtype.np != np.asarray(args[0]).dtype:
-        return False
-    target, *rest = _tensors(args)
-    assert F.function(rec.name + "_")(target, *rest, **_tensors(kwargs)) is target
-    _agree(target, expected)
-    return True
-
-
-def _differentiated(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
-    values = named_arguments(rec, args, kwargs)
-    wanted = [p.name for p in rec.differentiable_params if any([np.asarray(x).dtype == np.float64 for x in leaves(values[p.name])
-                                                                if isinstance(x, np.ndarray)])]
-    if not rec.has_gradient or not wanted:
-        return False
-
-    def function(*tensors: Any) -> Any:
-        return F.function(rec.name)(**{**_tensors(values), **dict(zip(wanted, tensors))})
-
-    check_grad(function, [values[n] for n in wanted], order=2, raise_exception=True)
-    return True

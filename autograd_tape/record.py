@@ -119,6 +119,7 @@ class Record:
     `put_back(F, base, new, nr, ...)`  of a view, the value of its base once the view, that of number `nr`, is `new`; or ATen's name of
                           what puts `new` into the base, and the arguments after these two; left out, "as_strided_scatter"
     `sized_by_values(...)`  whether the values of these arguments decide on the result's size; that `meta` is `data_dependent` says so, too
+    `unset`               whether the values of its result are whatever lay in memory
     `writes`              whether it writes to its first argument, where its name does not say so by an underscore
     `bits(conj, neg)`     of a view, which of these bits it has of a tensor that has these; or torch's refusal. Left out, the same
     `known_as`            what profiles call it, where it is neither the name under which programs know it nor what `aten` says; "" where

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import op_cases
+from tests.ops import op_cases
 import pytest
 
 import torchcompat as torch

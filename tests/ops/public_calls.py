@@ -12,14 +12,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tests.ops.op_cases import bind, is_array, samples
+from tests.ops.op_cases import UNINITIALISED, bind, is_array, samples
 from tests.recording import Table
 
 from autograd_tape.dtypes import DType
 from autograd_tape.ops import ALIASES, RECORDS, Record
-
-UNINITIALISED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
-
 
 DTYPES = ("float32", "float64", "bfloat16", "float16", "complex64", "complex128", "int64", "int32", "uint8", "bool", "int8", "int16")
 

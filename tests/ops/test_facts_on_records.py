@@ -17,6 +17,7 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/ops/networks/_losses.py", "REDUCTIONS"): "what `reduction` may be",
     ("autograd_tape/ops/data/scatter.py", "_NEUTRAL"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_REDUCERS"): "what `reduce` may be",
+    ("autograd_tape/samples.py", "THROUGH"): "what `Sample.through` may be",
     ("torchcompat/nn/init.py", "_LINEAR"): "what `nonlinearity` may be",
     ("torchcompat/optim/swa_utils.py", "_SHAPES"): "shapes of a schedule",
     ("torchcompat/_calls/aten.py", "_REDUCTIONS"): "what `reduction` may be",

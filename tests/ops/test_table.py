@@ -12,36 +12,30 @@ import pytest
 from tests.ops.op_cases import (
     DIFFERENTIABLE_NAMES,
     NAMES,
-    Problem,
     as_tensors,
     bind,
-    central_differences,
     copied,
     is_array,
     no_derivative,
-    problems,
-    refuses_out,
     run,
     samples,
     tensors,
     tree_map,
 )
 
-import autograd_tape as at
-from autograd_tape import F, TensorRef
+from autograd_tape import TensorRef
 from autograd_tape.dtypes import CPU
-from autograd_tape.errors import ArgumentError, AutogradError, MissingKernelError
+from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.executors.choose import available_executors, get_executor, set_executor
 from autograd_tape.frontend import Frontend, install_methods
 from autograd_tape.node import TapeEntry
 from autograd_tape.ops import ALIASES, RECORDS
 from autograd_tape.ops._host import data_dependent
-from autograd_tape.tree import leaves
-from autograd_tape.version import number_of
+from autograd_tape.samples import check_operation, has_out, regular
 
 pytestmark = pytest.mark.filterwarnings("error::DeprecationWarning:autograd_tape")
-TENSOR_NAMES = [n for n in NAMES if RECORDS[n].tensor_params and not RECORDS[n].field("function") and not RECORDS[n].field("make")]
+TENSOR_NAMES = [n for n in NAMES if regular(RECORDS[n])]
 
 
 def numpy_dtypes(words: str | None, differentiable: bool) -> list[np.dtype]:
@@ -74,170 +68,42 @@ def test_record_is_complete(name: str) -> None:
 @pytest.mark.no_numbers("shapes and dtypes")
 @pytest.mark.parametrize("name", NAMES)
 def test_forward_agrees_with_meta(name: str) -> None:
-    """Runs on every sample; the meta executor predicts shapes and dtypes of the result."""
+    """Every sample runs; the meta executor predicts shapes and dtypes of the result."""
     rec = RECORDS[name]
-    meta = get_executor("meta", "meta")
-    for sample in samples(rec):
-        args, kwargs = bind(rec, sample)
-        result = run(rec, as_tensors(copied(args)), as_tensors(copied(kwargs)))
-        outputs = tensors(result)
-        if name in TENSOR_NAMES and outputs:
-            from autograd_tape.dtypes import META, kind
-
-            def to_meta(x: Any) -> Any:
-                from autograd_tape.executors.meta import meta_array
-
-                a = np.asarray(x)
-                t = TensorRef.of(np.zeros(()))
-                t._data, t._k = meta_array(a.shape, a.dtype, a.strides), kind(t.dtype.by_np[a.dtype], META)
-                return t
-
-            assert meta.status(rec) != "missing", f"{name} has no rule for shapes"
-            if rec.field("meta") is data_dependent:
-                with pytest.raises(MissingKernelError, match="depends on the values"):
-                    run(rec, tree_map(to_meta, args), tree_map(to_meta, kwargs))
-                continue
-            predicted = tensors(run(rec, tree_map(to_meta, args), tree_map(to_meta, kwargs)))
-            assert [(p.shape, p.dtype) for p in predicted] == [(o.shape, o.dtype) for o in outputs]
+    assert name not in TENSOR_NAMES or get_executor("meta", "meta").status(rec) != "missing", f"{name} has no rule for shapes"
+    assert bool(check_operation(name, "meta")) == (regular(rec) and rec.field("meta") is not data_dependent)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient(name: str, excused: Callable[[str], None]) -> None:
-    """First derivatives are those of central differences, in float64, of every operation: one that has none is locally constant."""
-    reason = no_derivative(RECORDS[name])
-    if reason:
-        excused(reason)
-        return
     for sample in samples(RECORDS[name]):
-        floating = {np.asarray(x).dtype.char for x in leaves(bind(RECORDS[name], sample)) if is_array(x)} & set("efFE")
-        assert not floating or any(np.asarray(x).dtype.char in "dD" for x in leaves(bind(RECORDS[name], sample)) if is_array(x)), (
-            f"{sample} is in single precision alone, for which central differences are too coarse")
-    for problem in problems(name):
-        if problem.no_gradient:
-            _, outputs = problem.call(problem.inputs, requires_grad=True)
-            for output in [t for t in tensors(outputs) if t.requires_grad]:
-                with pytest.raises((AutogradError, NotImplementedError), match="derivative for .* is not implemented"):
-                    at.backward(F.sum(output))
-            excused(problem.no_gradient)
-            continue
-        inputs, gradients = problem.gradients(problem.inputs)
-        numerical = central_differences(problem.value, problem.inputs)
-        for value, found, expected in zip(inputs, gradients, numerical):
-            if found is None:
-                found = np.zeros(value.shape, value.dtype.np)
-            assert found.dtype == value.dtype.np and found.shape == value.shape
-            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=f"{name}{problem.args}")
+        if sample.no_gradient:
+            excused(sample.no_gradient)
+    if not check_operation(name, "gradients"):
+        reason = no_derivative(RECORDS[name])
+        assert reason
+        excused(reason)
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE_NAMES)
 def test_gradient_of_gradient(name: str, excused: Callable[[str], None]) -> None:
-    """Second derivatives, through create_graph, are the central differences of the first; and both ways of computing the first agree."""
-    reason = no_derivative(RECORDS[name])
-    if reason:
+    if not check_operation(name, "gradients of gradients"):
+        reason = no_derivative(RECORDS[name]) or next(filter(None, [s.no_gradient for s in samples(RECORDS[name])]), "")
+        assert reason
         excused(reason)
-        return
-    for problem in problems(name):
-        if problem.no_gradient:
-            excused(problem.no_gradient)
-    for problem in [p for p in problems(name) if not p.no_gradient][:2]:
-        inputs, gradients = problem.gradients(problem.inputs, create_graph=True)
-        _, plain = problem.gradients(problem.inputs)
-        weights = []
-        rng = np.random.default_rng(0)
-        loss = None
-        for recorded, raw in zip(gradients, plain):
-            assert (recorded is None) == (raw is None)
-            weights.append(rng.uniform(0.5, 1.5, () if raw is None else raw.shape))
-            if recorded is not None:
-                np.testing.assert_allclose(recorded.numpy(), raw, rtol=1e-9, atol=1e-12)
-                if recorded.requires_grad:
-                    term = F.sum(recorded * TensorRef.of(weights[-1]))
-                    loss = term if loss is None else loss + term
-
-        def first(values: list[np.ndarray], problem: Problem = problem, weights: list[np.ndarray] = weights) -> float:
-            return float(sum(np.sum(w * g) for w, g in zip(weights, problem.gradients(values)[1]) if g is not None))
-
-        seconds = [None] * len(inputs) if loss is None else at.grad(loss, inputs)
-        for value, found, expected in zip(inputs, seconds, central_differences(first, problem.inputs)):
-            found = np.zeros(value.shape) if found is None else found
-            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=f"{name}{problem.args}")
-
-
-def assert_refuses_an_unrecorded_view(name: str, args: list[Any], kwargs: dict[str, Any]) -> None:
-    """A view made without recording must not be changed once its base has a history: no quiet path may do it."""
-    base = TensorRef.of(np.stack([args[0]] * 2))
-    with at.no_grad():
-        view = base[0]
-    base[1] = TensorRef.of(np.ones((), base.dtype.np), requires_grad=True)
-    with pytest.raises(AutogradError, match="A view was created in no_grad mode and is being modified inplace"):
-        F.function(name + "_")(view, *as_tensors(copied(args[1:])), **as_tensors(copied(kwargs)))
-    np.testing.assert_array_equal(view.numpy(), args[0])
-    assert base.requires_grad and number_of(base) == 1
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if RECORDS[n].inplace])
 def test_in_place(name: str) -> None:
-    """`name_` gives what `name` gives, in the tensor's own buffer, counts a version, and has the same gradients."""
-    rec, tested = RECORDS[name], 0
-    # The method takes the tensor first, as the in-place variant does, where the function takes a number first: polygamma.
-    function = F.function(name) if rec.params[0].is_tensor else F.method(name)
-    for sample in samples(rec):
-        args, kwargs = bind(rec, sample)
-        if not rec.params[0].is_tensor:
-            args[:2] = args[1], args[0]
-        if not is_array(args[0]):
-            continue
-        expected = function(*as_tensors(copied(args)), **as_tensors(copied(kwargs)))
-        if expected.shape != np.shape(args[0]) or expected.dtype.category > TensorRef.of(np.asarray(args[0])).dtype.category:
-            continue
-        target, *rest = as_tensors(copied(args))
-        buffer, before = target._data, number_of(target)
-        result = F.function(name + "_")(target, *rest, **as_tensors(copied(kwargs)))
-        assert result is target and target._data is buffer
-        assert number_of(target) == before + 1
-        np.testing.assert_array_equal(target.numpy(), expected.numpy().astype(target.dtype.np))
-        tested += 1
-        if target.dtype.is_floating_point:
-            assert_refuses_an_unrecorded_view(name, args, kwargs)
-        if rec.has_gradient and np.asarray(args[0]).dtype == np.float64 and expected.dtype.is_floating_point:
-            if rec.field("no_derivative_"):
-                with pytest.raises(NotImplementedError, match=f"the derivative for 'inplace version of {name}' is not implemented"):
-                    at.backward(F.sum(F.function(name + "_")(as_tensors(copied(args), requires_grad=True)[0] * 1)))
-                continue
-            gradients = []
-            for inplace in (False, True):
-                leaves = as_tensors(copied(args), requires_grad=True)
-                root = leaves[0] * 1
-                out = (F.function(name + "_") if inplace else function)(root, *leaves[1:], **as_tensors(copied(kwargs)))
-                wanted = [t for t in tensors(leaves) if t.requires_grad]
-                gradients.append(at.grad(F.sum(out * out), wanted))
-            for a, b in zip(*gradients):
-                np.testing.assert_array_equal(np.zeros(()) if a is None else a, np.zeros(()) if b is None else b)
-    assert tested, f"no sample of {name} fits its in-place variant"
+    assert check_operation(name, "in-place"), f"no sample of {name} fits its in-place variant"
 
 
-OUT_NAMES = [n for n in TENSOR_NAMES if RECORDS[n].out and RECORDS[n].family not in ("view", "view?") and not RECORDS[n].returns_list]
-
-
-@pytest.mark.parametrize("name", OUT_NAMES)
+@pytest.mark.parametrize("name", [n for n in NAMES if has_out(RECORDS[n])])
 def test_out(name: str, excused: Callable[[str], None]) -> None:
     """`out=` receives the result, and is what is returned."""
-    rec = RECORDS[name]
-    for sample in samples(rec):
-        args, kwargs = bind(rec, sample)
-        expected = run(rec, as_tensors(copied(args)), as_tensors(copied(kwargs)))
-        outs = [TensorRef.of(np.zeros_like(t.numpy())) for t in tensors(expected)]
-        given = outs[0] if isinstance(expected, TensorRef) else tuple(outs)
-        operands, options = as_tensors(copied(args)), as_tensors(copied(kwargs))
-        if refuses_out(rec, operands, options):
-            with pytest.raises(ArgumentError, match="this signature has no out="):
-                F.function(name)(*operands, **options, out=given)
-            excused("torch has no out= in this signature")
-            continue
-        returned = F.function(name)(*operands, **options, out=given)
-        for o, r, e in zip(outs, tensors(returned), tensors(expected)):
-            assert r is o
-            np.testing.assert_array_equal(o.numpy(), e.numpy())
+    if not check_operation(name, "out"):
+        assert RECORDS[name].field("no_out") is not None
+        excused("torch has no out= in this signature")
 
 
 @pytest.mark.parametrize("name", TENSOR_NAMES)
@@ -337,20 +203,7 @@ EXECUTORS = _executors()
 @pytest.mark.parametrize("name", [n for n in TENSOR_NAMES if RECORDS[n].field("compose") is not None])
 def test_composition_agrees_with_kernel(name: str) -> None:
     """`compose`, which other executors run, computes what the NumPy kernel computes."""
-    rec = RECORDS[name]
-    compose = rec.field("compose")
-    raw = executor_for(CPU).F
-    for sample in samples(rec):
-        args, kwargs = bind(rec, sample)
-        positional = [p for p in rec.params if p.passed]
-        given = dict(zip([p.name for p in rec.params if not p.keyword_only], copied(args))) | copied(kwargs)
-        values = [given.get(p.name, rec.defaults.get(p.name)) for p in positional]
-        if any(p.scales for p in rec.params) and given.get("alpha", 1) != 1:  # applied to the operand before the kernel
-            values[1] = values[1] * given["alpha"]
-        expected = tensors(run(rec, as_tensors(copied(args)), as_tensors(copied(kwargs))))
-        found = compose(raw, *values)
-        for f, e in zip(found if isinstance(found, (tuple, list)) else [found], expected):
-            np.testing.assert_allclose(np.asarray(f), e.numpy(), rtol=1e-7, atol=1e-9, err_msg=name)
+    assert check_operation(name, "compose")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
-from tests.ops.op_cases import as_tensors, bind, samples
+from tests.ops.op_cases import UNINITIALISED, as_tensors, bind, samples
 
 from autograd_tape import F, TensorRef
 from autograd_tape.errors import ArgumentError
@@ -37,7 +37,6 @@ class Case:
         return [o for o in outputs if isinstance(o, TensorRef)] or None
 
 
-UNINITIALISED = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted"}
 IN_PLACE = {"setitem"}
 CONSISTENT_VALUES = {"masked_place"}  # takes as many values as its mask has True, so zeros do not do
 NAMES = sorted(name for name, rec in RECORDS.items() if name not in UNINITIALISED | IN_PLACE | CONSISTENT_VALUES and not name.endswith("_")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autograd_tape.check import OPERATION_CHECKS
-from autograd_tape.ops import Record
+from autograd_tape.ops import Record, Sample
+from autograd_tape.samples import CHECKS, bind
 
 from .._tensor import Tensor, frontend
 from ..utils._pytree import tree_flatten, tree_unflatten
@@ -15,9 +15,9 @@ from ._grad import jvp
 from ._vmap import vmap
 
 
-def _of_arrays(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, list[np.ndarray]]:
+def _of_arrays(rec: Record, sample: Sample) -> tuple[Any, list[np.ndarray]]:
     """(a function of tensors in the place of the arrays in double precision, these); its result is a tuple of tensors."""
-    flat, spec = tree_flatten((args, kwargs))
+    flat, spec = tree_flatten(bind(rec, sample))
     places = [i for i, x in enumerate(flat) if isinstance(x, np.ndarray) and x.dtype == np.float64]
 
     def function(*tensors: Any) -> Any:
@@ -30,9 +30,9 @@ def _of_arrays(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> tuple[An
     return function, [flat[i] for i in places]
 
 
-def _mapped(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
+def _mapped(rec: Record, sample: Sample) -> bool:
     """All examples at once give what a loop gives; with one argument a batch, and with all."""
-    function, arrays = _of_arrays(rec, args, kwargs)
+    function, arrays = _of_arrays(rec, sample)
     if not arrays or rec.field("no_vmap") is not None or rec.field("random"):
         return False
     for batched in ([True] * len(arrays), *[[i == k for i in range(len(arrays))] for k in range(len(arrays))]):
@@ -46,9 +46,9 @@ def _mapped(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
     return True
 
 
-def _pushed(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
+def _pushed(rec: Record, sample: Sample) -> bool:
     """Tangents are central differences."""
-    function, arrays = _of_arrays(rec, args, kwargs)
+    function, arrays = _of_arrays(rec, sample)
     if not arrays or not rec.has_gradient or rec.field("no_forward") is not None or rec.field("random"):
         return False
     rng, step = np.random.default_rng(0), 1e-6
@@ -61,4 +61,4 @@ def _pushed(rec: Record, args: list[Any], kwargs: dict[str, Any]) -> bool:
     return True
 
 
-OPERATION_CHECKS["vmap"], OPERATION_CHECKS["forward mode"] = _mapped, _pushed
+CHECKS["vmap"], CHECKS["forward mode"] = _mapped, _pushed

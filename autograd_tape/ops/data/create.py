@@ -194,6 +194,7 @@ class empty:
     torch.Size([2, 3])
     """
 
+    unset = True
     make, function = _fresh("empty", np.empty)
     def samples(rng): yield (2, 3)
 
@@ -206,6 +207,7 @@ class empty_strided_:
     (1, 2)
     """
 
+    unset = True
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if len(size) != len(stride):
             raise AutogradError("mismatch in length of strides and shape", expected=f"{len(size)} strides", found=str(len(stride)))
@@ -310,6 +312,7 @@ class empty_like:
     torch.Size([2, 3])
     """
 
+    unset = True
     function = _like("empty_like", None)
     def samples(rng): yield (np.zeros((3, 2), np.int64).T,)
 
@@ -380,6 +383,7 @@ class new_empty:
     torch.Size([2, 3])
     """
 
+    unset = True
     function = method = _new("new_empty", np.empty)
     def samples(rng): yield rng.standard_normal(1), 2, 3
 
@@ -410,6 +414,7 @@ class new_empty_strided:
     (1, 2)
     """
 
+    unset = True
     def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
                                device=self._k.device if device is None else device, requires_grad=requires_grad, layout=layout)
