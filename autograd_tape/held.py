@@ -333,7 +333,13 @@ def tensors_in(tree: Any) -> list[TensorRef]:
         tree = tree.values()
     elif not isinstance(tree, (tuple, list)):
         return []
-    return [t for item in tree for t in tensors_in(item)]
+    found: list[TensorRef] = []
+    for item in tree:
+        if isinstance(item, TensorRef):
+            found.append(item)
+        elif isinstance(item, (tuple, list, dict)):
+            found += tensors_in(item)
+    return found
 
 
 def take_apart(rec: Record, args: Sequence[Any], kwargs: dict[str, Any], positional: bool = False

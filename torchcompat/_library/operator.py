@@ -165,8 +165,9 @@ class Operator(Door):
 
     def kernel(self, *keys: str) -> Kernel | None:
         """The kernel of the first of these keys that has one, and does not fall through."""
+        kernels = self.kernels
         for key in keys:
-            found = self.kernels.get(key)
+            found = kernels.get(key)
             if found and found[-1].function is not fallthrough_kernel:
                 return found[-1]
         return None
@@ -174,19 +175,21 @@ class Operator(Door):
     def _autograd(self, args: tuple[Any, ...]) -> Any:
         if is_excluded(DispatchKey.Autograd):
             return self.below_autograd(args)
-        key = self._backend(tensors_in(args))
+        tensors = tensors_in(args)
+        key = self._backend(tensors)
         own = self.kernel(f"Autograd{key}", "Autograd")
         if own is None and _thread.instead[0] is not self and self.kernel(key, EXPLICIT) is None:
             own = self.kernel(IMPLICIT)
         if own is not None:
             return self._called(own, args)
-        if f"Autograd{key}" in self.kernels or "Autograd" in self.kernels or not recording(args):
-            return self.below_autograd(args)
+        if f"Autograd{key}" in self.kernels or "Autograd" in self.kernels or not recording(tensors):
+            return self.below_autograd(args, tensors)
         return self._without_formula(args)
 
-    def below_autograd(self, args: tuple[Any, ...]) -> Any:
-        """What modes and classes, or else its kernels, make of the operation."""
-        tensors = tensors_in(args)
+    def below_autograd(self, args: tuple[Any, ...], tensors: Sequence[Any] | None = None) -> Any:
+        """What modes and classes, or else its kernels, make of the operation; `tensors` are those among the arguments, where known."""
+        if tensors is None:
+            tensors = tensors_in(args)
         if self.bumps and self.schema.is_mutable:
             for t in tensors_in([value for a, value in zip(self.schema.arguments, args) if a.is_write]):
                 frontend.bump(t)
@@ -209,8 +212,11 @@ class Operator(Door):
         """The key of the tensors' device; empty where there are none."""
         if not tensors:
             return ""
-        types = [t._k.device.type for t in tensors]
-        return "Meta" if "meta" in types else BACKENDS.get(types[0], types[0].upper())
+        for t in tensors:
+            if t._k.device.type == "meta":
+                return "Meta"
+        first = tensors[0]._k.device.type
+        return BACKENDS.get(first) or first.upper()
 
     def _missing(self, key: str) -> str:
         if key == "Meta":
@@ -350,13 +356,14 @@ class _Overloads:
         self.doors: dict[str, ThroughPacket] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        doors = list(self.doors.values())
+        if len(doors) == 1:
+            return doors[0](doors[0].operator.bind(args, kwargs))
         misfits = []
-        for door in list(self.doors.values()):
+        for door in doors:
             try:
                 bound = door.operator.bind(args, kwargs)
             except RuntimeError as e:
-                if len(self.doors) == 1:
-                    raise
                 misfits.append(f"{e}\n")
                 continue
             return door(bound)
