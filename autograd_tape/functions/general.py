@@ -228,6 +228,7 @@ class General(Door):
         # What each call on the general path asks of the record.
         self._refuses_grad = rec.field("refuses_grad") or {}
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
+        self.is_view = rec.family in ("view", "view?")
         self._opmath, self._rows = rec.field("opmath"), rec.field("layout") == "rows"
         self._ordered = layout_operands(rec)
         self._dtype = next((p.name for p in rec.params if p.type == "dtype?"), None)
@@ -329,13 +330,16 @@ class General(Door):
                 if self._overloads is None:
                     raise
                 raise no_match_of(rec, args) from None
-        tensors = self.tensors_of(values)
+            tensors = self.tensors_of(values)
+        recorded = False  # whether some argument has a history, or begins one
         for t in tensors:
             if t._data is None:  # the output of an OpSpec; what cannot be computed yet is an error
                 above.evaluate(t)
+            if t._node is not None:
+                recorded = True
         if inplace:
             frontend.check_inplace(values[rec.params[0].name], tensors[1:])
-        if rec.differentiable and grad_mode() is GradMode.ENABLED:
+        if recorded and rec.differentiable and grad_mode() is GradMode.ENABLED:
             for t in tensors:
                 node = t._node
                 if node is not None and node is not LEAF and node._tag == 0 and node.forbids is not None:
@@ -535,19 +539,22 @@ class General(Door):
                 views: bool = True) -> None:
         """Links views with their bases, and makes the entry where an input requires grad."""
         rec, frontend = self.rec, self.frontend
-        if views and rec.family in ("view", "view?"):
+        if views and self.is_view:
             source = values[rec.params[0].name]
             for output in outputs:
                 base = output._data.base
                 if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
                     output._k = inference_kind(output._k, source._k.inference)
                     frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
-        node: Any = None
-        if (outputs and rec.differentiable and any([t._node is not None for t in tensors]) and grad_mode() is GradMode.ENABLED
-                and not (rec.family == "view" and outputs[0]._k.inference)):
+        for t in tensors:
+            if t._node is not None:
+                break
+        else:
+            return
+        if outputs and rec.differentiable and grad_mode() is GradMode.ENABLED and not (rec.family == "view" and outputs[0]._k.inference):
             node = self._node(values, results, outputs)
-        if node is not None:
-            keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
+            if node is not None:
+                keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
 
     def _differentiable_outputs(self, outputs: Sequence[TensorRef]) -> list[TensorRef]:
         if self.rec.returns_list:

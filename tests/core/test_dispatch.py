@@ -455,3 +455,54 @@ def target_of(F: Any, rec: Any, args: Any, kwargs: Any) -> str | None:
     given = {**rec.defaults, **dict(zip([p.name for p in rec.params], args)), **kwargs}
     found = rec.field("redirect")(*[given[p.name] for p in rec.params])
     return None if found is None else found[0]
+
+
+def test_who_is_idle_is_not_asked() -> None:
+    """No call is made where all who listen are idle, and those further in are asked where one further out is."""
+    class Sometimes(calls.Interceptor):
+        def __init__(self, place: str) -> None:
+            self.place, self.works, self.seen = place, False, []  # type: ignore[var-annotated]  # names
+
+        def idle(self, args: tuple[Any, ...]) -> bool:
+            return not self.works
+
+        def __call__(self, call: Any) -> Any:
+            assert self.works
+            self.seen.append(call.name)
+            return call.proceed()
+
+    outer, inner, x = Sometimes("profile"), Sometimes("trace"), torch.ones(2)
+    with calls.listening(outer), calls.listening(inner):
+        for outer.works in (False, True):
+            for inner.works in (False, True):
+                assert x.add(1).tolist() == [2, 2] and torch.var(x).item() == 0 and torch.zeros(2).tolist() == [0, 0]
+    assert [s.seen.count(name) for s in (outer, inner) for name in ("add", "var", "zeros", "item")] == [2] * 8
+
+
+def test_a_mode_is_idle_while_its_handler_works() -> None:
+    """What a handler calls is quiet, other modes and classes are asked, and afterwards the mode is again."""
+    seen: list[Any] = []
+
+    class Inner(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(("inner", func.__name__))
+            first = func(*args, **(kwargs or {}))
+            return func(*args, **(kwargs or {})) if func.__name__ == "exp" else first
+
+    class Outer(Inner):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(("outer", func.__name__))
+            return func(*args, **(kwargs or {}))
+
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(("duck", func.__name__))
+            return 7
+
+    x = torch.zeros(1)
+    with Outer(), Inner():
+        assert torch.exp(x).item() == 1.0
+        assert torch.add(Duck(), 1) == 7
+    assert seen == [("inner", "exp"), ("outer", "exp"), ("outer", "exp"), ("inner", "item"), ("outer", "item"),
+                    ("inner", "add"), ("outer", "add"), ("duck", "add")]

@@ -196,9 +196,10 @@ def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any],
     result = shown(overload_of(name, overload, general.public(False)), tensors, tuple(positional), kwargs)
     if aten.first_of_several(general.rec):
         result = result[0]
-    outputs = [frontend.bare(o) if o._node is not None or any([o is t for t in tensors]) else o
+    given = [id(t) for t in tensors]
+    outputs = [frontend.bare(o) if o._node is not None or id(o) in given else o
                for o in ([result] if isinstance(result, Tensor) else result)]
-    return general.carried_out(values, tensors, outputs, not aten.naming.copies)
+    return general.carried_out(values, tensors, outputs, not (general.is_view and aten.naming.copies))
 
 
 def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, overload: str, args: tuple[Any, ...],
