@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .errors import AutogradError, IndexRangeError
+from .annotations import Dims, Functions, Shape, Values
 
 _min = np.minimum.reduce
 _FEW = 64  # elements up to which a list is quicker
@@ -26,7 +27,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
                           expected=f"{-n} to {n - 1}", found=str(dim), remedy="choose a dimension the tensor has")
 
 
-def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> Any:
+def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> Shape | None:
     """NumPy's axis argument for a reduction over `dim`: None or an empty tuple mean all."""
     if dim is None:
         return None
@@ -46,7 +47,7 @@ def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> Any:
     return axes
 
 
-def expand_reduced(F: Any, grad: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
+def expand_reduced(F: Functions, grad: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Values:
     """The gradient of a reduction's result spread over the dimensions that were reduced."""
     if dim is None:
         return F.expand(grad, shape)

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 import ml_dtypes
 import numpy as np
+from .annotations import Number
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 _CATEGORIES = {"b": BOOL, "i": INTEGER, "u": INTEGER, "f": FLOATING, "c": COMPLEX}
@@ -153,7 +154,7 @@ SCALAR_TYPE_NAMES = {
 }
 
 
-def scalar_dtype(value: Any) -> DType:
+def scalar_dtype(value: Number) -> DType:
     """The dtype a Python number has on its own."""
     if isinstance(value, bool):
         return bool_
@@ -281,7 +282,7 @@ class Kind:
     def __repr__(self) -> str:
         return f"Kind({self.dtype!r}, {self.device}{'' if self.special is None else ', ' + repr(self.special)})"
 
-    def scalar(self, value: Any) -> np.ndarray:
+    def scalar(self, value: Number) -> np.ndarray:
         """`value` as a 0-dim array of this dtype, cached: NumPy takes an array operand faster than a Python number."""
         array = np.array(value, self.np)
         # 0.0 and -0.0 are equal keys, so zero is never cached; the bound keeps changing constants from growing the cache.

@@ -362,7 +362,7 @@ class _Live(MutableMapping[Any, Any]):
 def _scaled(ref: TensorRef, g: TensorRef, factor: float) -> Any:
     """`g * factor`, of what has no history in double precision, rounded once: the factor may be less than the dtype can hold."""
     if g.requires_grad:
-        return g * factor  # type: ignore[operator]  # operators are installed from the records
+        return g * factor
     array = values_of(g)
     return ref._as_grad((array.astype(_wide(array)) * factor).astype(array.dtype))
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import attrs
 
+from .annotations import Functions, Values
 from .dtypes import SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from .locks import cached_property
-from .tensor import above
+from .tensor import TensorRef, above
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 _DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float32", "float64"),
@@ -402,7 +403,7 @@ class Record:
             return self
         found = self._overload(name)
         if self.field("no_derivative_"):
-            def refuse(F: Any, grad: Any) -> Any:
+            def refuse(F: Functions, grad: Any) -> Any:
                 raise NotImplementedError(f"the derivative for 'inplace version of {self.name}' is not implemented.")
 
             found.vjps, found.vjp_names = ((None, refuse, ()),), None
@@ -495,7 +496,7 @@ class Record:
         return {name: kernel for words, kernel in (self.field("lacks") or {}).items() for word in words.split()
                 for name in _DTYPE_WORDS.get(word, (word,))}
 
-    def refuse_lacking(self, dtype: str, tensor: Any) -> None:
+    def refuse_lacking(self, dtype: str, tensor: TensorRef) -> None:
         """Raises torch's error for a computation in a dtype that it has no kernel for; `tensor` is the first."""
         kind, _, text = self.lacks.get(dtype, "").partition(": ")
         kernel, only = if_any(kind)
@@ -593,7 +594,7 @@ def op(schema: str, *, family: str = "generic", alias: str | tuple[str, ...] = (
 
 def no_derivative(name: str) -> Callable[..., Any]:
     """The `vjp` of an operation that torch records without having a gradient for it; its `node` is "NotImplemented"."""
-    def vjp(F: Any, grad: Any) -> Any:
+    def vjp(F: Functions, grad: Values) -> Any:
         raise AutogradError(f"derivative for aten::{name} is not implemented", remedy="detach its inputs")
 
     return vjp

@@ -42,7 +42,7 @@ class RawOps:
             g = g.real.astype(dtype) if g.dtype.kind == "c" and dtype.kind != "c" else np.asarray(g).astype(dtype)
         return g
 
-    def reduce_to_shape(self, g: Any, shape: tuple[int, ...]) -> Any:
+    def reduce_to_shape(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """Sums over the dimensions that broadcasting added or stretched."""
         lead = g.ndim - len(shape)
         axes = tuple(range(lead)) + tuple([i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1])

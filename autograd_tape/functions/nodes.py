@@ -14,6 +14,7 @@ from ..saved import stale, unpack
 from ..tensor import TensorRef
 from .attributes import saved_properties
 from .namespace import NUMBERS
+from ..annotations import Functions, Values
 
 
 def _unpack(rec: Record, recorded: bool) -> list[str]:
@@ -118,7 +119,7 @@ def conjugated_class(rec: Record) -> type[TapeEntry]:
     return found
 
 
-def conjugate(F: Any, g: Any) -> Any:
+def conjugate(F: Functions, g: Any) -> Any:
     """A gradient, or a list of gradients, conjugated."""
     if g.__class__ is list or g.__class__ is tuple:
         return [conjugate(F, x) for x in g]
@@ -128,7 +129,7 @@ def conjugate(F: Any, g: Any) -> Any:
 
 
 def _conjugated(formula: Callable[..., Any]) -> Callable[..., Any]:
-    def conjugated(self: TapeEntry, grad: Any, F: Any) -> Any:
+    def conjugated(self: TapeEntry, grad: Values, F: Functions) -> Any:
         return conjugate(F, formula(self, conjugate(F, grad), F))
 
     return conjugated

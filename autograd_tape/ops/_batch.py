@@ -18,6 +18,7 @@ from ..dims import wrap_dim
 from ..dtypes import result_dtype
 from ..record import Record
 from ..tensor import TensorRef
+from ..annotations import Functions
 
 Rule = Callable[[Any, "BatchedCall"], Any]
 VIEWS = ("view", "view?")
@@ -36,7 +37,7 @@ class BatchedCall:
         opened: (the whole batch, True) of a tensor that is an example; (itself, False) of anything else.
     """
 
-    def __init__(self, F: Any, operation: Any, args: Sequence[Any], size: int, opened: Callable[[Any], tuple[Any, bool]]) -> None:
+    def __init__(self, F: Functions, operation: Any, args: Sequence[Any], size: int, opened: Callable[[Any], tuple[Any, bool]]) -> None:
         self.rec: Record = operation.rec
         self._F, self._operation, self.size, self.opened = F, operation, size, opened
         self.values: dict[str, Any] = {}
@@ -114,12 +115,12 @@ def rule_of(rec: Record) -> Rule | None:
 # -- rules by family and schema -----------------------------------------------------------------------------------------------
 
 
-def elementwise(F: Any, call: BatchedCall) -> Any:
+def elementwise(F: Functions, call: BatchedCall) -> Any:
     """Element-wise operations: dimensions of size 1 after the batch dimension make the examples' ranks equal."""
     return call(**aligned(F, call))
 
 
-def aligned(F: Any, call: BatchedCall, rank: int | None = None) -> dict[str, Any]:
+def aligned(F: Functions, call: BatchedCall, rank: int | None = None) -> dict[str, Any]:
     """The tensors of an element-wise operation with the examples' ranks made equal, and dtypes promoted as for examples."""
     rank = max(call.ranks.values()) if rank is None else rank
     changed: dict[str, Any] = {}
@@ -142,19 +143,19 @@ def aligned(F: Any, call: BatchedCall, rank: int | None = None) -> dict[str, Any
     return changed
 
 
-def view(F: Any, call: BatchedCall) -> Any:
+def view(F: Functions, call: BatchedCall) -> Any:
     """One dimension further."""
     dims, rank = [n for n in call.values if n in _DIMS], next(iter(call.ranks.values()))
     return call(**call.shifted(rank)) if rank or not dims else NotImplemented
 
 
-def overwritten(F: Any, call: BatchedCall) -> Any:
+def overwritten(F: Functions, call: BatchedCall) -> Any:
     """Overwritten as a whole."""
     name = call.rec.params[0].name
     return call(**{**aligned(F, call, call.ranks[name]), name: call.whole(name)})
 
 
-def of_shape(F: Any, call: BatchedCall) -> Any:
+def of_shape(F: Functions, call: BatchedCall) -> Any:
     """The shape of an example becomes that of a batch, whose dimensions are one further."""
     name = "shape" if "shape" in call.values else "size"
     shape = call.values[name]
@@ -162,7 +163,7 @@ def of_shape(F: Any, call: BatchedCall) -> Any:
     return call(**{name: (call.size, *shape), **dims}) if shape or not dims else NotImplemented
 
 
-def along_dims(F: Any, call: BatchedCall) -> Any:
+def along_dims(F: Functions, call: BatchedCall) -> Any:
     """Operations along dimensions, all of them where none are named; examples of no dimension count as of one."""
     first, key = call.rec.params[0].name, "dims" if "dims" in call.values else "dim"
     x, rank, dim = call.values[first], call.ranks[first], call.values[key]
@@ -182,63 +183,63 @@ def along_dims(F: Any, call: BatchedCall) -> Any:
 # -- rules that records name --------------------------------------------------------------------------------------------------
 
 
-def as_is(F: Any, call: BatchedCall) -> Any:
+def as_is(F: Functions, call: BatchedCall) -> Any:
     """What treats each element, or the last dimensions, on its own, whatever dimensions there are."""
     return call()
 
 
-def matrices(F: Any, call: BatchedCall) -> Any:
+def matrices(F: Functions, call: BatchedCall) -> Any:
     """What takes batches of matrices."""
     return call() if next(iter(call.ranks.values())) >= 2 else NotImplemented
 
 
-def of_result(F: Any, call: BatchedCall) -> Any:
+def of_result(F: Functions, call: BatchedCall) -> Any:
     """Dimensions of the result, which has one more than the input."""
     return call(**call.shifted(call.ranks["input"] + 1))
 
 
-def together(F: Any, call: BatchedCall) -> Any:
+def together(F: Functions, call: BatchedCall) -> Any:
     """All tensors have a batch dimension, and the `size` that an example is to get does, too."""
     more = {"size": (call.size, *call.values["size"])} if "size" in call.values else {}
     return call(**{name: call.whole(name) for name in call.ranks}, **more)
 
 
-def merged(F: Any, t: Any) -> Any:
+def merged(F: Functions, t: Any) -> Any:
     """The batch dimension and the next as one."""
     shape = t.shape
     return F.reshape(t, (shape[0] * shape[1], *shape[2:]))
 
 
-def parted(F: Any, call: BatchedCall, t: Any) -> Any:
+def parted(F: Functions, call: BatchedCall, t: Any) -> Any:
     """The inverse of `merged`."""
     shape = t.shape
     return F.reshape(t, (call.size, shape[0] // call.size, *shape[1:]))
 
 
-def images(F: Any, call: BatchedCall) -> Any:
+def images(F: Functions, call: BatchedCall) -> Any:
     """Operations on batches of images, (N, C, ...): a bigger batch."""
     return parted(F, call, call(input=merged(F, call.input))) if call.size and call.ranks["input"] >= 3 else NotImplemented
 
 
-def as_channels(F: Any, t: Any) -> Any:
+def as_channels(F: Functions, t: Any) -> Any:
     """(B, N, C, ...) as (N, B C, ...)."""
     t = F.transpose(t, 0, 1)
     shape = t.shape
     return F.reshape(t, (shape[0], shape[1] * shape[2], *shape[3:]))
 
 
-def from_channels(F: Any, call: BatchedCall, t: Any) -> Any:
+def from_channels(F: Functions, call: BatchedCall, t: Any) -> Any:
     """The inverse of `as_channels`."""
     shape = t.shape
     return F.transpose(F.reshape(t, (shape[0], call.size, shape[1] // call.size, *shape[2:])), 0, 1)
 
 
-def flattened(F: Any, t: Any) -> Any:
+def flattened(F: Functions, t: Any) -> Any:
     """The elements of each example in a row."""
     return F.reshape(t, (t.shape[0], prod(t.shape[1:])))
 
 
-def matmul(F: Any, a: Any, b: Any, a_batched: bool, b_batched: bool) -> Any:
+def matmul(F: Functions, a: Any, b: Any, a_batched: bool, b_batched: bool) -> Any:
     """The product of two tensors by the rules of matmul on examples."""
     vector_a, vector_b = a.ndim - a_batched == 1, b.ndim - b_batched == 1
     if vector_a:
@@ -260,7 +261,7 @@ def matmul(F: Any, a: Any, b: Any, a_batched: bool, b_batched: bool) -> Any:
 
 def product(*ranks: int, change: Callable[[Any, Any, Any], tuple[Any, Any]] | None = None) -> Rule:
     """The rule of a product of two tensors of these ranks, of any where there are none; `change(F, a, b)` gives the factors."""
-    def batch(F: Any, call: BatchedCall) -> Any:
+    def batch(F: Functions, call: BatchedCall) -> Any:
         names = list(call.values)
         (a, b), found = call.values.values(), tuple([call.ranks[n] for n in names])
         if a.dtype is not b.dtype or 0 in found or ranks and found != ranks:
@@ -276,7 +277,7 @@ def product(*ranks: int, change: Callable[[Any, Any, Any], tuple[Any, Any]] | No
 
 def added_product(rank: int, *ranks: int) -> Rule:
     """The rule of a product of two tensors of `ranks` added to a tensor of `rank`, which does not matter where `beta` is 0."""
-    def batch(F: Any, call: BatchedCall) -> Any:
+    def batch(F: Functions, call: BatchedCall) -> Any:
         x, name = call.input, call.rec.name
         _, a, b = list(call.values)[:3]
         if (call.ranks[a], call.ranks[b]) != ranks or name != "addr" and len({call.values[n].dtype for n in ("input", a, b)}) > 1:
@@ -300,7 +301,7 @@ def added_product(rank: int, *ranks: int) -> Rule:
     return batch
 
 
-def two_matrices(F: Any, call: BatchedCall) -> Any:
+def two_matrices(F: Functions, call: BatchedCall) -> Any:
     """What takes two batches of matrices, whose other dimensions broadcast."""
     names = list(call.values)[:2]
     ranks = [call.ranks[n] for n in names]

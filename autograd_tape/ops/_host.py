@@ -8,6 +8,9 @@ from collections.abc import Callable
 from ..errors import MissingKernelError
 from ..held import note_size
 from ..node import TapeEntry
+import numpy as np
+from ..annotations import Functions
+from ..tensor import TensorRef
 
 
 def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -17,7 +20,7 @@ def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
     have to be crossed twice. And random numbers come from our own generator on every executor, so that a seed gives the same numbers
     everywhere.
     """
-    def compose(F: Any, *args: Any) -> Any:
+    def compose(F: Functions, *args: Any) -> Any:
         return kernel(*args)
 
     compose.host = True  # type: ignore[attr-defined]  # the status table says so
@@ -34,12 +37,12 @@ def data_dependent(*args: Any) -> Any:
                              expected="a tensor with data", found="a meta tensor", remedy="run it on another device")
 
 
-def need_values(tensor: Any) -> Any:
+def need_values(tensor: TensorRef) -> np.ndarray:
     """The buffer of a tensor whose values decide a result's shape; `data_dependent`'s error for a meta tensor."""
     note_size()
     return data_dependent() if tensor._k.device.type == "meta" else values_of(tensor)
 
 
-def values_of(tensor: Any) -> Any:
+def values_of(tensor: TensorRef) -> np.ndarray:
     """The buffer of a tensor; of a view that stands for the conjugates or negatives of its memory, those."""
     return tensor._data if tensor._k.special is None else TapeEntry.front_end.values_of(tensor)

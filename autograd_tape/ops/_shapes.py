@@ -71,7 +71,7 @@ def stack(tensors: Sequence[Shape], dim: int = 0) -> tuple[int, ...]:
 
 def reduced(input: Shape, dim: Any = None, keepdim: bool = False, *rest: Any) -> tuple[int, ...]:
     """Of a reduction over `dim`."""
-    axes = normalize_dims(dim, len(input))
+    axes: Sequence[int] | None = normalize_dims(dim, len(input))
     axes = range(len(input)) if axes is None else axes
     return tuple([1 if i in axes else n for i, n in enumerate(input) if keepdim or i not in axes])
 

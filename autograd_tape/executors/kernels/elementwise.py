@@ -179,7 +179,7 @@ def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     if x.size >= state.fused:
         return _run2(_compiled.silu_backward, grad, x)
 
-    def formula(g: Any, x: Any) -> Any:
+    def formula(g: Any, x: np.ndarray) -> Any:
         s = 1 / (1 + np.exp(-x))
         return g * s * (1 + x * (1 - s))
 
@@ -224,7 +224,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
         return _run1(_compiled.gelu_tanh if tanh_form else _compiled.gelu, x)
     if tanh_form:
 
-        def formula(x: Any) -> Any:
+        def formula(x: np.ndarray) -> np.ndarray:
             T = x.dtype.type
             return T(0.5) * x * (1 + np.tanh(T(_SQRT2_PI) * (x + T(_CUBIC) * x * x * x)))
 
@@ -238,12 +238,12 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
     if x.size >= state.fused:
         return _run2(_compiled.gelu_tanh_backward if tanh_form else _compiled.gelu_backward, grad, x)
 
-    def exact(g: Any, x: Any) -> Any:
+    def exact(g: np.ndarray, x: np.ndarray) -> Any:
         T = x.dtype.type
         cdf = T(0.5) * (1 + erf_for_gelu(x * T(_SQRT1_2)))
         return g * (cdf + x * (T(_SQRT1_2PI) * np.exp(T(-0.5) * x * x)))
 
-    def approximation(g: Any, x: Any) -> Any:
+    def approximation(g: np.ndarray, x: np.ndarray) -> np.ndarray:
         T = x.dtype.type
         t = np.tanh(T(_SQRT2_PI) * (x + T(_CUBIC) * x * x * x))
         inner = T(_SQRT2_PI) * (1 + T(3 * _CUBIC) * x * x)
@@ -269,7 +269,7 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
     if x.size >= state.fused:
         return _run1(_compiled.softplus, x, float(beta), float(threshold))
 
-    def formula(x: Any) -> Any:
+    def formula(x: np.ndarray) -> np.ndarray:
         z = x * x.dtype.type(beta)
         return np.where(z > threshold, x, np.log1p(np.exp(np.minimum(z, threshold))) / x.dtype.type(beta))
 
@@ -281,7 +281,7 @@ def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, thresh
     if x.size >= state.fused:
         return _run2(_compiled.softplus_backward, grad, x, float(beta), float(threshold))
 
-    def formula(g: Any, x: Any) -> Any:
+    def formula(g: np.ndarray, x: np.ndarray) -> np.ndarray:
         z = x * x.dtype.type(beta)
         return np.where(z > threshold, g, g / (1 + np.exp(-z)))
 

@@ -96,7 +96,7 @@ def add(x: np.ndarray, axes: tuple[int, ...] | None, dtype: np.dtype | None = No
     return add(parts, axes, None, keepdims)
 
 
-def add_at(target: np.ndarray, at: Any, values: Any) -> None:
+def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
     """``target[at] += values`` where positions may occur again and again; half precision is added in float32 and rounded once.
 
     >>> t = np.zeros(2, np.float16)

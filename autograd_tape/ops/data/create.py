@@ -28,6 +28,7 @@ from .._host import NO_ITEM, need_values
 from .._samples import check_number
 from ..networks._losses import constant
 from ..views.shape import _format_strides
+from ...annotations import Functions, Number, Sizes
 
 _OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
 
@@ -51,7 +52,7 @@ def named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple
     return (named["size"],)
 
 
-def given_size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def given_size(F: Functions, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The sizes given as one sequence or as several numbers; torch's errors for others."""
     dims = size
     if len(size) == 1 and not isinstance(size[0], (int, np.integer)) and not (isinstance(size[0], TensorRef) and not size[0].ndim):
@@ -75,13 +76,13 @@ def given_size(F: Any, name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _device(F: Any, device: Any) -> Device:
+def _device(F: Functions, device: Any) -> Device:
     if device is None:
         return CPU if F.default_device is None else F.default_device
     return device if device.__class__ is Device else Device(device)
 
 
-def finish(F: Any, array: np.ndarray, device: Any, requires_grad: bool, out: Any = None, layout: Any = None) -> Any:
+def finish(F: Functions, array: np.ndarray, device: Any, requires_grad: bool, out: Any = None, layout: Any = None) -> TensorRef:
     """A tensor over a fresh array, on a device; or `out` with its values."""
     if layout is not None and str(layout) != "torch.strided":
         raise AutogradError(f"only the strided layout is supported, got {layout}", expected="torch.strided", found=str(layout),
@@ -111,7 +112,7 @@ def _dtype(value: Any) -> DType:
 
 def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     """The fields `make` and `function` of `name(*size, dtype=None, ...)`: the quiet path in one frame, and the whole."""
-    def make(F: Any, ns: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, ns: Any, general: Any) -> Callable[..., Any]:
         Tensor, new = F.Tensor, object.__new__
 
         def factory(*size, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False, memory_format=None,
@@ -148,7 +149,7 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     return make, function
 
 
-def _array(F: Any, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType, device: Any) -> np.ndarray:
+def _array(F: Functions, make_array: Callable[..., np.ndarray], shape: Sequence[int], dtype: DType, device: Any) -> np.ndarray:
     """The array; of a single element's memory where the device is meta, so that shapes of any size cost nothing."""
     if _device(F, device).type == "meta":
         return meta_array(tuple(shape), dtype.np)
@@ -168,7 +169,7 @@ class zeros:
     def samples(rng): yield (2, 3)
 
 
-def _ones(shape: Any, dtype: np.dtype) -> np.ndarray:
+def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
     array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
     array.fill(1)
     return array
@@ -240,14 +241,14 @@ class full:
     def samples(rng): yield (2, 3), 1.5
 
 
-def _number_dtype(value: Any) -> DType:
+def _number_dtype(value: Number) -> DType:
     return scalar_dtype(value)
 
 
 # -- like another tensor -----------------------------------------------------------------------------------------------------
 
 
-def _like_array(input: Any, dtype: Any, memory_format: Any) -> np.ndarray:
+def _like_array(input: TensorRef, dtype: Any, memory_format: Any) -> np.ndarray:
     """An unset array of `input`'s shape and, where that is dense, its strides."""
     data, want = input._data, input._k.np if dtype is None else _dtype(dtype).np
     if memory_format is not None and str(memory_format) != "torch.preserve_format":
@@ -259,8 +260,8 @@ def _like_array(input: Any, dtype: Any, memory_format: Any) -> np.ndarray:
 
 
 def _like(name: str, value: Any) -> Any:
-    def function(F: Any, input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                 requires_grad: bool = False, memory_format: Any = None) -> Any:
+    def function(F: Functions, input: TensorRef, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+                 requires_grad: bool = False, memory_format: Any = None) -> TensorRef:
         k = input._k
         if dtype is None and device is None and not requires_grad and memory_format is None and layout is None \
                 and k in F.namespace["Q_ALL"] and input._data.flags.c_contiguous:
@@ -338,8 +339,9 @@ class full_like:
 
 
 def _new(name: str, make_array: Callable[..., np.ndarray]) -> Any:
-    def function(F: Any, self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                 requires_grad: bool = False, **named: Any) -> Any:
+    def function(F: Functions, self: TensorRef, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None,
+                 pin_memory: bool = False,
+                 requires_grad: bool = False, **named: Any) -> TensorRef:
         size = named_size(name, size, named)
         dtype, device = self._k.dtype if dtype is None else _dtype(dtype), self._k.device if device is None else device
         result = finish(F, _array(F, make_array, given_size(F, name, size), dtype, device), device, requires_grad, None, layout)
@@ -426,7 +428,7 @@ class new_empty_strided:
 # -- ranges --------------------------------------------------------------------------------------------------------------------
 
 
-def _number(x: Any) -> Any:
+def _number(x: Number) -> Any:
     return x.item() if isinstance(x, (TensorRef, np.generic)) else x
 
 
@@ -439,7 +441,7 @@ class arange:
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
 
-    def make(F: Any, ns: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, ns: Any, general: Any) -> Callable[..., Any]:
         Tensor, new = F.Tensor, object.__new__
 
         def arange(start=None, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None, layout=None, pin_memory=False):
@@ -465,7 +467,7 @@ class arange:
         yield (0, 5, -1), RuntimeError, "upper bound and lower bound inconsistent with step sign"
 
 
-def _arange(F: Any, start: Any, end: Any, step: Any, dtype: Any, device: Any, requires_grad: bool, out: Any, layout: Any) -> Any:
+def _arange(F: Functions, start: Any, end: Any, step: Any, dtype: Any, device: Any, requires_grad: bool, out: Any, layout: Any) -> Any:
     if start is None and end is None:
         raise ArgumentError("arange() received an invalid combination of arguments - got (), but expected one of:\n * (Number end, ...)\n"
                             " * (Number start, Number end, ...)\n * (Number start, Number end, Number step, ...)")
@@ -616,8 +618,8 @@ class eye:
 
 
 def _triangle_indices(name: str, lower: bool) -> Any:
-    def function(F: Any, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-                 pin_memory: bool = False) -> Any:
+    def function(F: Functions, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+                 pin_memory: bool = False) -> TensorRef:
         for what, n in (("row", row), ("col", col)):
             if n < 0:
                 raise AutogradError(f"{what} must be non-negative, got{n}", expected="0 or more", found=str(n))

@@ -26,6 +26,7 @@ from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version
 from .. import _shapes as shapes
 from .._host import need_values, on_host
+from ...annotations import Functions
 
 _ndarray = np.ndarray
 NUMBERED = 1 << 22  # elements up to which numbering the places costs less than NumPy's sum over several dimensions
@@ -306,7 +307,7 @@ def _of_own(call: Any) -> Any:
     return Indices(key, sources, places), rank, at[0] if at[-1] - at[0] + 1 == len(at) else 0
 
 
-def _behind(F: Any, t: Any, rank: int, lead: int) -> Any:
+def _behind(F: Functions, t: Any, rank: int, lead: int) -> Any:
     """The picked dimensions, right after the batch, moved behind `lead` others; the inverse where `lead` is negative."""
     if not rank or not lead:
         return t
@@ -315,7 +316,7 @@ def _behind(F: Any, t: Any, rank: int, lead: int) -> Any:
     return F.permute(t, (0, *rest, *first, *range(1 + rank + abs(lead), t.ndim)))
 
 
-def _picked_shape(F: Any, x: Any, indices: Indices, at: int) -> tuple[int, ...]:
+def _picked_shape(F: Functions, x: Any, indices: Indices, at: int) -> tuple[int, ...]:
     """What index arrays pick of one example."""
     shape = tuple(F.index(x.detach(), indices).shape)
     return shape[:at] + shape[at + 1:]
@@ -350,7 +351,7 @@ class index:
         yield rng.standard_normal((2, 2)), Indices([np.array([[True, False], [True, True]])])
 
 
-def put(target: np.ndarray, key: tuple[Any, ...], values: Any, accumulate: bool) -> None:
+def put(target: np.ndarray, key: tuple[Any, ...], values: np.ndarray, accumulate: bool) -> None:
     """`target[key] = values`, or `+=` that counts repeated positions, in place."""
     if accumulate and not all([item is _ALL or item.dtype == bool for item in key]):
         d, only = _single(key)
@@ -492,7 +493,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     return (index,)
 
 
-def _array(F: Any, item: Any) -> Any:
+def _array(F: Functions, item: Any) -> Any:
     """An index tensor, list or array as (array of int64 or bool, tensor or None)."""
     source = item if isinstance(item, TensorRef) else None
     if source is not None:
@@ -529,7 +530,7 @@ def _slice_bounds(item: slice) -> slice:
     return slice(*parts)
 
 
-def _parse(F: Any, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], Indices | None]:
+def _parse(F: Functions, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], Indices | None]:
     """(basic index, index arrays for what it leaves) of any index that torch takes; its errors for others."""
     items = _as_tuple(index)
     n, arrays, consumed = len(shape), {}, 0
@@ -615,7 +616,7 @@ def _goes_back(index: Any) -> bool:
                 for i in (index if isinstance(index, tuple) else (index,))])
 
 
-def _ahead(F: Any, self: Any, index: Any) -> tuple[Any, Any]:
+def _ahead(F: Functions, self: Any, index: Any) -> tuple[Any, Any]:
     """A tensor, flipped, and an index without ranges that go back, for an index that has some."""
     items = list(index) if isinstance(index, tuple) else [index]
     taken = [0 if i is None or i is Ellipsis else i.ndim if _is_mask(i) else 1 for i in items]
@@ -636,12 +637,12 @@ def _is_mask(item: Any) -> bool:
     return isinstance(item, TensorRef) and item._k.np.kind == "b" or isinstance(item, np.ndarray) and item.dtype.kind == "b"
 
 
-def _view_at(F: Any, self: Any, basic: tuple[Any, ...]) -> Any:
+def _view_at(F: Functions, self: Any, basic: tuple[Any, ...]) -> Any:
     """The view at a basic index; the tensor itself where it changes nothing."""
     return getattr(F, f"basic_{_view_name(basic, self.shape)}")(self, basic)
 
 
-def _get(F: Any, self: Any, index: Any) -> Any:
+def _get(F: Functions, self: Any, index: Any) -> Any:
     try:
         basic, indices = _parse(F, self.shape, index)
     except StepError:
@@ -655,7 +656,7 @@ def _get(F: Any, self: Any, index: Any) -> Any:
     return F.index(self, indices)
 
 
-def _number_fits(F: Any, self: Any, value: Any) -> Any:
+def _number_fits(F: Functions, self: TensorRef, value: Any) -> Any:
     """A Python number as what is written into `self`; torch's error where it does not fit."""
     dtype: DType = self._k.dtype
     if isinstance(value, complex) and not dtype.is_complex:
@@ -673,7 +674,7 @@ def _c_name(dtype: DType) -> str:
     return {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}.get(dtype.name, dtype.name + "_t")
 
 
-def _set(F: Any, self: Any, index: Any, value: Any) -> None:
+def _set(F: Functions, self: TensorRef, index: Any, value: Any) -> None:
     if not isinstance(value, (TensorRef, int, float, complex, np.generic)):
         raise ArgumentError(f"can't assign a {type(value).__name__} to a torch.{SCALAR_TYPE_NAMES[self._k.dtype.name]}Tensor",
                             expected="a number or a tensor", found=type(value).__name__, remedy="make it a tensor first")
@@ -714,7 +715,7 @@ def _takes_all(basic: tuple[Any, ...], shape: Sequence[int]) -> bool:
                 for item, n in zip(basic, shape)]) and len(basic) <= len(shape)
 
 
-def _without_lead(F: Any, value: Any) -> Any:
+def _without_lead(F: Functions, value: TensorRef) -> TensorRef:
     """`value` without leading dimensions of size one."""
     shape = value.shape
     lead = 0
@@ -723,7 +724,7 @@ def _without_lead(F: Any, value: Any) -> Any:
     return F.view(value, shape[lead:]) if lead else value
 
 
-def _fitted(F: Any, value: Any, shape: Sequence[int]) -> Any:
+def _fitted(F: Functions, value: Any, shape: Sequence[int]) -> Any:
     if tuple(value.shape) == tuple(shape):
         return value
     value = F.view(value, _without_lead(F, value).shape)
@@ -739,7 +740,7 @@ def _reads(index: Any, **_: Any) -> str:
 # -- x[index], x[index] = value ------------------------------------------------------------------------------------------------
 
 
-def _hot_namespace(F: Any, ns: Any) -> tuple[Any, ...]:
+def _hot_namespace(F: Functions, ns: Any) -> tuple[Any, ...]:
     return ns, F.Tensor, object.__new__, ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
 
@@ -752,7 +753,7 @@ class getitem:
     (tensor([1., 2.]), tensor([2., 4.]), tensor([3., 4.]), tensor([3., 1.]))
     """
 
-    def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, namespace: Any, general: Any) -> Callable[..., Any]:
         ns, Tensor, new, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
@@ -884,7 +885,7 @@ class setitem:
             [5., 5.]])
     """
 
-    def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, namespace: Any, general: Any) -> Callable[..., Any]:
         ns, Tensor, _, _, grad_mode, ENABLED, _ = _hot_namespace(F, namespace)
 
         def setitem(input, index, value):
@@ -986,7 +987,7 @@ class index_put:
             "shape mismatch: value tensor of shape [3, 4] cannot be broadcast to indexing result of shape [5, 4]")
 
 
-def _put_arguments(F: Any, input: Any, indices: Any, values: Any) -> tuple[Indices, Any]:
+def _put_arguments(F: Functions, input: TensorRef, indices: Any, values: TensorRef) -> tuple[Indices, Any]:
     if not isinstance(indices, (tuple, list)):
         raise ArgumentError(f"index_put(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}")
     if len(indices) > input.ndim:

@@ -18,16 +18,18 @@ from .. import _shapes as shapes
 from .._host import data_dependent, on_host
 from .._samples import check_number, refuse_complex_gradient
 from .scatter import _in_range, _reduce_at, _reduce_vjp
+from ...annotations import Functions
+from .._batch import BatchedCall
 
 
-def _index_of_all(F: Any, call: Any, dim: int, shape: tuple[int, ...]) -> Any:
+def _index_of_all(F: Functions, call: BatchedCall, dim: int, shape: tuple[int, ...]) -> Any:
     """An index vector for each example, along `dim` of a batch of `shape`, as an index for every element."""
     index = call.lifted("index")
     return F.expand(F.reshape(index, (call.size, *[index.shape[1] if d == dim else 1 for d in range(1, len(shape))])),
                     (*shape[:dim], index.shape[1], *shape[dim + 1:]))
 
 
-def _batched_store(F: Any, call: Any, scatter: Any) -> Any:
+def _batched_store(F: Functions, call: BatchedCall, scatter: Any) -> Any:
     """Along one dimension further; by an index for each example, element by element with `scatter`."""
     if call.ranks["index"] > 1 or bool(call.ranks["input"]) != bool(call.ranks["source"]):
         return NotImplemented
@@ -38,7 +40,7 @@ def _batched_store(F: Any, call: Any, scatter: Any) -> Any:
     return call.lowered(scatter(x, dim, index, source), "input") if index.shape == source.shape else NotImplemented
 
 
-def _batched_fill(F: Any, call: Any) -> Any:
+def _batched_fill(F: Functions, call: BatchedCall) -> Any:
     """Along one dimension further; by an index, or with a value, for each example element by element."""
     if call.ranks["index"] > 1 or call.ranks.get("value"):
         return NotImplemented

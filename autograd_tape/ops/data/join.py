@@ -17,6 +17,8 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import data_dependent, on_host
 from ..networks._losses import constant
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 SHORT = 1024  # elements of a tensor up to which NumPy stacks quicker than it concatenates
 
@@ -161,7 +163,7 @@ class stack:
             "stack expects each tensor to be equal size, but got [2, 3] at entry 0 and [3] at entry 1")
 
 
-def _at_least(F: Any, x: Any, n: int) -> Any:
+def _at_least(F: Functions, x: TensorRef, n: int) -> TensorRef:
     """`x` with at least `n` dimensions: (m,) becomes (1, m) and (1, m, 1); (m, k) becomes (m, k, 1)."""
     d = x.ndim
     if d >= n:
@@ -173,7 +175,7 @@ def _at_least(F: Any, x: Any, n: int) -> Any:
     return F.unsqueeze(x, -1) if n == 3 else x
 
 
-def _each_at_least(F: Any, tensors: Sequence[Any], n: int) -> Any:
+def _each_at_least(F: Functions, tensors: Sequence[Any], n: int) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
     elif len(tensors) == 1:
@@ -229,7 +231,7 @@ class atleast_3d:
         yield rng.standard_normal((2, 3)), rng.standard_normal(2)
 
 
-def _joined(F: Any, name: str, tensors: Any, least: int, dim: int, out: Any) -> Any:
+def _joined(F: Functions, name: str, tensors: Any, least: int, dim: int, out: Any) -> TensorRef:
     if not tensors:
         raise AutogradError(f"{name} expects a non-empty TensorList")
     tensors = [_at_least(F, x, least) for x in tensors]

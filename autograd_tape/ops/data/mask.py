@@ -20,11 +20,12 @@ from .._host import data_dependent, on_host
 from .._samples import C_TYPE_NAMES, category
 from ..elementwise.arithmetic import broadcast_shapes
 from ..elementwise.comparison import LARGE
+from ...annotations import Sizes
 
 _np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
 
 
-def _where(condition: Any, input: Any, other: Any) -> Any:
+def _where(condition: Any, input: Any, other: Any) -> np.ndarray:
     try:
         large = condition.size >= LARGE
     except AttributeError:  # a Python bool, in compositions
@@ -94,7 +95,7 @@ def _value_text(value: Any) -> str:
     return f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
 
 
-def _masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(input: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
     if value.__class__ is np.ndarray and value.ndim:
         raise AutogradError(_value_text(value))
     if value.__class__ is not np.ndarray or value.dtype is not input.dtype:
@@ -207,7 +208,7 @@ class masked_select:
     def errors(rng): yield (np.ones((3, 4)), np.ones(3, np.int64)), RuntimeError, "masked_select: expected BoolTensor for mask"
 
 
-def _place(values: np.ndarray, mask: np.ndarray, shape: Any) -> np.ndarray:
+def _place(values: np.ndarray, mask: np.ndarray, shape: Sizes) -> np.ndarray:
     shape = np.broadcast_shapes(shape, mask.shape)
     result = np.zeros(shape, values.dtype)
     result[np.broadcast_to(mask, shape)] = values

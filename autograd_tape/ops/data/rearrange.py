@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Sequence, Callable
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from .._samples import refuse_complex_gradient
 from ..networks._losses import constant
 from ..reductions.sums import finish
 from ..views.parts import _diagonal
+from ...annotations import Functions, Number
 
 _ALL = slice(None)
 
@@ -31,7 +32,7 @@ _ALL = slice(None)
 # -- order reversed or turned -------------------------------------------------------------------------------------------
 
 
-def _flip(input: np.ndarray, dims: Any) -> np.ndarray:
+def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     axes = normalize_dims(dims, input.ndim) if dims.__class__ is int or len(dims) else ()
     key = [_ALL] * input.ndim
     for a in axes or ():
@@ -138,7 +139,7 @@ def _rolled(input: np.ndarray, shift: int, d: int) -> np.ndarray:
     return np.concatenate((input[lead + (slice(at, None),)], input[lead + (slice(None, at),)]), d)
 
 
-def _roll(input: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
+def _roll(input: np.ndarray, shifts: int | Sequence[int], dims: Sequence[int]) -> np.ndarray:
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims or ())
     if not shifts:
@@ -521,7 +522,7 @@ class diagonal_scatter:
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal(3), 1
 
 
-def _place_view(F: Any, input: Any, src: Any, name: str, view: Any, key: Any) -> Any:
+def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view: Callable[..., Any], key: Any) -> TensorRef:
     part = view(input)
     if tuple(part.shape) != tuple(src.shape):
         raise AutogradError(f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, {name} size = "
@@ -534,7 +535,7 @@ def _place_view(F: Any, input: Any, src: Any, name: str, view: Any, key: Any) ->
 # -- padding ---------------------------------------------------------------------------------------------------------------------
 
 
-def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Any) -> np.ndarray:
+def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.ndarray:
     n = input.ndim
     sizes, source, target = list(input.shape), [_ALL] * n, [_ALL] * n
     for i in range(len(pad) // 2):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
-from collections.abc import Sequence
+from collections.abc import Sequence, Callable
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import check_number
 from ..networks._losses import constant
+from ...annotations import Functions, Values
+from .._batch import BatchedCall
 
 NUMBERED = 1 << 31  # elements up to which places have numbers
 
@@ -32,7 +34,7 @@ class _RangeError(AutogradError, IndexError):
     """An index out of range, which torch reports as a RuntimeError here."""
 
 
-def _is_index(index: Any, name: str, dtypes: str = "int32/int64") -> None:
+def _is_index(index: TensorRef, name: str, dtypes: str = "int32/int64") -> None:
     if index._k.dtype.name not in ("int32", "int64"):
         raise AutogradError(f"{name}(): Expected dtype {dtypes} for index", expected="int64", found=index._k.dtype.name,
                             remedy="convert the index with .long()")
@@ -80,7 +82,7 @@ def _gather(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     raise ValueError("the index is larger than the input")
 
 
-def _flat_positions(F: Any, call: Any, n: int) -> Any:
+def _flat_positions(F: Functions, call: BatchedCall, n: int) -> Any:
     """Positions in flattened examples, (batch, count), those from the end counted from the start."""
     index = call.whole("index")
     index = F.reshape(index, (call.size, prod(index.shape[1:])))
@@ -179,11 +181,11 @@ def _check_scatter(name: str) -> Any:
     return check
 
 
-def _zeroed(F: Any, grad: Any, dim: int, index: Any) -> Any:
+def _zeroed(F: Functions, grad: Values, dim: int, index: Values) -> Values:
     return F.scatter_value(grad, dim, index, 0)
 
 
-def _batched_scatter(F: Any, call: Any) -> Any:
+def _batched_scatter(F: Functions, call: BatchedCall) -> Any:
     """One dimension further, all with a batch dimension."""
     more = {"src": call.lifted("src")} if "src" in call.ranks else {}
     result = call(input=call.lifted("input"), index=call.lifted("index"), dim=batches.shifted(call.dim, call.ranks["input"]), **more)
@@ -212,7 +214,7 @@ class scatter_src:
         yield rng.standard_normal((3, 4)), 0, np.array([[0, 2, 1]]), rng.standard_normal((2, 3))
 
 
-def _to_source(F: Any, part: Any, shape: Sequence[int]) -> Any:
+def _to_source(F: Functions, part: Values, shape: Sequence[int]) -> Values:
     """The gradient of the part of `src` that was used, with zeros for the rest."""
     if tuple(part.shape) == tuple(shape):
         return part
@@ -241,7 +243,8 @@ class scatter_value:
     def samples(rng): yield rng.standard_normal((3, 4)), 1, np.array([[0, 2], [1, 3]]), 2.5
 
 
-def _scatter_any(F: Any, suffix: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None, out: Any) -> Any:
+def _scatter_any(F: Functions, suffix: str, input: TensorRef, dim: int, index: TensorRef, src: Any, value: Any, reduce: str | None,
+                 out: Any) -> TensorRef:
     src = value if src is None else src
     kwargs = {} if suffix else {"out": out}
     if reduce is not None:
@@ -345,7 +348,7 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
     return dtype.type(-np.inf if reduce == "amax" else np.inf)
 
 
-def _reduce_at(result: np.ndarray, at: Any, part: Any, reduce: str, include_self: bool) -> np.ndarray:
+def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
     """`part` reduced into `result` at a NumPy index, in place."""
     if not include_self:
         result[at] = _neutral(reduce, result.dtype)
@@ -426,7 +429,7 @@ class scatter_reduce:
             "reduce argument must be either sum, prod, mean, amax or amin, got foo")
 
 
-def _used(F: Any, src: Any, index: Any) -> Any:
+def _used(F: Functions, src: Values, index: Values) -> Values:
     """The part of `src` that an index as large or smaller uses."""
     for d, n in enumerate(index.shape):
         if src.shape[d] != n:
@@ -434,8 +437,9 @@ def _used(F: Any, src: Any, index: Any) -> Any:
     return src
 
 
-def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: str, include_self: bool, gather: Any, add: Any, zeroed: Any,
-                restore: Any, used: Any, again: Any, refusal: str = "") -> Any:
+def _reduce_vjp(F: Functions, grad: Values, input: Values, src: Values, result: Values, reduce: str, include_self: bool,
+                gather: Callable[..., Any], add: Callable[..., Any], zeroed: Callable[..., Any],
+                restore: Callable[..., Any], used: Callable[..., Any], again: Callable[..., Any], refusal: str = "") -> Any:
     """Gradients of a reduction at indices: `gather` reads at them, `add` adds at them, `zeroed` clears them, `again` reduces."""
     shape = tuple(input.shape)
     part = used(src)
@@ -470,7 +474,7 @@ def _reduce_vjp(F: Any, grad: Any, input: Any, src: Any, result: Any, reduce: st
     return g_input, restore(g_src)
 
 
-def _once(F: Any, grad: Any, condition: Any, refusal: str) -> Any:
+def _once(F: Functions, grad: Values, condition: Values, refusal: str) -> Values:
     if not F.all(condition):
         raise AutogradError(refusal, remedy="keep zeros apart")
     return grad

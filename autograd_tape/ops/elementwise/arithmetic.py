@@ -20,6 +20,7 @@ from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import C_TYPE_NAMES, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
+from ...annotations import Functions, Values
 
 _SIZES = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
 
@@ -29,7 +30,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*[s for s in shapes if isinstance(s, tuple)])
 
 
-def is_complex(x: Any) -> bool:
+def is_complex(x: Values) -> bool:
     """Whether a tensor, buffer or number is complex."""
     return (x._k.np if isinstance(x, TensorRef) else np.asarray(x).dtype).kind == "c"
 
@@ -46,7 +47,7 @@ class zero_gradient:
 # -- sums and products ----------------------------------------------------------------------------------------------
 
 
-def _check_alpha(input: Any, other: Any, alpha: Any = 1) -> None:
+def _check_alpha(input: TensorRef, other: Any, alpha: Any = 1) -> None:
     highest = max(category(input), category(other))
     check_factor("alpha", alpha, highest)
     if isinstance(alpha, complex) and highest < COMPLEX:
@@ -265,7 +266,7 @@ class abs:
         yield (np.array([True]),), NotImplementedError, "\"abs_cpu\" not implemented for 'Bool'"
 
 
-def _sign(input: Any) -> Any:
+def _sign(input: np.ndarray) -> Any:
     """The sign; zero for NaN, unlike np.sign."""
     if input.dtype.kind == "b":
         return input.copy()
@@ -456,7 +457,7 @@ class lerp:
 # -- division -------------------------------------------------------------------------------------------------------
 
 
-def _check_zero(input: Any, other: Any) -> None:
+def _check_zero(input: TensorRef, other: Any) -> None:
     integers = max(category(input), category(other)) <= INTEGER
     if integers and not on_meta(other) and zero_divisor(other._data if isinstance(other, TensorRef) else other):
         raise AutogradError("ZeroDivisionError", expected="non-zero integers to divide by", found="a zero",
@@ -500,12 +501,12 @@ class div:
         yield (np.ones((2, 3)), np.ones((2, 4))), RuntimeError, _SIZES
 
 
-def _floor_divide(input: Any, other: Any) -> Any:
+def _floor_divide(input: np.ndarray, other: np.ndarray) -> Any:
     with np.errstate(all="ignore"):
         return np.floor_divide(input, other)
 
 
-def _divide_trunc(input: Any, other: Any) -> Any:
+def _divide_trunc(input: np.ndarray, other: np.ndarray) -> Any:
     with np.errstate(all="ignore"):
         if np.asarray(input).dtype.kind == "f" or np.asarray(other).dtype.kind == "f":
             return np.trunc(np.divide(input, other))
@@ -571,13 +572,13 @@ class floor_divide:
     samples = _quotient_samples
 
 
-def _remainder(input: Any, other: Any) -> Any:
+def _remainder(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     rest = np.fmod(input, other)
     # Unlike np.remainder, an exact division keeps the dividend's sign on its zero.
     return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
 
 
-def _fmod(input: Any, other: Any) -> Any:
+def _fmod(input: np.ndarray, other: np.ndarray) -> Any:
     return np.fmod(input, other)
 
 
@@ -653,7 +654,7 @@ _POWERS: dict[Any, Callable[..., Any]] = {2: np.square, 1: np.positive, 0.5: np.
            -2: lambda x: np.reciprocal(x * x), -0.5: lambda x: np.reciprocal(np.sqrt(x))}
 
 
-def _pow(input: Any, exponent: Any) -> Any:
+def _pow(input: np.ndarray, exponent: Any) -> Any:
     single = exponent.item() if exponent.__class__ is np.ndarray and exponent.ndim == 0 else exponent
     if single.__class__ is not np.ndarray and input.__class__ is np.ndarray and input.dtype.kind == "f":
         quick = _POWERS.get(single)
@@ -662,7 +663,7 @@ def _pow(input: Any, exponent: Any) -> Any:
     return np.power(input, exponent)
 
 
-def _pow_rate(F: Any, grad: Any, input: Any, exponent: Any) -> Any:
+def _pow_rate(F: Functions, grad: Values, input: Values, exponent: Any) -> Values:
     """grad * exponent * input ** (exponent - 1), zero where the exponent is."""
     if isinstance(exponent, (int, float, complex)):
         if exponent == 0:
@@ -671,11 +672,11 @@ def _pow_rate(F: Any, grad: Any, input: Any, exponent: Any) -> Any:
     return F.where(exponent == 0, F.zero_gradient(grad), grad * (exponent * F.pow(input, exponent - 1)))
 
 
-def _real(F: Any, x: Any) -> Any:
+def _real(F: Functions, x: Values) -> Any:
     return F.real_part(x) if is_complex(x) and not isinstance(x, complex) else x.real if isinstance(x, complex) else x
 
 
-def _pow_growth(F: Any, grad: Any, input: Any, exponent: Any, result: Any) -> Any:
+def _pow_growth(F: Functions, grad: Values, input: Any, exponent: Values, result: Values) -> Values:
     """grad * result * log(input), zero where input is zero and the exponent is not negative."""
     if isinstance(input, (int, float, complex)):
         if input == 0:
@@ -696,7 +697,7 @@ def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     return np.asarray(_pow(base.astype(np.float32), power.astype(np.float32))).astype(dtype)
 
 
-def _check_pow(input: Any, exponent: Any) -> None:
+def _check_pow(input: float, exponent: TensorRef) -> None:
     if category(input) == BOOL and category(exponent) == BOOL and not on_meta(input, exponent):
         raise UnsupportedDTypeError("\"pow\" not implemented for 'Bool'", remedy="convert one operand first")
     if not isinstance(exponent, TensorRef) and exponent.__class__ is int and exponent < 0 and category(input) <= INTEGER \

@@ -147,7 +147,7 @@ class ge:
             "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1")
         yield (np.ones(2, np.complex64), 1), NotImplementedError, "\"ge_cpu\" not implemented for 'ComplexFloat'"
 
-def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _isclose(input: np.ndarray, other: np.ndarray, rtol: float, atol: float, equal_nan: bool) -> np.ndarray:
     with np.errstate(all="ignore"):
         close = np.isfinite(input) & np.isfinite(other) & (np.abs(input - other) <= atol + np.abs(rtol * other))
         close = close | (input == other)
@@ -239,7 +239,7 @@ def _equals(value: float) -> Any:
     return lambda input: np.equal(input, value) if input.dtype.kind in "fV" else np.zeros(input.shape, bool)
 
 
-def _signbit(input: Any) -> Any:
+def _signbit(input: np.ndarray) -> np.ndarray:
     return np.signbit(input) if input.dtype.kind in "fV" else np.less(input, 0)
 
 

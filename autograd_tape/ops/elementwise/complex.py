@@ -188,7 +188,7 @@ class imag:
         yield (np.ones(2),), RuntimeError, "imag is not implemented for tensors with non-complex dtypes."
 
 
-def _angle(input: Any) -> Any:
+def _angle(input: np.ndarray) -> np.ndarray:
     if input.dtype.kind == "c":
         return np.angle(input)
     return np.where(np.isnan(input), input, np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0)))

@@ -16,11 +16,12 @@ from ...record import op
 from ...tensor import TensorRef
 from .._samples import domain, pairs, takes
 from .arithmetic import is_complex
+from ...annotations import Functions, Values
 
 _LN2, _LN10 = math.log(2), math.log(10)
 
 
-def _tanh(input: Any) -> Any:
+def _tanh(input: np.ndarray) -> Any:
     return np.tanh(input) if input.size < state.cheap or input.dtype.kind == "c" else fused.tanh(input)
 
 
@@ -157,7 +158,7 @@ class log2:
     samples = domain(0.5, 2)
 
 
-def _log10(input: Any) -> Any:
+def _log10(input: np.ndarray) -> Any:
     # Vectorized float32 logarithms of NumPy miss whole powers of ten by an ulp on some machines; torch's do not.
     return np.log10(input, dtype=np.float64).astype(np.float32) if input.dtype.char == "f" else np.log10(input)
 
@@ -255,7 +256,7 @@ class logaddexp2:
     samples = pairs()
 
 
-def _ldexp(input: Any, other: Any) -> Any:
+def _ldexp(input: np.ndarray, other: np.ndarray) -> Any:
     return np.multiply(input, np.power(np.asarray(other).dtype.type(2), other))
 
 
@@ -364,7 +365,7 @@ class atan:
     samples = domain(-2, 2)
 
 
-def _atan2_rate(F: Any, grad: Any, numerator: Any, square: Any) -> Any:
+def _atan2_rate(F: Functions, grad: Values, numerator: Any, square: Values) -> Values:
     return F.masked_fill(grad * (numerator / square), square == 0, 0)
 
 
@@ -409,7 +410,7 @@ class hypot:
         yield (np.array([1]), np.array([1])), NotImplementedError, "\"hypot_cpu\" not implemented for 'Long'"
 
 
-def _sinc(input: Any) -> Any:
+def _sinc(input: np.ndarray) -> np.ndarray:
     x = input * np.pi
     return np.where(x == 0, 1, np.sin(x) / np.where(x == 0, 1, x))
 
@@ -517,7 +518,7 @@ class tanh:
     samples = domain(-2, 2)
 
 
-def _tanh_backward(grad: Any, result: Any) -> Any:
+def _tanh_backward(grad: Any, result: np.ndarray) -> Any:
     if result.size < state.cheap or result.dtype.kind == "c":
         return grad * (1 - result * result)
     return fused.tanh_backward(grad, result)
@@ -551,7 +552,7 @@ class sigmoid:
     samples = domain(-2, 2)
 
 
-def _sigmoid_backward(grad: Any, result: Any) -> Any:
+def _sigmoid_backward(grad: Any, result: np.ndarray) -> Any:
     if result.size < state.cheap or result.dtype.kind == "c":
         rest = _subtract(ONE.get(result.dtype.char, 1), result)
         return grad * rest * result

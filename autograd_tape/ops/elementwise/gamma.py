@@ -15,6 +15,8 @@ from ...record import RECORDS, op
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import category, domain
+from ...annotations import Functions, Values
+from ...tensor import TensorRef
 
 # B_2k / (2k (2k - 1)) of Stirling's series, and B_2k / 2k of its derivative (Abramowitz and Stegun 6.1.41, 6.3.18).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
@@ -23,7 +25,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 _SHIFT = 10
 
 
-def _lgamma(input: Any) -> Any:
+def _lgamma(input: np.ndarray) -> np.ndarray:
     """log |gamma|: Stirling's series from 10 up, the recurrence below, reflection for negative numbers."""
     x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
@@ -68,7 +70,7 @@ def _lgamma_near(t: Any, centre: int) -> Any:
     return tail - np.log1p(t) if centre == 1 else tail
 
 
-def _digamma(input: Any) -> Any:
+def _digamma(input: np.ndarray) -> np.ndarray:
     """The recurrence up to 10, the asymptotic series from there; reflection for negative numbers."""
     x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
@@ -86,7 +88,7 @@ def _digamma(input: Any) -> Any:
     return np.where(np.isposinf(x), np.inf, result).astype(input.dtype)
 
 
-def _hurwitz(s: int, q: Any) -> Any:
+def _hurwitz(s: int, q: np.ndarray) -> Any:
     """Hurwitz zeta(s, q) for q > 0 by Euler and Maclaurin's formula."""
     total, z = np.zeros_like(q), q
     for _ in range(_SHIFT):
@@ -99,7 +101,7 @@ def _hurwitz(s: int, q: Any) -> Any:
     return total
 
 
-def _cotangent_derivative(n: int, x: Any) -> Any:
+def _cotangent_derivative(n: int, x: np.ndarray) -> Any:
     """The n-th derivative of pi cot(pi x), as a polynomial in the cotangent: d/dx c = -pi (1 + c^2)."""
     c = 1 / np.tan(np.pi * (x - np.rint(x)))
     polynomial = np.polynomial.Polynomial([0, 1])
@@ -108,7 +110,7 @@ def _cotangent_derivative(n: int, x: Any) -> Any:
     return np.pi ** (n + 1) * polynomial(c)
 
 
-def _polygamma(n: int, input: Any) -> Any:
+def _polygamma(n: int, input: np.ndarray) -> np.ndarray:
     if n == 0:
         return _digamma(input)
     x = np.asarray(input, np.float64)
@@ -193,7 +195,7 @@ class polygamma:
 _EPSILON, _TINY = 2.0 ** -53, 1e-300
 
 
-def _prefactor(a: Any, x: Any) -> Any:
+def _prefactor(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """x**a * exp(-x) / gamma(a + 1). For large `a` as a power of x / a, whose logarithm is taken of what they differ by, with
     Stirling's series: the terms of the plain form would cancel."""
     u = (x - a) / a
@@ -202,7 +204,7 @@ def _prefactor(a: Any, x: Any) -> Any:
     return np.where(a > 200, large, np.exp(a * np.log(x) - x - _lgamma(a + 1)))
 
 
-def _series(a: Any, x: Any) -> Any:
+def _series(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """P(a, x) = x**a * exp(-x) / gamma(a + 1) * (1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...)."""
     total, term, n = np.ones_like(a), np.ones_like(a), a
     for _ in range(100000):
@@ -214,7 +216,7 @@ def _series(a: Any, x: Any) -> Any:
     return _prefactor(a, x) * total
 
 
-def _fraction(a: Any, x: Any) -> Any:
+def _fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Q(a, x) by its continued fraction, evaluated from the front (Lentz's method)."""
     b = x + 1 - a
     c, d = np.full_like(a, 1 / _TINY), 1 / b
@@ -232,7 +234,7 @@ def _fraction(a: Any, x: Any) -> Any:
     return _prefactor(a, x) * a * value
 
 
-def _complement_near_zero(a: Any, x: Any) -> Any:
+def _complement_near_zero(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Q(a, x) for small x: 1 - x**a / gamma(a + 1) * (1 + a * sum (-x)**n / (n! (a + n))), with the terms near 1 left out."""
     power = a * np.log(x) - _lgamma(a + 1)
     total, term = np.zeros_like(a), np.ones_like(a)
@@ -242,7 +244,7 @@ def _complement_near_zero(a: Any, x: Any) -> Any:
     return -np.expm1(power) - np.exp(power) * a * total
 
 
-def _incomplete(a: Any, x: Any, upper: bool) -> Any:
+def _incomplete(a: np.ndarray, x: np.ndarray, upper: bool) -> Any:
     """P(a, x), or Q(a, x) with `upper`: whichever is computed without cancellation, and the other from it."""
     dtype = np.result_type(a, x)
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
@@ -262,7 +264,7 @@ def _incomplete(a: Any, x: Any, upper: bool) -> Any:
 
 
 def _check(name: str) -> Any:
-    def check(input: Any, other: Any) -> None:
+    def check(input: TensorRef, other: TensorRef) -> None:
         highest = max(category(input), category(other))
         if highest < FLOATING or highest == COMPLEX:
             no_kernel(f"{name}_cpu", input)
@@ -271,7 +273,7 @@ def _check(name: str) -> Any:
 
 
 def _no_gradient(name: str) -> Any:
-    def vjp(F: Any, grad: Any) -> Any:
+    def vjp(F: Functions, grad: Any) -> Any:
         engine = current_engine()
         if engine is not None and engine.entry is not None and not engine.needs(engine.entry.edges[0]):
             return None
@@ -280,7 +282,7 @@ def _no_gradient(name: str) -> Any:
     return vjp
 
 
-def _density(F: Any, input: Any, other: Any) -> Any:
+def _density(F: Functions, input: Values, other: Values) -> Values:
     return F.exp((input - 1) * F.log(other) - other - F.lgamma(F.cast_like(input, other)))
 
 

@@ -17,6 +17,7 @@ from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._samples import category, check_number, domain, pairs, scalar_like, takes
 from .arithmetic import broadcast_shapes
+from ...annotations import Functions, Values
 
 _core: Any = getattr(np, "core" if np.__version__.startswith("1.") else "_core")
 _clip = _core.umath.clip  # the ufunc behind np.clip
@@ -120,7 +121,7 @@ class frac:
         yield (np.array([1]),), NotImplementedError, "\"frac_cpu\" not implemented for 'Long'"
 
 
-def _round(input: Any, decimals: int | None = None) -> Any:
+def _round(input: np.ndarray, decimals: int | None = None) -> Any:
     if input.dtype.kind in "iu":
         return input.copy()
     if not decimals:
@@ -190,12 +191,12 @@ class _Bounds(type(NUMBERS)):  # type: ignore[misc]  # its name is the other mod
 _BOUNDS = _Bounds()
 
 
-def _bound(input: np.ndarray, value: Any) -> Any:
+def _bound(input: np.ndarray, value: Any) -> np.ndarray:
     """A bound in the dtype of `input`, which Python's numbers beyond its range would change."""
     return _BOUNDS[input.dtype.char, value] if input.dtype.char in "fd" and not isinstance(value, np.ndarray) else value
 
 
-def _check_bounds(input: Any, *bounds: Any) -> None:
+def _check_bounds(input: TensorRef, *bounds: Any) -> None:
     """Raises for numbers that the floating-point dtype of the result does not hold."""
     numbers = [b for b in bounds if scalar_like(b)]
     dtype = result_dtype([(x._k.dtype, x.ndim) for x in (input, *bounds) if isinstance(x, TensorRef)], numbers) if numbers else None
@@ -226,7 +227,7 @@ def _redirect(name: str) -> Any:
     return redirect
 
 
-def _check_clamp(input: Any, min: Any, max: Any) -> None:
+def _check_clamp(input: TensorRef, min: TensorRef | None, max: TensorRef | None) -> None:
     if min is None and max is None:
         raise AutogradError("torch.clamp: At least one of 'min' or 'max' must not be None", remedy="pass a bound")
     if any(category(x) == COMPLEX for x in (input, min, max) if x is not None) and not on_meta(input):
@@ -236,13 +237,13 @@ def _check_clamp(input: Any, min: Any, max: Any) -> None:
     _check_bounds(input, min, max)
 
 
-def _clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def _clamp(input: np.ndarray, min: Any = None, max: Any = None) -> np.ndarray:
     if min is not None:
         input = np.maximum(input, _bound(input, min))
     return input if max is None else np.minimum(input, _bound(input, max))
 
 
-def _keep(F: Any, grad: Any, inside: Any) -> Any:
+def _keep(F: Functions, grad: Values, inside: Values) -> Values:
     """`grad` where `inside`, else zero."""
     return F.where(inside, grad, 0)
 

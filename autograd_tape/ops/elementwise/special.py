@@ -19,6 +19,7 @@ from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._samples import category, domain, pairs
+from ...annotations import Functions
 
 _2_SQRTPI = 2 / math.sqrt(math.pi)
 
@@ -59,7 +60,7 @@ class erfc:
     samples = domain(-2, 2)
 
 
-def _erfinv(input: Any) -> Any:
+def _erfinv(input: np.ndarray) -> np.ndarray:
     """Giles' approximation ("Approximating the erfinv function", 2010) polished by two Newton steps on erfc."""
     x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
@@ -112,7 +113,7 @@ class ndtr:
     samples = domain(-2, 2)
 
 
-def _erfcx(input: Any) -> Any:
+def _erfcx(input: Any) -> np.ndarray:
     """exp(x^2) erfc(x): the product up to 4, the continued fraction beyond (Abramowitz and Stegun 7.1.14)."""
     x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
@@ -142,7 +143,7 @@ class erfcx:
     samples = domain(-2, 2)
 
 
-def _log_ndtr(input: Any) -> Any:
+def _log_ndtr(input: Any) -> np.ndarray:
     x = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
         low = np.log(_erfcx(x * -math.sqrt(0.5)) / 2) - x * x / 2
@@ -166,7 +167,7 @@ class log_ndtr:
     samples = domain(-2, 2)
 
 
-def _ndtri(input: Any) -> Any:
+def _ndtri(input: np.ndarray) -> np.ndarray:
     """Newton's method on the logarithm, which is concave, from a bound on the lower half (Chernoff's); the upper half mirrors it."""
     p = np.asarray(input, np.float64)
     with np.errstate(all="ignore"):
@@ -201,7 +202,7 @@ class ndtri:
 _ANGLES = (np.arange(64) + 0.5) * (math.pi / 64)
 
 
-def _bessel(order: int, input: Any, scaled: bool) -> Any:
+def _bessel(order: int, input: np.ndarray, scaled: bool) -> np.ndarray:
     """I_n(x), n = 0 or 1: 1/pi int_0^pi exp(x cos t) cos(n t) dt (Abramowitz and Stegun 9.6.19). The midpoint rule converges exponentially
     up to |x| = 200; beyond, Hankel's expansion (9.7.1) is exact to the last digits."""
     x = np.asarray(input, np.float64)
@@ -325,7 +326,7 @@ class logit:
         yield np.array([0.05, 0.3, 0.6, 0.95]), 0.1
 
 
-def _xlogy(input: Any, other: Any) -> Any:
+def _xlogy(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * np.log(other)))
 
@@ -350,7 +351,7 @@ class xlogy:
     samples = pairs(0.5, 2, number=1.5)
 
 
-def _log(F: Any, x: Any) -> Any:
+def _log(F: Functions, x: Any) -> Any:
     """The logarithm of a tensor or of a number."""
     if isinstance(x, (int, float)):
         return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan

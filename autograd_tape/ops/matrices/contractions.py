@@ -18,6 +18,8 @@ from .. import _batch as batches
 from .._host import data_dependent
 from .._samples import refuse_complex_gradient
 from ..networks._losses import buffer
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ELLIPSIS = "..."
@@ -123,7 +125,7 @@ def _labels(terms: list[list[str]], output: list[str] | None, operands: Sequence
     return spelled, [d for label in output for d in (batch if label == _ELLIPSIS else (label,))]
 
 
-def _diagonal(F: Any, x: Any, labels: list[Any], n: int) -> tuple[Any, list[Any]]:
+def _diagonal(F: Functions, x: TensorRef, labels: list[Any], n: int) -> tuple[Any, list[Any]]:
     """Takes the diagonal over repeated labels."""
     i = 0
     while i < len(labels):
@@ -141,7 +143,7 @@ def _diagonal(F: Any, x: Any, labels: list[Any], n: int) -> tuple[Any, list[Any]
     return x, labels
 
 
-def _arrange(F: Any, x: Any, labels: list[Any], wanted: list[Any]) -> Any:
+def _arrange(F: Functions, x: TensorRef, labels: list[Any], wanted: list[Any]) -> TensorRef:
     """The dimensions of `x` in the order `wanted`, those it does not have with size 1."""
     order = [labels.index(d) for d in wanted if d in labels]
     if order != list(range(len(order))):
@@ -152,7 +154,8 @@ def _arrange(F: Any, x: Any, labels: list[Any], wanted: list[Any]) -> Any:
     return x
 
 
-def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[Any], order: list[Any]) -> tuple[Any, list[Any]]:
+def _contract(F: Functions, a: TensorRef, la: list[Any], b: TensorRef, lb: list[Any], keep: set[Any], order: list[Any]) -> tuple[Any,
+              list[Any]]:
     """The product of two operands, summed over the labels that are not in `keep`. `order`, the output's and then the other labels,
     and dimensions of size 1 that count as the left operand's, decide the result's layout as in torch."""
     sizes_a, sizes_b, same = dict(zip(la, tuple(a.shape))), dict(zip(lb, tuple(b.shape))), a._k.dtype is b._k.dtype
@@ -176,7 +179,7 @@ def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[An
     right = [d for d in every if d in keep and d in wide_b and d not in wide_a]
     left = [d for d in every if d in keep and d not in batch and d not in right]
 
-    def matrices(x: Any, labels: list[Any], own: list[Any], sizes: dict[Any, int], own_first: bool) -> Any:
+    def matrices(x: TensorRef, labels: list[Any], own: list[Any], sizes: dict[Any, int], own_first: bool) -> TensorRef:
         present = [d for d in (batch + own + summed if own_first else batch + summed + own) if d in labels]
         dropped = [d for d in labels if d not in present]  # all of size 1 here
         x = _arrange(F, x, labels, present + dropped)
@@ -189,7 +192,7 @@ def _contract(F: Any, a: Any, la: list[Any], b: Any, lb: list[Any], keep: set[An
     return F.reshape(product, tuple([size[d] for d in labels])), labels
 
 
-def _einsum(F: Any, equation: str, operands: Sequence[Any]) -> Any:
+def _einsum(F: Functions, equation: str, operands: Sequence[Any]) -> TensorRef:
     terms, output = _parse(equation, len(operands))
     spelled, wanted = _labels(terms, output, operands)
     xs: list[tuple[Any, list[Any]]] = []
@@ -509,7 +512,7 @@ def _cheapest_splits(sizes: Sequence[int]) -> list[list[int]]:
     return split
 
 
-def _multi_dot(F: Any, tensors: Sequence[Any]) -> Any:
+def _multi_dot(F: Functions, tensors: Sequence[Any]) -> TensorRef:
     n = len(tensors)
     if n < 2:
         raise AutogradError(f"multi_dot(): expected at least 2 tensors but got {n}")
@@ -532,7 +535,7 @@ def _multi_dot(F: Any, tensors: Sequence[Any]) -> Any:
         xs[-1] = F.reshape(last, (last.shape[0], 1))
     split = _cheapest_splits([x.shape[0] for x in xs] + [xs[-1].shape[1]])
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> TensorRef:
         return xs[i] if i == j else F.mm(product(i, split[i][j]), product(split[i][j] + 1, j))
 
     result = product(0, n - 1)

@@ -15,7 +15,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
 from ...functions.general import broadcast_shape
 from ...functions.out import EXPECTED, OutRule, casts_safely
-from ...record import Sample, get_record, op
+from ...record import Sample, get_record, op, Record
 from ...strided import contiguous_strides, empty_strided
 from ...tensor import TensorRef
 from .. import _batch as batches
@@ -24,6 +24,7 @@ from .._shapes import like_first
 from ..elementwise.arithmetic import is_complex
 from ..networks._losses import buffer, constant
 from .products import adjoint
+from ...annotations import Functions, Values
 
 linalg = np.linalg
 
@@ -37,22 +38,22 @@ def _columns(a: np.ndarray) -> np.ndarray:
     return result
 
 
-def _mT(F: Any, x: Any) -> Any:
+def _mT(F: Functions, x: Values) -> Values:
     return F.transpose(x, -2, -1)
 
 
-def _mH(F: Any, x: Any) -> Any:
+def _mH(F: Functions, x: Values) -> Values:
     return F.conj(F.transpose(x, -2, -1))
 
 
-def _product(F: Any, *xs: Any) -> Any:
+def _product(F: Functions, *xs: Any) -> Values:
     result = xs[0]
     for x in xs[1:]:
         result = F.matmul(result, x)
     return result
 
 
-def _check_matrix(name: str, A: Any, square: bool = False, floating: bool = True) -> None:
+def _check_matrix(name: str, A: TensorRef, square: bool = False, floating: bool = True) -> None:
     if A.ndim < 2:
         raise ShapeMismatchError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if square and A.shape[-1] != A.shape[-2]:
@@ -455,7 +456,7 @@ def _qr(A: np.ndarray, mode: Any = "reduced") -> tuple[np.ndarray, np.ndarray]:
     return _columns(q), _columns(r)
 
 
-def _qr_grad_tall(F: Any, Q: Any, R: Any, gQ: Any, gR: Any) -> Any:
+def _qr_grad_tall(F: Functions, Q: Values, R: Values, gQ: Values, gR: Values | None) -> Values:
     """The gradient for A (m, n), m >= n, of its reduced factors; either cotangent may be None."""
     n, dtype = R.shape[-1], buffer(R).dtype
     M = None
@@ -526,23 +527,23 @@ def _svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndar
     return _columns(u), s, _columns(vh)
 
 
-def _differences(F: Any, x: Any) -> Any:
+def _differences(F: Functions, x: Values) -> Values:
     """x_j - x_i at (i, j), with ones on the diagonal."""
     n = x.shape[-1]
     return F.unsqueeze(x, -2) - F.unsqueeze(x, -1) + constant(F, x, np.eye(n, dtype=buffer(x).dtype))
 
 
-def _off_diagonal(F: Any, x: Any) -> Any:
+def _off_diagonal(F: Functions, x: Values) -> Values:
     n = x.shape[-1]
     return x * constant(F, x, (1 - np.eye(n)).astype(buffer(x).dtype))
 
 
-def _like(F: Any, x: Any, vectors: Any) -> Any:
+def _like(F: Functions, x: Values, vectors: Values) -> Values:
     """A real matrix `x`, complex where `vectors` are, for a product with them."""
     return x * (1 + 0j) if is_complex(vectors) else x
 
 
-def _check_phase(name: str, what: str, phase: Any) -> None:
+def _check_phase(name: str, what: str, phase: Values | None) -> None:
     """Refuses gradients of complex vectors by a function of their phases, which are arbitrary."""
     if phase is not None and not np.allclose(buffer(phase), 0, 1e-2, 1e-2):
         vectors = "singular vectors" if name == "svd" else "eigenvectors"
@@ -550,7 +551,7 @@ def _check_phase(name: str, what: str, phase: Any) -> None:
                             f"specified loss function depends on {what} ill-defined.", remedy="use absolute values")
 
 
-def _diagonal_matrix(F: Any, x: Any) -> Any:
+def _diagonal_matrix(F: Functions, x: Values) -> Values:
     return F.unsqueeze(x, -1) * constant(F, x, np.eye(x.shape[-1], dtype=buffer(x).dtype))
 
 
@@ -731,7 +732,7 @@ class svd:
     def samples(rng): yield (rng.standard_normal((3, 2)),)
 
 
-def _svd_record() -> Any:
+def _svd_record() -> Record:
     return get_record("svd")
 
 
@@ -744,7 +745,7 @@ def _check_limits(name: str, *limits: Any) -> None:
             raise ArgumentError(f"{name}(): argument '{limit}' must be float, not {type(value).__name__}")
 
 
-def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: Any) -> np.ndarray:
+def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: float | None) -> np.ndarray:
     """Which of the singular values of a matrix, or of the absolute eigenvalues, exceed max(atol, rtol * largest). The limits are numbers,
     tensors with one for each matrix, or None."""
     _check_limits("linalg_pinv", atol, rtol)  # here, too: NumPy would take lists, and the quiet path comes without a check
@@ -754,7 +755,7 @@ def _kept(A: np.ndarray, sizes: np.ndarray, atol: Any, rtol: Any) -> np.ndarray:
     return sizes > np.maximum(relative * sizes.max(-1, keepdims=True, initial=0), absolute)
 
 
-def _pinv(A: np.ndarray, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> np.ndarray:
+def _pinv(A: np.ndarray, atol: Any = None, rtol: float | None = None, hermitian: bool = False) -> np.ndarray:
     if hermitian:  # of which one triangle is read
         s, v = linalg.eigh(A)
         kept, u, vh = _kept(A, np.abs(s), atol, rtol), v, adjoint(v)
@@ -765,7 +766,7 @@ def _pinv(A: np.ndarray, atol: Any = None, rtol: Any = None, hermitian: bool = F
     return np.matmul(adjoint(vh) * inverse[..., None, :], adjoint(u))
 
 
-def _pinv_gradient(F: Any, grad: Any, A: Any, P: Any) -> Any:
+def _pinv_gradient(F: Functions, grad: Values, A: Values, P: Values) -> Values:
     """The gradient of A from that of its pseudo-inverse P."""
     Pt, gt = _mH(F, P), _mH(F, grad)
     gtP = F.matmul(gt, F.matmul(P, Pt))

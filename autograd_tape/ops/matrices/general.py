@@ -26,6 +26,8 @@ from ..elementwise.arithmetic import is_complex
 from ..networks._losses import constant
 from .factorization import _check_matrix, _check_phase, _columns, _diagonal_matrix, _mH, _pinv_gradient, _square
 from .products import adjoint
+from ...annotations import Functions, Values
+from ...tensor import TensorRef
 
 linalg = np.linalg
 
@@ -100,7 +102,7 @@ def _lu_unpack(LU: np.ndarray, pivots: np.ndarray, data: bool = True, exchange: 
 
 
 def _check_lu(name: str) -> Any:
-    def check(A: Any, pivot: bool, **rest: Any) -> None:
+    def check(A: TensorRef, pivot: bool, **rest: Any) -> None:
         if A.ndim < 2:
             raise ShapeMismatchError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
         if not pivot:
@@ -109,12 +111,12 @@ def _check_lu(name: str) -> Any:
     return check
 
 
-def _lu_gradient(F: Any, L_grad: Any, U_grad: Any, P: Any, L: Any, U: Any) -> Any:
+def _lu_gradient(F: Functions, L_grad: Any, U_grad: Any, P: Any, L: Any, U: Any) -> Any:
     """The gradient of A = P L U (m, n) from those of its factors."""
     m, n = L.shape[-2], U.shape[-1]
     k = min(m, n)
 
-    def solve(factor: Any, x: Any) -> Any:
+    def solve(factor: Values, x: Values) -> Values:
         return F.solve_matrices(_mH(F, factor), x)
 
     def solve_right(x: Any, factor: Any) -> Any:  # times the inverse of the adjoint from the right
@@ -669,7 +671,7 @@ class linalg_tensorsolve:
     def samples(rng): yield _square(rng, 6, 6).reshape(2, 3, 6), rng.standard_normal((2, 3))
 
 
-def _powers(F: Any, x: Any, n: int) -> Any:
+def _powers(F: Functions, x: TensorRef, n: int) -> TensorRef:
     column = F.unsqueeze(x, -1)
     return F.cat([F.ones_like(column), F.cumprod(F.expand(column, (*tuple(x.shape), n - 1)), -1)], -1)
 

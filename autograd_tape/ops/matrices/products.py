@@ -24,6 +24,8 @@ from .. import _batch as batches
 from .. import _mindspore as kernels
 from .. import _shapes as shapes
 from .._samples import category, check_factor
+from ...annotations import Functions, Number, Values
+from ...tensor import TensorRef
 
 _SMALL = 4096  # elements below which stacks of matrices are not worth sharing
 
@@ -37,7 +39,7 @@ _C_NAMES = {
 # -- what is wrong with the arguments ---------------------------------------------------------------------------------
 
 
-def _same_matrix_dtype(a: Any, b: Any) -> None:
+def _same_matrix_dtype(a: TensorRef, b: TensorRef) -> None:
     if a.dtype is not b.dtype:
         names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (a, b)]
         raise AutogradError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}",
@@ -110,7 +112,7 @@ def _check_bmm(input: Any, mat2: Any) -> None:
     _same_scalar_type(input, mat2)
 
 
-def _check_matmul(input: Any, other: Any) -> None:
+def _check_matmul(input: TensorRef, other: TensorRef) -> None:
     a, b = tuple(input.shape), tuple(other.shape)
     if not a or not b:
         raise AutogradError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
@@ -127,7 +129,7 @@ def _check_matmul(input: Any, other: Any) -> None:
     return _check_batches((prod(batch), *left[-2:]), (prod(batch), *b[-2:]))
 
 
-def _check_expand(shape: Sequence[int], size: Sequence[int], tensor: Any) -> None:
+def _check_expand(shape: Sequence[int], size: Sequence[int], tensor: TensorRef) -> None:
     """Raises where `shape` does not broadcast to `size`."""
     if len(shape) > len(size):
         name = SCALAR_TYPE_NAMES[tensor.dtype.name]
@@ -213,7 +215,7 @@ class mm_tn:
     def samples(rng): yield rng.standard_normal((3, 2)), rng.standard_normal((3, 4))
 
 
-def _matmul(input: np.ndarray, other: np.ndarray) -> Any:
+def _matmul(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     if other.ndim == 2:
         n = input.ndim
         if n == 2:
@@ -224,13 +226,13 @@ def _matmul(input: np.ndarray, other: np.ndarray) -> Any:
     return np.matmul(input, other) if input.size < _SMALL else blas.matmul(input, other)
 
 
-def _rows(F: Any, x: Any) -> Any:
+def _rows(F: Functions, x: Values) -> Values:
     """All but the last dimension as one."""
     shape = tuple(x.shape)
     return F.reshape(x, (prod(shape[:-1]), shape[-1]))
 
 
-def _matmul_grad_input(F: Any, grad: Any, other: Any, input_shape: Sequence[int]) -> Any:
+def _matmul_grad_input(F: Functions, grad: Any, other: Values, input_shape: Sequence[int]) -> Values:
     n, m = len(input_shape), other.ndim
     if m == 2:
         if n == 2:
@@ -245,7 +247,7 @@ def _matmul_grad_input(F: Any, grad: Any, other: Any, input_shape: Sequence[int]
     return F.reduce_to_shape(F.matmul(grad, F.transpose(other, -2, -1)), tuple(input_shape))
 
 
-def _matmul_grad_other(F: Any, grad: Any, input: Any, other_shape: Sequence[int]) -> Any:
+def _matmul_grad_other(F: Functions, grad: Any, input: Values, other_shape: Sequence[int]) -> Values:
     n, m = input.ndim, len(other_shape)
     if m == 2 and n >= 2:
         return F.mm_tn(input, grad) if n == 2 else F.mm_tn(_rows(F, input), _rows(F, grad))
@@ -514,23 +516,23 @@ class inner:
 # -- a product added to something -------------------------------------------------------------------------------------
 
 
-def _plus(product: np.ndarray, input: np.ndarray, beta: Any) -> np.ndarray:
+def _plus(product: np.ndarray, input: np.ndarray, beta: Number) -> np.ndarray:
     """beta * input + product, in the product's memory; a `beta` of 0 ignores even a NaN."""
     if beta == 0:
         return product
     return np.add(product, input if beta == 1 else input * product.dtype.type(beta), product)
 
 
-def _scaled(F: Any, grad: Any, factor: Any) -> Any:
+def _scaled(F: Functions, grad: Values, factor: Number) -> Values:
     return grad if factor == 1 else grad * factor
 
 
-def _grad_added(F: Any, grad: Any, input_shape: Sequence[int], beta: Any) -> Any:
+def _grad_added(F: Functions, grad: Values, input_shape: Sequence[int], beta: Number) -> Values:
     shape = tuple(input_shape)
     return _scaled(F, grad if tuple(grad.shape) == shape else F.reduce_to_shape(grad, shape), beta)
 
 
-def _check_self_and(name: str, a: Any, b: Any) -> None:
+def _check_self_and(name: str, a: TensorRef, b: TensorRef) -> None:
     if a.dtype is not b.dtype:
         raise AutogradError(f"self and {name} must have the same dtype, but got {SCALAR_TYPE_NAMES[a.dtype.name]} and "
                             f"{SCALAR_TYPE_NAMES[b.dtype.name]}", remedy="convert one of them with .to(dtype)")
@@ -736,7 +738,7 @@ class addr:
 # -- linear -----------------------------------------------------------------------------------------------------------
 
 
-def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> Any:
+def _linear(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
     if input.ndim == 2:
         result = input.dot(weight.T)
     elif weight.ndim == 2 and input.ndim > 2:
@@ -770,7 +772,7 @@ def _check_linear(input: Any, weight: Any, bias: Any) -> None:
         _check_expand(tuple(bias.shape), (rows, out_features) if bias.ndim < 2 else (*input.shape[:-1], out_features), bias)
 
 
-def _linear_grad_input(F: Any, grad: Any, weight: Any, input_shape: Sequence[int]) -> Any:
+def _linear_grad_input(F: Functions, grad: Values, weight: Values, input_shape: Sequence[int]) -> Values:
     if weight.ndim == 1:
         return F.reshape(grad, (*grad.shape, 1)) * weight
     if len(input_shape) == 2:
@@ -778,7 +780,7 @@ def _linear_grad_input(F: Any, grad: Any, weight: Any, input_shape: Sequence[int
     return F.reshape(F.mm(_rows(F, grad), weight), tuple(input_shape))
 
 
-def _linear_grad_weight(F: Any, grad: Any, input: Any, weight_shape: Sequence[int]) -> Any:
+def _linear_grad_weight(F: Functions, grad: Values, input: Values, weight_shape: Sequence[int]) -> Values:
     if len(weight_shape) == 1:
         return F.reduce_to_shape(F.reshape(grad, (*grad.shape, 1)) * input, tuple(weight_shape))
     if input.ndim == 2:
@@ -786,7 +788,7 @@ def _linear_grad_weight(F: Any, grad: Any, input: Any, weight_shape: Sequence[in
     return F.mm_tn(_rows(F, grad), _rows(F, input))
 
 
-def _linear_grad_bias(F: Any, grad: Any, bias_shape: Sequence[int]) -> Any:
+def _linear_grad_bias(F: Functions, grad: Values, bias_shape: Sequence[int]) -> Values:
     if grad.ndim == 2 and tuple(bias_shape) == tuple(grad.shape)[1:]:
         return F.sum(grad, 0)
     return F.reduce_to_shape(grad, tuple(bias_shape))

@@ -6,9 +6,10 @@ from typing import Any
 from collections.abc import Sequence
 
 import numpy as np
+from ...annotations import Functions
 
 
-def along_axes(F: Any, x: Any, matrices: Sequence[np.ndarray]) -> Any:
+def along_axes(F: Functions, x: Any, matrices: Sequence[np.ndarray]) -> Any:
     """`x` with a matrix (n, m) applied along each of its last dimensions, which it maps from size n to size m.
 
     >>> from autograd_tape.executors import cpu_executor

@@ -9,11 +9,12 @@ import numpy as np
 
 from ...dtypes import dtype_of, kind
 from ...tensor import TensorRef
+from ...annotations import Functions, Values
 
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def constant(F: Any, like: Any, array: np.ndarray) -> Any:
+def constant(F: Functions, like: Values, array: np.ndarray) -> Values:
     """`array` as what `like` is: a buffer, or a tensor on its device that requires no gradient."""
     return F.wrap(array, kind(dtype_of(array), like._k.device)) if isinstance(like, TensorRef) else array
 
@@ -43,14 +44,14 @@ def reduction_name(reduction: str, size_average: bool | None = None, reduce: boo
     return reduction
 
 
-def reduced(F: Any, loss: Any, reduction: str) -> Any:
+def reduced(F: Functions, loss: TensorRef, reduction: str) -> TensorRef:
     """The loss after its reduction."""
     if reduction == "mean":
         return F.mean(loss)
     return F.sum(loss) if reduction == "sum" else loss
 
 
-def warn_sizes(input: Any, target: Any) -> None:
+def warn_sizes(input: TensorRef, target: TensorRef) -> None:
     """torch's warning about losses whose arguments would be broadcast."""
     if tuple(input.shape) != tuple(target.shape):
         warnings.warn(f"Using a target size ({size_text(target)}) that is different to the input size ({size_text(input)}). This will "

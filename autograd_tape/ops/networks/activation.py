@@ -21,6 +21,7 @@ from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._samples import category, domain, takes
 from ..elementwise.elementary import _sigmoid
+from ...annotations import Functions, Values
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -181,7 +182,7 @@ class leaky_relu_backward:
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.1
 
 
-def _channels(input: Any, weight: Any) -> tuple[int, ...]:
+def _channels(input: TensorRef, weight: TensorRef) -> tuple[int, ...]:
     """The shape in which the weights of prelu broadcast over dimension 1."""
     return (1, -1) + (1,) * (input.ndim - 2) if weight.ndim == 1 and input.ndim >= 2 else (-1,) if input.ndim else ()
 
@@ -255,7 +256,7 @@ class threshold:
 # -- exponential units --------------------------------------------------------------------------------------------------
 
 
-def _elu(input: Any, alpha: float) -> Any:
+def _elu(input: np.ndarray, alpha: float) -> np.ndarray:
     if alpha == 1 and input.size <= SMALL and input.ndim:
         zero = ZERO[input.dtype.char]
         y = np.minimum(input, zero)
@@ -340,7 +341,7 @@ def _check_gelu(input: Any, approximate: str) -> None:
 _K, _C = math.sqrt(2 / math.pi), 0.044715
 
 
-def _gelu_parts(F: Any, x: Any) -> tuple[Any, Any, Any]:
+def _gelu_parts(F: Functions, x: Values) -> tuple[Any, Any, Any]:
     """tanh of the inner polynomial of the tanh form, and the polynomial's first two derivatives."""
     return F.tanh((x + x * x * x * _C) * _K), (x * x * (3 * _C) + 1) * _K, x * (6 * _C * _K)
 
@@ -348,7 +349,7 @@ def _gelu_parts(F: Any, x: Any) -> tuple[Any, Any, Any]:
 _SQRT1_2 = math.sqrt(0.5)
 
 
-def _gelu(input: Any, approximate: str) -> Any:
+def _gelu(input: np.ndarray, approximate: str) -> np.ndarray:
     if input.size > SMALL or input.size >= state.fused or approximate != "none" or not input.ndim or (c := input.dtype.char) not in "fd":
         return fused.gelu(input, approximate)
     y = fused.erf_for_gelu(np.multiply(input, NUMBERS[c, _SQRT1_2]))
@@ -413,7 +414,7 @@ class gelu_backward:
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), "tanh"
 
 
-def _silu(input: Any) -> Any:
+def _silu(input: np.ndarray) -> np.ndarray:
     if input.size > SMALL or input.size >= state.fused or not input.ndim or (c := input.dtype.char) not in "fd":
         return fused.silu(input) if input.dtype.kind != "c" else input / (1 + np.exp(-input))
     y = np.negative(input)
@@ -511,7 +512,7 @@ class softplus_backward:
     def samples(rng): yield rng.standard_normal(3), np.array([0.5, 1.5, -1.0]), 2.0, 2.0
 
 
-def _softplus(input: Any) -> Any:
+def _softplus(input: np.ndarray) -> Any:
     return np.logaddexp(input, input.dtype.type(0))
 
 
@@ -687,7 +688,7 @@ class softshrink:
         yield (np.ones(2, np.float32), -1.0), RuntimeError, "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -1"
 
 
-def _outside(grad_output: Any, input: Any, lambd: float) -> Any:
+def _outside(grad_output: Any, input: np.ndarray, lambd: float) -> np.ndarray:
     return np.where((input > lambd) | (input < -lambd), grad_output, grad_output.dtype.type(0))
 
 
@@ -718,7 +719,7 @@ class softshrink_backward:
 # -- gates --------------------------------------------------------------------------------------------------------------
 
 
-def _halves(input: Any, dim: int) -> tuple[int, int]:
+def _halves(input: Values, dim: int) -> tuple[int, int]:
     """(dimension, half its size)."""
     if not len(input.shape):
         raise AutogradError("glu does not support scalars because halving size must be even")
@@ -729,7 +730,7 @@ def _halves(input: Any, dim: int) -> tuple[int, int]:
     return axis, input.shape[axis] // 2
 
 
-def _glu(input: Any, dim: int) -> Any:
+def _glu(input: np.ndarray, dim: int) -> np.ndarray:
     axis, _ = _halves(input, dim)
     a, b = np.split(input, 2, axis)
     return a * _sigmoid(b)

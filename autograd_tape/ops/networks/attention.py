@@ -16,9 +16,11 @@ from ...record import Sample, op
 from .. import _shapes as shapes
 from ..matrices.products import _C_NAMES
 from ._losses import buffer, constant
+from ...annotations import Functions, Values
+from ...tensor import TensorRef
 
 
-def _additive(like: Any, mask: Any, queries: int, keys: int, causal: bool) -> tuple[np.ndarray, np.ndarray] | None:
+def _additive(like: TensorRef, mask: TensorRef | None, queries: int, keys: int, causal: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """What a bool mask and causality add to the scores, and 1 for queries that may look at any key, else 0 (buffers)."""
     allowed = None if mask is None else buffer(mask)
     if causal:
@@ -31,7 +33,8 @@ def _additive(like: Any, mask: Any, queries: int, keys: int, causal: bool) -> tu
     return np.where(allowed | ~alive, 0, -np.inf).astype(dtype), alive.astype(dtype)
 
 
-def probabilities(F: Any, query: Any, key: Any, mask: Any, bias: Any, causal: bool, scale: float) -> Any:
+def probabilities(F: Functions, query: TensorRef, key: TensorRef, mask: TensorRef | None, bias: TensorRef | None, causal: bool,
+                  scale: float) -> TensorRef:
     """softmax(scale * query key^T + masks) with zeros for queries that may look at no key."""
     scores = F.matmul(query * scale, F.transpose(key, -2, -1))
     added = _additive(query, mask, query.shape[-2], key.shape[-2], causal)
@@ -61,7 +64,7 @@ def _small_backward(grad: np.ndarray, query: np.ndarray, key: np.ndarray, value:
     return np.matmul(ds, key), np.matmul(ds.swapaxes(-2, -1), query), np.matmul(p.swapaxes(-2, -1), grad), None
 
 
-def _factor(query: Any, scale: float | None) -> float:
+def _factor(query: Values, scale: float | None) -> float:
     return 1 / sqrt(query.shape[-1] or 1) if scale is None else scale
 
 
@@ -136,7 +139,7 @@ class attention:
         yield r((2, 3, 4)), r((2, 5, 4)), r((2, 5, 2)), None, r((3, 5)), False, None
 
 
-def _check(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool) -> None:
+def _check(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: Any, dropout_p: float, is_causal: bool) -> None:
     if query.dtype is not key.dtype or query.dtype is not value.dtype:
         names = [_C_NAMES.get(t.dtype.name, t.dtype.name) for t in (query, key, value)]
         raise AutogradError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {names[0]} key.dtype: {names[1]} "
@@ -158,7 +161,7 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, i
         raise AutogradError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
 
 
-def _check_shapes(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
+def _check_shapes(query: TensorRef, key: TensorRef, value: TensorRef, attn_mask: TensorRef | None) -> None:
     q, k, v = tuple(query.shape), tuple(key.shape), tuple(value.shape)
     lead = broadcast_shape(q[:-2], k[:-2])
     rows = 1
@@ -175,7 +178,7 @@ def _check_shapes(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
         broadcast_shape((*lead, q[-2], k[-2]), tuple(attn_mask.shape))
 
 
-def _repeat_heads(F: Any, x: Any, heads: int) -> Any:
+def _repeat_heads(F: Functions, x: TensorRef, heads: int) -> TensorRef:
     """Each of the key or value heads for as many query heads as share it."""
     shape = tuple(x.shape)
     if heads == shape[-3]:

@@ -21,6 +21,8 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
 from ..matrices.products import _C_NAMES
+from ...annotations import Functions, Values
+from ...tensor import TensorRef
 
 
 def _keep_channels_last(input: np.ndarray, result: np.ndarray) -> np.ndarray:
@@ -49,7 +51,8 @@ def _by_parts(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 @_by_parts
-def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: Any, padding: Any, dilation: Any,
+def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, stride: tuple[int, ...], padding: tuple[int, ...],
+             dilation: tuple[int, ...],
              groups: int) -> np.ndarray:
     if input.ndim == 4:
         return _keep_channels_last(input, fused.conv2d(input, weight, bias, stride, padding, dilation, groups))
@@ -57,13 +60,15 @@ def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, str
 
 
 @_by_parts
-def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
+def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Any, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int,
+                ...], groups: int) -> np.ndarray:
     function = fused.conv2d_input_grad if grad.ndim == 4 else fused.convnd_input_grad
     return function(grad, weight, tuple(size), stride, padding, dilation, groups)
 
 
 @_by_parts
-def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> np.ndarray:
+def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Any, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int,
+                 ...], groups: int) -> np.ndarray:
     function = fused.conv2d_backward if input.ndim == 4 else fused.convnd_backward
     weight = np.broadcast_to(np.zeros((), input.dtype), tuple(size))  # only its shape and dtype matter
     result = function(grad, input, weight, stride, padding, dilation, groups, (False, True, False))[1]
@@ -71,7 +76,7 @@ def _weight_grad(input: np.ndarray, grad: np.ndarray, size: Any, stride: Any, pa
     return result
 
 
-def _cropped(F: Any, x: Any, size: Sequence[int]) -> Any:
+def _cropped(F: Functions, x: Values, size: Sequence[int]) -> Values:
     """`x` without the rows that an output padding beyond the stride makes."""
     for d in range(2, len(size)):
         if x.shape[d] != size[d]:
@@ -79,7 +84,7 @@ def _cropped(F: Any, x: Any, size: Sequence[int]) -> Any:
     return x
 
 
-def _columns_product(F: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _columns_product(F: Functions, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
     """Convolution as a product with the gathered windows, for executors without a kernel."""
     shape, n = tuple(weight.shape), len(stride)
     size = fused.conv_output_size(tuple(input.shape)[2:], shape[2:], tuple(stride), tuple(padding), tuple(dilation))
@@ -266,7 +271,7 @@ def _check_windows(values: dict[str, tuple[int, ...]]) -> None:
             raise AutogradError(f"{words}, but got {short}_height: {values[name][0]} {short}_width: {values[name][1]}")
 
 
-def _two(value: Any) -> tuple[int, ...]:
+def _two(value: int | Sequence[int]) -> tuple[int, ...]:
     return (value, value) if isinstance(value, int) else tuple(value) * (2 if len(value) == 1 else 1)
 
 
@@ -352,7 +357,7 @@ class fold:
 # -- convolutions as torch spells them --------------------------------------------------------------------------------
 
 
-def _batched(F: Any, input: Any, n: int, name: str) -> Any:
+def _batched(F: Functions, input: TensorRef, n: int, name: str) -> TensorRef:
     if input.ndim == n + 2:
         return input
     if input.ndim != n + 1:
@@ -361,7 +366,8 @@ def _batched(F: Any, input: Any, n: int, name: str) -> Any:
     return F.unsqueeze(input, 0)
 
 
-def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
+def _check_arguments(input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: tuple[int, ...], padding: tuple[int, ...],
+                     dilation: tuple[int, ...],
                      groups: int, transposed: bool, output_padding: tuple[int, ...] = ()) -> None:
     if min(dilation) < 0:
         raise AutogradError("dilation should be greater than zero")
@@ -408,7 +414,7 @@ def _check_arguments(input: Any, weight: Any, bias: Any, stride: tuple[int, ...]
                                      "greater than actual input size")
 
 
-def _string_padding(F: Any, input: Any, padding: str, kernel: tuple[int, ...], stride: tuple[int, ...],
+def _string_padding(F: Functions, input: TensorRef, padding: str, kernel: tuple[int, ...], stride: tuple[int, ...],
                     dilation: tuple[int, ...]) -> tuple[Any, Any]:
     """(input, padding) for 'valid' and 'same'; where 'same' is odd, the input gets the extra zeros at its end."""
     if padding == "valid":
@@ -426,7 +432,8 @@ def _string_padding(F: Any, input: Any, padding: str, kernel: tuple[int, ...], s
     return input, tuple([t // 2 for t in total])
 
 
-def _convolve(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _convolve(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: int | Sequence[int],
+              padding: Any, dilation: int | Sequence[int], groups: int) -> TensorRef:
     if weight.ndim != n + 2:
         if isinstance(padding, str):
             k = weight.ndim
@@ -448,8 +455,9 @@ def _convolve(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, str
     return result if x.ndim == input.ndim else F.squeeze(result, 0)
 
 
-def _transposed(F: Any, name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int,
-                dilation: Any) -> Any:
+def _transposed(F: Functions, name: str, n: int, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: Any,
+                padding: int | Sequence[int], output_padding: Any, groups: int,
+                dilation: Any) -> TensorRef:
     stride, padding = several(stride, n, "stride"), several(padding, n, "padding")
     dilation, output_padding = several(dilation, n, "dilation"), several(output_padding, n, "output_padding")
     x = _batched(F, input, n, name)

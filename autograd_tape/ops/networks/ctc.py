@@ -9,15 +9,18 @@ import numpy as np
 from ...errors import AutogradError
 from ...record import Sample, op
 from ._losses import buffer, constant, reduced, reduction_name
+from collections.abc import Sequence
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 NEVER = -1e30  # the logarithm of an impossible path: finite, so that differences of two are no NaN
 
 
-def _lengths(value: Any) -> np.ndarray:
+def _lengths(value: Sequence[int]) -> np.ndarray:
     return np.asarray(buffer(value)).astype(np.int64).reshape(-1)
 
 
-def _target_rows(targets: Any, lengths: np.ndarray, batch: int) -> np.ndarray:
+def _target_rows(targets: TensorRef, lengths: np.ndarray, batch: int) -> np.ndarray:
     """Targets as (N, S), from that form or from all of them in a row."""
     data = buffer(targets).astype(np.int64)
     if data.ndim == 2:
@@ -32,12 +35,13 @@ def _target_rows(targets: Any, lengths: np.ndarray, batch: int) -> np.ndarray:
     return rows
 
 
-def _log_sum(F: Any, terms: list[Any]) -> Any:
+def _log_sum(F: Functions, terms: list[Any]) -> TensorRef:
     """log(sum(exp)) of tensors of one shape."""
     return F.logsumexp(F.stack(terms, 0), 0)
 
 
-def _losses(F: Any, log_probs: Any, rows: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarray, blank: int) -> Any:
+def _losses(F: Functions, log_probs: TensorRef, rows: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarray,
+            blank: int) -> TensorRef:
     """-log likelihood of each of the N samples; `log_probs` is (T, N, C)."""
     steps, batch, _ = tuple(log_probs.shape)
     labels = np.full((batch, 2 * rows.shape[1] + 1), blank, np.int64)

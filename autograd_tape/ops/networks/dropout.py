@@ -19,6 +19,9 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
 from ._losses import constant
+from collections.abc import Callable
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 ALPHA = 1.7580993408473766  # of the SELU activation
 
@@ -106,7 +109,7 @@ def _check_probability(p: float, error: Any) -> None:
                     f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(F: Any, input: Any, p: float, train: bool) -> Any:
+def _dropped(F: Functions, input: TensorRef, p: float, train: bool) -> TensorRef:
     if p == 0 or not train or not input._data.size:
         return input
     if p == 1:
@@ -120,7 +123,7 @@ def _dropped(F: Any, input: Any, p: float, train: bool) -> Any:
     return F.random_dropout(input, p)
 
 
-def _cast(F: Any, x: Any, like: Any) -> Any:
+def _cast(F: Functions, x: Any, like: Any) -> Any:
     return x if x._k.dtype is like._k.dtype else F.cast(x, like._k.dtype)
 
 
@@ -130,7 +133,7 @@ def _feature_shape(input: Any) -> tuple[int, ...]:
     return (*tuple(input.shape)[:2], *(1,) * (input.ndim - 2))
 
 
-def _feature_dropped(F: Any, input: Any, p: float, train: bool) -> Any:
+def _feature_dropped(F: Functions, input: TensorRef, p: float, train: bool) -> TensorRef:
     if p == 0 or not train or not input._data.size:
         return input
     if p == 1:
@@ -139,7 +142,7 @@ def _feature_dropped(F: Any, input: Any, p: float, train: bool) -> Any:
     return input * _cast(F, F.random_mask(input, _feature_shape(input), p) / (1 - p), input)
 
 
-def _alpha_dropped(F: Any, input: Any, p: float, train: bool, shape: Any) -> Any:
+def _alpha_dropped(F: Functions, input: TensorRef, p: float, train: bool, shape: Callable[..., Any]) -> TensorRef:
     if p == 0 or not train or not input._data.size:
         return input
     if p == 1:
@@ -151,7 +154,7 @@ def _alpha_dropped(F: Any, input: Any, p: float, train: bool, shape: Any) -> Any
     return input * _cast(F, noise * a, input) + _cast(F, shift, input)
 
 
-def _into(F: Any, input: Any, result: Any) -> Any:
+def _into(F: Functions, input: TensorRef, result: TensorRef) -> TensorRef:
     """The result as torch's in-place dropouts leave it: in the input itself."""
     if result is input:
         return input
@@ -238,11 +241,11 @@ def _functional(name: str, what: str, dropped: Any, check: Any = None, default_t
             "__module__": __name__, "function": function, "samples": samples, "errors": errors}))
 
 
-def _as_given(x: Any) -> Any:
+def _as_given(x: TensorRef) -> TensorRef:
     return x
 
 
-def _check_dropout1d(F: Any, input: Any) -> Any:
+def _check_dropout1d(F: Functions, input: TensorRef) -> Any:
     if input.ndim not in (2, 3):
         raise AutogradError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
                             "provide "
@@ -251,7 +254,7 @@ def _check_dropout1d(F: Any, input: Any) -> Any:
     return (input, _as_given) if input.ndim == 3 else (F.unsqueeze(input, 0), lambda y: F.squeeze(y, 0))
 
 
-def _check_dropout2d(F: Any, input: Any) -> Any:
+def _check_dropout2d(F: Functions, input: TensorRef) -> Any:
     if input.ndim not in (3, 4):
         warnings.warn(f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a "
                       "future "
@@ -269,7 +272,7 @@ def _check_dropout2d(F: Any, input: Any) -> Any:
     return input, _as_given
 
 
-def _check_dropout3d(F: Any, input: Any) -> Any:
+def _check_dropout3d(F: Functions, input: TensorRef) -> Any:
     if input.ndim not in (4, 5):
         warnings.warn(f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a "
                       "future "

@@ -15,6 +15,9 @@ from ...record import Sample, op
 from ...views import check_single
 from .._host import need_values, on_host
 from ._losses import constant
+from ...annotations import Functions
+from ...tensor import TensorRef
+from .._batch import BatchedCall
 
 
 def _embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, scale_grad_by_freq: bool = False,
@@ -76,19 +79,19 @@ class embedding_scaled:
     def samples(rng): yield rng.standard_normal((5, 4)), np.array([[0, 2, 2], [1, 0, 2]]), 1, True
 
 
-def _rows_of_own(F: Any, call: Any, rows: int) -> Any:
+def _rows_of_own(F: Functions, call: BatchedCall, rows: int) -> Any:
     """Indices into a table of each example, as indices into all tables one below the other."""
     indices = F.cast(call.whole("indices"), call.indices.dtype)
     first = F.reshape(F.arange(call.size, dtype=indices.dtype) * rows, (call.size, *(1,) * (indices.ndim - 1)))
     return indices + first
 
 
-def _real_rows(F: Any, call: Any) -> Any:
+def _real_rows(F: Functions, call: BatchedCall) -> Any:
     """Which indices do not point to the row that stands for nothing, or None where there is no such row."""
     return None if call.padding_idx < 0 else F.unsqueeze(F.ne(call.whole("indices"), call.padding_idx), -1)
 
 
-def _batched_rows(F: Any, call: Any, unreal: Any) -> Any:
+def _batched_rows(F: Functions, call: BatchedCall, unreal: Any) -> Any:
     """One table for all examples, or theirs one below the other. How often a row occurs is counted for each example. `unreal(rows)` is
     what is picked where an index points to the row that stands for nothing."""
     if not call.is_batched["weight"] and not call.scale_grad_by_freq:
@@ -143,13 +146,13 @@ class embedding:
 _SPARSE = "embedding with sparse=True: sparse gradients are not supported; use sparse=False, whose gradient is dense"
 
 
-def _refuse_sparse(sparse: bool, weight: Any) -> None:
+def _refuse_sparse(sparse: bool, weight: TensorRef) -> None:
     """Raises where a gradient would have to be sparse."""
     if sparse and weight._node is not None and grad_mode() is GradMode.ENABLED:
         raise MissingKernelError(_SPARSE)
 
 
-def _renormalize(F: Any, weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def _renormalize(F: Functions, weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scales looked-up rows whose norm exceeds `max_norm` down to it, in place and unrecorded, as torch does."""
     check_single(weight)
     rows = np.unique(indices._data)
@@ -293,7 +296,7 @@ class embedding_bag:
         yield Sample((np.array([0, 4, 1, 2]), rng.standard_normal((5, 3)), np.array([0, 2, 2])), {"mode": "max"})
 
 
-def _bag_maxima(F: Any, rows: Any, bag_of: np.ndarray, kept: np.ndarray, bags: int) -> Any:
+def _bag_maxima(F: Functions, rows: TensorRef, bag_of: np.ndarray, kept: np.ndarray, bags: int) -> TensorRef:
     parts = []
     for bag in range(bags):
         index = np.flatnonzero((bag_of == bag) & kept)

@@ -20,6 +20,9 @@ from ...record import Sample, op
 from .. import _shapes as shapes
 from ._losses import buffer, constant, reduced, reduction_name, size_text
 from .softmax import _log_softmax
+from ...annotations import Functions
+from ...tensor import TensorRef
+from .._batch import BatchedCall
 
 _exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
 _arange = np.arange
@@ -60,7 +63,7 @@ def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
                                 f"{SCALAR_TYPE_NAMES[weight.dtype.name]}")
 
 
-def _check_floating(kernel: str, input: Any, meta: MetaRefusal) -> None:
+def _check_floating(kernel: str, input: TensorRef, meta: MetaRefusal) -> None:
     if input.dtype.category < FLOATING:
         no_kernel(kernel, input, meta=meta)
 
@@ -94,7 +97,7 @@ def _coefficients(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, wei
     return q
 
 
-def _chosen_loss(F: Any, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
+def _chosen_loss(F: Functions, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
                  smoothing: float) -> tuple[Any, Any]:
     """(loss, what the sum is divided by) of log-probabilities, for executors without a kernel."""
     axis = 0 if input.ndim == 1 else 1
@@ -141,7 +144,7 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
         return np.asarray(loss.sum() / total, input.dtype), total
 
 
-def _spread_over_classes(F: Any, grad: Any, shape: Sequence[int]) -> Any:
+def _spread_over_classes(F: Functions, grad: TensorRef, shape: Sequence[int]) -> TensorRef:
     """The cotangent of one loss per target with a dimension for the classes."""
     if not len(grad.shape) or len(shape) == 1:
         return F.reshape(grad, ()) if len(grad.shape) else grad
@@ -178,19 +181,20 @@ class nll_loss_grad:
     def samples(rng): yield np.array(1.5), np.array([1, 0, -100]), None, (3, 4), -100, np.array(2.0)
 
 
-def _nll_step(input: Any) -> str:
+def _nll_step(input: TensorRef) -> str:
     """What torch calls the step of `nll_loss` that it has no derivative of the weight for."""
     return f"nll_loss{'2d' if input.ndim > 2 else ''}_forward"
 
 
-def _nll_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any) -> Any:
+def _nll_redirect(input: TensorRef, target: TensorRef, weight: TensorRef, size_average: Any, ignore_index: Any, reduce: Any,
+                  reduction: str) -> Any:
     reduction = reduction_name(reduction, size_average, reduce)
     if size_average is not None or reduce is not None:
         return "nll_loss", (input, target, weight, None, ignore_index, None, reduction)
     return None
 
 
-def _batched_classes(F: Any, call: Any, log: bool) -> Any:
+def _batched_classes(F: Functions, call: BatchedCall, log: bool) -> Any:
     """Losses of class numbers: one per example of each example, reduced afterwards. With `log`, the input is to be normalized."""
     x, target, rank, weight = call.input, call.target, call.ranks["input"], call.weight
     if target.dtype.is_floating_point or call.size_average is not None or call.values["reduce"] is not None or \
@@ -324,8 +328,9 @@ class cross_entropy_backward:
         yield np.array(1.5), x, target, None, *_cross_entropy(x, target, None, None, -100, None, "mean", 0.1)[2:], None, -100, 0.1
 
 
-def _cross_entropy_redirect(input: Any, target: Any, weight: Any, size_average: Any, ignore_index: Any, reduce: Any, reduction: Any,
-                            label_smoothing: Any) -> Any:
+def _cross_entropy_redirect(input: TensorRef, target: TensorRef, weight: TensorRef, size_average: Any, ignore_index: Any, reduce: Any,
+                            reduction: str,
+                            label_smoothing: float) -> Any:
     name = reduction_name(reduction, size_average, reduce)
     if tuple(input.shape) == tuple(target.shape) and input.shape:
         return "cross_entropy_of_probabilities", (input, target, weight, ignore_index, name, label_smoothing)

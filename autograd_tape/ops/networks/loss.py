@@ -16,6 +16,8 @@ from .. import _batch as batches
 from .. import _shapes as shapes
 from .._samples import refuse_complex_gradient
 from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 LARGE = 1 << 18  # elements from which the shared kernels are worth their set-up
 
@@ -46,7 +48,7 @@ def _mse(input: np.ndarray, target: np.ndarray, reduction: str) -> Any:
     return total if reduction == "sum" else total / flat.dtype.type(flat.size)
 
 
-def _mse_grad(F: Any, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
+def _mse_grad(F: Functions, grad: Any, input: Any, target: Any, reduction: str, needs: tuple[bool, bool]) -> Any:
     if input.__class__ is np.ndarray and input.size >= LARGE and reduction != "none" and fused.fits_distance(input, target):
         return fused.square_distance_backward(float(grad) / (input.size if reduction == "mean" else 1), input, target, needs)
     d = input - target
@@ -89,7 +91,7 @@ class mse:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3), "none"
 
 
-def _weighted(F: Any, loss: Any, weight: Any, input: Any, reduction: str) -> Any:
+def _weighted(F: Functions, loss: Any, weight: Any, input: Any, reduction: str) -> Any:
     """The weighted mean, where torch's losses of differences take a weight."""
     if tuple(weight.shape) != tuple(input.shape):
         raise ValueError("Weights and input must have the same size.")
@@ -378,7 +380,7 @@ class triplet_margin_with_distance_loss:
     def samples(rng): yield rng.standard_normal((3, 4)), rng.standard_normal((3, 4)), rng.standard_normal((3, 4))
 
 
-def _classes_and_rows(input: Any) -> tuple[int, int]:
+def _classes_and_rows(input: TensorRef) -> tuple[int, int]:
     """The sizes of (N, C), (C,) or () inputs."""
     shape = tuple(input.shape)
     if len(shape) > 2 or shape and not shape[-1]:

@@ -24,11 +24,14 @@ from ...record import Sample, op
 from .. import _batch as batches
 from ._losses import size_text
 from .softmax import ones_column
+from ...annotations import Functions
+from ...tensor import TensorRef
+from .._batch import BatchedCall
 
 _sqrt, _reciprocal = np.sqrt, np.reciprocal
 
 
-def _check_floating(kernel: str, input: Any) -> None:
+def _check_floating(kernel: str, input: TensorRef) -> None:
     if input.dtype.category < FLOATING:
         no_kernel(kernel, input, meta=averaged)
 
@@ -39,13 +42,14 @@ def _floats_only(input: np.ndarray) -> None:
         raise TypeError("floating point expected")
 
 
-def _normal_grads(F: Any, grad: Any, normal: Any, rstd: Any, weight: Any, axes: tuple[int, ...]) -> Any:
+def _normal_grads(F: Functions, grad: TensorRef, normal: TensorRef, rstd: TensorRef, weight: TensorRef | None, axes: tuple[int,
+                  ...]) -> TensorRef:
     """The gradient for x of weight * normal, where normal = (x - mean(x)) * rstd over `axes`."""
     v = grad if weight is None else grad * weight
     return rstd * (v - F.mean(v, axes, True) - normal * F.mean(v * normal, axes, True))
 
 
-def _normal(F: Any, input: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+def _normal(F: Functions, input: TensorRef, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """(normalized input, 1 / standard deviation)."""
     d = input - F.mean(input, axes, True)
     rstd = F.rsqrt(F.mean(d * d, axes, True) + eps)
@@ -153,7 +157,7 @@ class layer_norm_backward:
         yield rng.standard_normal((2, 3, 4)), x, *_layer_norm(x, (4,), w, None, 1e-5)[1:], w, 1, 1e-5, (True, True, True)
 
 
-def _scaled_after(F: Any, call: Any, result: Any, places: int) -> Any:
+def _scaled_after(F: Functions, call: BatchedCall, result: Any, places: int) -> Any:
     """A normed batch with the weight and bias of each example, whose dimensions begin `places` behind that of the batch."""
     for name, function in (("weight", F.mul), ("bias", F.add)):
         t = call.values[name]
@@ -237,7 +241,7 @@ def _channel_axes(ndim: int) -> tuple[int, ...]:
     return (0, *range(2, ndim))
 
 
-def _per_channel(F: Any, x: Any, ndim: int) -> Any:
+def _per_channel(F: Functions, x: TensorRef | None, ndim: int) -> TensorRef | None:
     """A vector over channels, shaped to broadcast against (N, C, ...)."""
     return x if x is None or ndim == 2 else F.reshape(x, (1, x.shape[0]) + (1,) * (ndim - 2))
 
@@ -363,8 +367,9 @@ class channel_norm:
         yield r((3, 2, 2, 2)), None, None, None, None, True, 0.1, 1e-5
 
 
-def _batch_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-                eps: float) -> Any:
+def _batch_norm(F: Functions, input: TensorRef, weight: TensorRef, bias: TensorRef, running_mean: TensorRef | None,
+                running_var: TensorRef | None, training: bool, momentum: float,
+                eps: float) -> TensorRef:
     channels = input.shape[1] if input.ndim > 1 else 0
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is None:
@@ -439,15 +444,16 @@ class batch_norm:
                                                  4)), rng.standard_normal(2), rng.standard_normal(2), None, None, True, 0.1, 1e-5, False
 
 
-def _instance_norm(F: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
-                   eps: float) -> Any:
+def _instance_norm(F: Functions, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, running_mean: Any, running_var: Any,
+                   use_input_stats: bool, momentum: float,
+                   eps: float) -> TensorRef:
     if not use_input_stats and (running_mean is None or running_var is None):
         raise AutogradError("Expected running_mean and running_var to be defined when use_input_stats is false")
     _check_floating("batch_norm", input)
     shape = tuple(input.shape)
     n, c = shape[:2]
 
-    def repeated(x: Any) -> Any:
+    def repeated(x: TensorRef | None) -> TensorRef | None:
         return None if x is None else F.reshape(F.expand(F.reshape(x, (1, c)), (n, c)), (n * c,))
 
     means, variances = [None if x is None else F.wrap(np.tile(x._data, n), x._k) for x in (running_mean, running_var)]

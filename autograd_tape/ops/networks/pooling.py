@@ -28,6 +28,9 @@ from .._host import on_host
 from .._samples import takes
 from ._axes import along_axes, cell_matrix, window_matrix
 from .convolution import _keep_channels_last
+from ...annotations import Functions
+from ...tensor import TensorRef
+from .._batch import BatchedCall
 
 Ints = Sequence[int]
 
@@ -78,7 +81,8 @@ def _mean_tiles(input: Any, kernel: Ints, out: Ints, divisor: int | None) -> np.
     return sums
 
 
-def _max_pool(input: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
+def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray,
+              np.ndarray]:
     n = len(kernel)
     tiles = tuple(kernel) == tuple(stride) and not any(padding) and not ceil_mode and max(dilation) == 1
     if tiles and 0 < input.size < state.fused:
@@ -443,7 +447,7 @@ class adaptive_max_pool_nd:
 
 # -- pooling as torch spells it ---------------------------------------------------------------------------------------
 
-def _sizes(value: Any, n: int, function: str, name: str) -> tuple[int, ...]:
+def _sizes(value: int | Sequence[int], n: int, function: str, name: str) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * n
     value = tuple([int(v) for v in value])
@@ -461,7 +465,7 @@ def _stride(value: Any, kernel: tuple[int, ...], n: int, function: str) -> tuple
     return kernel if value is None or isinstance(value, (tuple, list)) and not len(value) else _sizes(value, n, function, "stride")
 
 
-def _check_rank(input: Any, n: int, function: str) -> None:
+def _check_rank(input: TensorRef, n: int, function: str) -> None:
     if input.ndim in (n + 1, n + 2):
         return
     if n == 1:
@@ -476,7 +480,7 @@ def _check_rank(input: Any, n: int, function: str) -> None:
     raise ShapeMismatchError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
 
 
-def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+def _check_window(input: TensorRef, n: int, function: str, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
                   dilation: tuple[int, ...], ceil_mode: bool) -> None:
     size = tuple(input.shape)[input.ndim - n:]
     if function == "max_pool1d":
@@ -512,7 +516,7 @@ def _check_window(input: Any, n: int, function: str, kernel: tuple[int, ...], st
         raise ShapeMismatchError(f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small")
 
 
-def _check_not_empty(input: Any, n: int, function: str) -> None:
+def _check_not_empty(input: TensorRef, n: int, function: str) -> None:
     """Only a batch may be empty."""
     shape = list(input.shape)
     inner = shape[len(shape) - n - 1:]
@@ -530,7 +534,7 @@ def _check_not_empty(input: Any, n: int, function: str) -> None:
     raise ShapeMismatchError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
 
 
-def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+def _pooled_max(F: Functions, n: int, input: TensorRef, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
                 indices: bool = False) -> Any:
     name = f"max_pool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
@@ -543,8 +547,9 @@ def _pooled_max(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, paddi
     return F.max_pool_nd(input, kernel, stride, padding, dilation, ceil_mode)
 
 
-def _pooled_avg(F: Any, n: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
-                divisor_override: int | None) -> Any:
+def _pooled_avg(F: Functions, n: int, input: TensorRef, kernel_size: int | Sequence[int], stride: Any, padding: Any, ceil_mode: bool,
+                count_include_pad: bool,
+                divisor_override: int | None) -> TensorRef:
     name = f"avg_pool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
     stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
@@ -682,7 +687,7 @@ class avg_pool3d:
         yield rng.standard_normal((1, 3, 4, 5)), 2, 1, 1, True, False
 
 
-def _adaptive_size(input: Any, output_size: Any, n: int, function: str) -> tuple[int, ...]:
+def _adaptive_size(input: TensorRef, output_size: Any, n: int, function: str) -> tuple[int, ...]:
     given = isinstance(output_size, (tuple, list))
     if n == 1 or not given:
         value = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
@@ -772,7 +777,7 @@ for _n, _sample, _size in ((1, (2, 2, 7), 3), (2, (1, 2, 5, 6), (2, 4)), (3, (1,
 # -- powers, and back from maxima -------------------------------------------------------------------------------------
 
 
-def _lp_pool(F: Any, n: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+def _lp_pool(F: Functions, n: int, input: TensorRef, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> TensorRef:
     kernel = _sizes(kernel_size, n, f"lp_pool{n}d", "kernel_size")
     x = F.pow(input, norm_type)
     mean = _pooled_avg(F, n, x, kernel, stride, 0, ceil_mode, True, None)
@@ -799,7 +804,8 @@ for _n, _sample in ((1, (2, 2, 6)), (2, (1, 2, 4, 5)), (3, (1, 1, 4, 4, 4))):
     _lp_record(_n, _sample)
 
 
-def _unpool(F: Any, n: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
+def _unpool(F: Functions, n: int, input: TensorRef, indices: TensorRef, kernel_size: Any, stride: Any, padding: Any,
+            output_size: Any) -> TensorRef:
     name = f"max_unpool{n}d"
     kernel = _sizes(kernel_size, n, name, "kernel_size")
     stride, padding = _stride(stride, kernel, n, name), _sizes(padding, n, name, "padding")
@@ -847,7 +853,7 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
     doc = ("Zeros with `input` put where max pooling found it.\n\n"
            f">>> torch.nn.functional.max_unpool{n}d(torch.ones({ones}1), torch.ones({ones}1, dtype=torch.int64), {size})\n"
            f"tensor({'[' * (n + 2)}0., 1.{']' * (n + 2)})")
-    def batch(F: Any, call: Any) -> Any:
+    def batch(F: Functions, call: BatchedCall) -> Any:
         """A bigger batch."""
         size = None if call.output_size is None else tuple(call.output_size)[-n:]
         if not call.size or call.ranks["input"] != call.ranks["indices"] or call.ranks["input"] not in (n + 1, n + 2):

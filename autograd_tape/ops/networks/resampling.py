@@ -21,6 +21,8 @@ from ...record import Sample, op
 from .. import _batch as batches
 from ._axes import along_axes, table_matrix
 from ._losses import buffer, constant
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 _SPATIAL = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
 
@@ -175,7 +177,7 @@ def _taps(mode: str, n: int, m: int, align_corners: bool, scale: float | None, a
     return Table(np.stack([first, np.minimum(first + 1, n - 1)], 1)), Table(np.stack([1 - share, share], 1))
 
 
-def _check_dtype(input: Any, mode: str, antialias: bool) -> None:
+def _check_dtype(input: TensorRef, mode: str, antialias: bool) -> None:
     """torch's refusals, which name the kernel that it would have come to."""
     dtype, flat = input.dtype, input.ndim == 4
     if dtype.is_floating_point or dtype.name == "uint8" and (mode.startswith("nearest") or flat):
@@ -190,8 +192,8 @@ def _check_dtype(input: Any, mode: str, antialias: bool) -> None:
     no_kernel(name, input)
 
 
-def _interpolate(F: Any, input: Any, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
-                 antialias: bool) -> Any:
+def _interpolate(F: Functions, input: TensorRef, size: tuple[int, ...], scales: tuple[float | None, ...], mode: str, align_corners: bool,
+                 antialias: bool) -> TensorRef:
     if min(size) <= 0 or min(tuple(input.shape)[2:]) <= 0:
         names = {1: "W", 2: "HW", 3: "DHW"}[len(size)]
         have, want = [", ".join([f"{a}: {v}" for a, v in zip(names, s)]) for s in (tuple(input.shape)[2:], size)]
@@ -339,13 +341,13 @@ class upsample_bilinear:
 # -- sampling at given places -----------------------------------------------------------------------------------------
 
 
-def _place(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+def _place(F: Functions, x: TensorRef, size: int, padding_mode: str, align_corners: bool) -> TensorRef:
     """Coordinates in [-1, 1] as positions between 0 and size - 1, after border or reflection padding."""
     x = (x + 1) * ((size - 1) / 2) if align_corners else ((x + 1) * size - 1) * 0.5
     return _padded(F, x, size, padding_mode, align_corners)
 
 
-def _padded(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+def _padded(F: Functions, x: TensorRef, size: int, padding_mode: str, align_corners: bool) -> TensorRef:
     if padding_mode == "reflection":
         low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
         if not span:
@@ -358,7 +360,7 @@ def _padded(F: Any, x: Any, size: int, padding_mode: str, align_corners: bool) -
     return x if padding_mode == "zeros" else F.clamp(x, 0.0, float(size - 1))
 
 
-def _pick(F: Any, flat: Any, positions: list[np.ndarray], sizes: tuple[int, ...]) -> Any:
+def _pick(F: Functions, flat: TensorRef, positions: list[np.ndarray], sizes: tuple[int, ...]) -> TensorRef:
     """Elements of (N, C, prod(sizes)) at whole positions (N, L) per dimension; zero outside."""
     inside = np.logical_and.reduce([(p >= 0) & (p < n) for p, n in zip(positions, sizes)])
     index = np.zeros(positions[0].shape, np.int64)
@@ -371,7 +373,7 @@ def _pick(F: Any, flat: Any, positions: list[np.ndarray], sizes: tuple[int, ...]
     return F.masked_fill(values, constant(F, flat, np.ascontiguousarray(np.broadcast_to(~inside[:, None], shape))), 0)
 
 
-def _cubic_weights(F: Any, t: Any) -> list[Any]:
+def _cubic_weights(F: Functions, t: Any) -> list[Any]:
     """Keys' kernel with a = -0.75 at distances 1 + t, t, 1 - t, 2 - t."""
     a = -0.75
 

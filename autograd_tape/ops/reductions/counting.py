@@ -19,6 +19,7 @@ from ...record import Sample, dynamic_shape, op
 from ...tensor import TensorRef, next_id
 from .._host import need_values, values_of
 from ..networks._losses import constant
+from ...annotations import Functions, Values
 
 
 # -- distinct elements ------------------------------------------------------------------------------------------------------------
@@ -31,7 +32,7 @@ class _NoDerivative(TapeEntry):
     frees = False
     what = ""
 
-    def raw(self, grad: Any, F: Any) -> Any:
+    def raw(self, grad: Values, F: Functions) -> Any:
         """Raises."""
         raise NotImplementedError(f"the derivative for '{self.what}' is not implemented.")
 
@@ -57,7 +58,7 @@ for _node, _name in ((_Unique2, "Unique2"), (_UniqueDim, "UniqueDim"), (_UniqueC
     _node.__name__ = f"{_name}Backward0"
 
 
-def _results(F: Any, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], input: Any, node: type[_NoDerivative]) -> Any:
+def _results(F: Functions, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], input: TensorRef, node: type[_NoDerivative]) -> Any:
     found = tuple([F.wrap(p, input._k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
     if input._node is not None and grad_mode() is GradMode.ENABLED:
         entry = node()

@@ -19,6 +19,7 @@ from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
 from .sums import LARGE, finish, reduced_shape
+from ...annotations import Dims, Functions, Values
 
 SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
 
@@ -26,7 +27,7 @@ SHORT = 4096  # elements up to which finding the position of an extreme is quick
 # -- what gradients need ----------------------------------------------------------------------------------------------------
 
 
-def _tie_weights(input: np.ndarray, result: np.ndarray, dim: Any) -> np.ndarray:
+def _tie_weights(input: np.ndarray, result: np.ndarray, dim: Dims) -> np.ndarray:
     equal = input == result
     if dim is None and input.dtype.kind == "f":
         equal |= (input != input) & (result != result)
@@ -57,7 +58,7 @@ class tie_weights:
         return found if rank else F.reshape(found, (call.size,))
 
 
-def _shared(F: Any, grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+def _shared(F: Functions, grad: Any, input: Values, result: Values, dim: Dims, keepdim: bool) -> Values:
     shape = tuple(input.shape)
     over = tuple(range(len(shape))) if dim is None else dim
     return expand_reduced(F, grad, shape, dim, keepdim) * F.tie_weights(input, expand_reduced(F, result, shape, dim, keepdim), over)
@@ -151,7 +152,7 @@ def need_elements(name: str, shape: Sequence[int], dim: Any, meta: bool = False)
 
 def _check_extreme(input: Any, dim: Any, keepdim: bool) -> None:
     if on_meta(input) and not input._data.size and (not dim and dim != 0 or not all(
-            [input._data.shape[d] for d in normalize_dims(dim, input.ndim)] if input.ndim else ())):
+            [input._data.shape[d] for d in normalize_dims(dim, input.ndim) or ()] if input.ndim else ())):
         raise AutogradError("reducing over zero-size dimension for reduction operation without identity")
 
 
@@ -159,7 +160,7 @@ def _extreme(ufunc: np.ufunc, name: str) -> Any:
     reduce = ufunc.reduce
     position = np.ndarray.argmax if ufunc is np.maximum else np.ndarray.argmin
 
-    def kernel(input: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
+    def kernel(input: np.ndarray, dim: Dims = None, keepdim: bool = False) -> Any:
         if dim is None and not keepdim and 0 < input.size < SHORT and input.dtype.char in "fdlq" and input.flags.c_contiguous:
             flat = input.ravel()
             return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
@@ -325,12 +326,12 @@ class min_along:
         yield (1.0 * rng.permutation(6)).reshape(2, 3), 0, True
 
 
-def along(F: Any, name: str, result: Any, outs: Any = None) -> Any:
+def along(F: Functions, name: str, result: Any, outs: Any = None) -> Any:
     """(values, indices) of operation `name`; copied to `outs` where given."""
     return result if outs is None else F.write_out(RECORDS[name], outs, tuple(result))
 
 
-def _dispatch(F: Any, name: str, pair: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+def _dispatch(F: Functions, name: str, pair: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
     if not isinstance(input, TensorRef):
         raise no_match(name, EXTREME, (input, dim if other is None else other))
     if other is not None or isinstance(dim, TensorRef):
@@ -431,7 +432,7 @@ class aminmax:
 def _position(name: str) -> Any:
     method = getattr(np.ndarray, name)
 
-    def kernel(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    def kernel(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
         if dim is not None:
             dim = wrap_dim(dim, input.ndim) if input.ndim else wrap_dim(dim, 0) and None
         if not input.size:

@@ -16,16 +16,17 @@ from ...executors.kernels.reduce import add
 from ...functions.general import broadcast_shape
 from ...functions.out import EXPECTED, OutRule
 from ...record import op
-from ...tensor import as_dtype
+from ...tensor import as_dtype, TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
 from ..networks._losses import buffer, constant
+from ...annotations import Dims, Functions, Values
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------
 
 
-def _vector_norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool) -> Any:
+def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> Any:
     axes = normalize_dims(dim, x.ndim)
     if ord == 2 and x.dtype.kind != "c":
         return np.sqrt(add(x * x, axes, None, keepdim))
@@ -44,7 +45,7 @@ def _vector_norm(x: np.ndarray, ord: Any, dim: Any, keepdim: bool) -> Any:
         return add(size ** size.dtype.type(ord), axes, None, keepdim) ** size.dtype.type(1 / ord)
 
 
-def _kept(F: Any, reduced: Any, shape: Sequence[int], dim: Any, keepdim: bool) -> Any:
+def _kept(F: Functions, reduced: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Values:
     """A reduction's result (or its cotangent) with the reduced dimensions back, of size 1."""
     if keepdim:
         return reduced
@@ -52,7 +53,7 @@ def _kept(F: Any, reduced: Any, shape: Sequence[int], dim: Any, keepdim: bool) -
     return F.reshape(reduced, tuple([1 if axes is None or i in axes else n for i, n in enumerate(shape)]))
 
 
-def _vector_norm_grad(F: Any, grad: Any, x: Any, result: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+def _vector_norm_grad(F: Functions, grad: Any, x: Values, result: Values, ord: float, dim: Dims, keepdim: bool) -> Any:
     """What is 0 / 0 where the norm or an element is 0 counts as 0, as in torch."""
     shape = tuple(x.shape)
     g, n = _kept(F, grad, shape, dim, keepdim), _kept(F, result, shape, dim, keepdim)
@@ -72,7 +73,7 @@ def _vector_norm_grad(F: Any, grad: Any, x: Any, result: Any, ord: Any, dim: Any
     return power * (g / F.pow(F.masked_fill(n, F.eq(n, 0), inf), ord - 1))
 
 
-def _check_floating(name: str, x: Any, dtype: Any = None) -> None:
+def _check_floating(name: str, x: TensorRef, dtype: Any = None) -> None:
     d = x.dtype if dtype is None else dtype
     if d.category < FLOATING:
         raise AutogradError(f"{name}: Expected a floating point or complex tensor as input. Got {SCALAR_TYPE_NAMES[d.name]}",
@@ -123,7 +124,7 @@ class linalg_vector_norm:
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long")
 
 
-def _extreme(F: Any, x: Any, ord: Any, dim: int, keepdim: bool) -> Any:
+def _extreme(F: Functions, x: TensorRef, ord: float, dim: int, keepdim: bool) -> TensorRef:
     """The largest for a positive order, 0 where there are none, else the smallest."""
     if ord > 0 and not x.shape[dim]:
         dim %= x.ndim
@@ -131,7 +132,7 @@ def _extreme(F: Any, x: Any, ord: Any, dim: int, keepdim: bool) -> Any:
     return (F.amax if ord > 0 else F.amin)(x, dim, keepdim)
 
 
-def _matrix_norm(F: Any, A: Any, ord: Any, dim: Sequence[int], keepdim: bool) -> Any:
+def _matrix_norm(F: Functions, A: TensorRef, ord: Any, dim: Sequence[int], keepdim: bool) -> TensorRef:
     if len(dim) != 2:
         raise AutogradError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(dim)}")
     rows, columns = wrap_dim(dim[0], A.ndim), wrap_dim(dim[1], A.ndim)
@@ -251,7 +252,7 @@ class dist:
 # -- distances --------------------------------------------------------------------------------------------------------
 
 
-def at_least(F: Any, x: Any, low: float) -> Any:
+def at_least(F: Functions, x: TensorRef, low: float) -> TensorRef:
     """max(x, low) whose gradient passes everywhere, as where torch clamps without recording it."""
     data = buffer(x)
     if data.size and data.min() >= low:
@@ -345,7 +346,7 @@ class euclidean_distance:
     def samples(rng): yield rng.standard_normal((2, 3, 2)), rng.standard_normal((4, 2))
 
 
-def _distance(F: Any, difference: Any, p: float) -> Any:
+def _distance(F: Functions, difference: TensorRef, p: float) -> TensorRef:
     """The norm over the last dimension; unlike a vector's, that of order 0 has a gradient, zero."""
     return F.linalg_vector_norm(difference, p, -1) if p else F.sum(F.abs(F.sign(difference)), -1)
 

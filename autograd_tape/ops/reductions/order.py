@@ -25,6 +25,8 @@ from ..networks._losses import constant
 from . import _selection
 from .extremes import along, need_elements
 from .sums import finish
+from ...annotations import Functions, Values
+from .._batch import BatchedCall
 
 
 # -- sorting ------------------------------------------------------------------------------------------------------------
@@ -288,15 +290,15 @@ def _nothing(dtype: np.dtype) -> np.ndarray:
     return np.array(np.nan if dtype.kind in "fcV" else np.iinfo(dtype).min if dtype.kind in "iu" else True, dtype)
 
 
-def _median_all(input: np.ndarray) -> Any:
+def _median_all(input: np.ndarray) -> np.ndarray:
     return _median_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
 
 
-def _nanmedian_all(input: np.ndarray) -> Any:
+def _nanmedian_all(input: np.ndarray) -> np.ndarray:
     return _nanmedian_dim(input.reshape(-1), 0, False)[0] if input.size else _nothing(input.dtype)
 
 
-def _evenly(F: Any, grad: Any, input: Any, result: Any) -> Any:
+def _evenly(F: Functions, grad: Any, input: Values, result: Values) -> Values:
     shape = tuple(input.shape)
     return F.expand(grad, shape) * F.tie_weights(input, F.expand(result, shape), None)
 
@@ -462,7 +464,7 @@ def _check_quantiles(name: str, input: Any, q: Any, rank: int) -> None:
         raise AutogradError(f"{name}() q tensor must be same dtype as the input tensor")
 
 
-def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+def _quantile(F: Functions, name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
     scalar = not isinstance(q, TensorRef)
     _check_quantiles(name, input, q, 0 if scalar else q.ndim)
     values = np.asarray(q, input._k.np) if scalar else values_of(q)
@@ -509,7 +511,7 @@ def _quantile(F: Any, name: str, input: Any, q: Any, dim: Any, keepdim: bool, in
     return result
 
 
-def _batched_quantiles(F: Any, call: Any) -> Any:
+def _batched_quantiles(F: Functions, call: BatchedCall) -> Any:
     """Along one dimension further. Where each example has quantiles of its own, all are computed for all, and its own picked."""
     _check_quantiles(call.rec.name, call.input, call.q, call.ranks.get("q", 0))
     if not call.size:

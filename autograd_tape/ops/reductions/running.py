@@ -17,6 +17,8 @@ from .. import _mindspore as kernels
 from .._host import on_host
 from ..elementwise.arithmetic import is_complex
 from .sums import _WIDE, finish
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 
 _DOUBLE: np.dtype = np.dtype(np.float64)
@@ -27,7 +29,7 @@ _FEW = 32
 def _running(ufunc: np.ufunc) -> Any:
     accumulate = ufunc.accumulate
 
-    def kernel(input: np.ndarray, dim: int) -> Any:
+    def kernel(input: np.ndarray, dim: int) -> np.ndarray:
         if not input.ndim:
             wrap_dim(dim, 0)
             own = _WIDE.get(input.dtype.char)
@@ -81,7 +83,7 @@ class cumsum:
         yield (np.ones((2, 3)), 7), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 7)"
 
 
-def _reversed_cumsum(F: Any, x: Any, dim: int) -> Any:
+def _reversed_cumsum(F: Functions, x: Any, dim: int) -> Any:
     return F.flip(F.cumsum(F.flip(x, (dim,)), dim), (dim,)) if len(x.shape) else x
 
 
@@ -190,7 +192,7 @@ def _logcumsumexp_complex(input: np.ndarray, dim: int) -> np.ndarray:
     return result
 
 
-def _logcumsumexp(input: np.ndarray, dim: int) -> Any:
+def _logcumsumexp(input: np.ndarray, dim: int) -> np.ndarray:
     if not input.ndim:
         wrap_dim(dim, 0)
         return input.copy()
@@ -286,7 +288,7 @@ class diff:
 # -- areas below curves -------------------------------------------------------------------------------------------------
 
 
-def _heights(F: Any, name: str, y: Any, x: Any, dx: Any, dim: int) -> Any:
+def _heights(F: Functions, name: str, y: TensorRef, x: TensorRef, dx: Any, dim: int) -> TensorRef:
     """The areas between neighbouring points along `dim`."""
     d = wrap_dim(dim, y.ndim)
     n = y.shape[d] if y.ndim else 1

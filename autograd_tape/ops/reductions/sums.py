@@ -21,6 +21,7 @@ from .. import _mindspore as kernels
 from .. import _shapes as shapes
 from .._host import on_host
 from ..elementwise.arithmetic import is_complex
+from ...annotations import Dims, Functions, Values
 
 _ndarray = np.ndarray
 _add, _multiply, _sqrt = np.add.reduce, np.multiply.reduce, np.sqrt
@@ -34,7 +35,7 @@ def finish(result: Any, input: np.ndarray) -> Any:
     return result if result.__class__ is not _ndarray or result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
-def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
     if input.size <= SMALL and input.dtype.char in "fd" and input.flags.c_contiguous and (not keepdim or dim is not None):
         if dim is None:
             flat = input.ravel()
@@ -58,7 +59,7 @@ def _sum(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
 
 def reduced_shape(input: Sequence[int], dim: Any = None, keepdim: bool = False, *rest: Any) -> tuple[int, ...]:
     """The shape of a reduction's result."""
-    axes = normalize_dims(dim, len(input))
+    axes: Sequence[int] | None = normalize_dims(dim, len(input))
     axes = range(len(input)) if axes is None else axes
     return tuple([1 if i in axes else n for i, n in enumerate(input) if keepdim or i not in axes])
 
@@ -109,7 +110,7 @@ def _refuse_integers(dtype: Any, name: str, what: str) -> None:
                             remedy="convert it with .float(), or pass dtype=")
 
 
-def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
     if dim is None:
         n = input.size
         if n < LARGE:
@@ -124,7 +125,7 @@ def _mean(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
     return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
 
 
-def count(shape: Sequence[int], dim: Any) -> int:
+def count(shape: Sequence[int], dim: Dims) -> int:
     """How many elements a reduction over `dim` joins into one."""
     if dim is None or not shape:
         return _product(shape)
@@ -225,7 +226,7 @@ def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> Any:
     return finish(_multiply(input, dim, wide if wide is not None and wide.kind == "i" else None, None, keepdim), input)
 
 
-def _others(F: Any, input: Any, d: int) -> Any:
+def _others(F: Functions, input: Values, d: int) -> Values:
     """At each position, the product of all other elements along dimension `d`."""
     n = input.shape[d]
     one = F.ones_for(input, tuple([1 if i == d else m for i, m in enumerate(input.shape)]))
@@ -277,7 +278,7 @@ class prod:
 def _logical(ufunc: np.ufunc) -> Any:
     reduce = ufunc.reduce
 
-    def kernel(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    def kernel(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
         if dim is None:
             result = reduce(input, None, None, None, keepdim)
         else:
@@ -338,7 +339,7 @@ class any_:
         yield rng.integers(0, 2, (2, 3)).astype(bool), (0, 1)
 
 
-def _count_nonzero(input: np.ndarray, dim: Any) -> Any:
+def _count_nonzero(input: np.ndarray, dim: Any) -> np.ndarray:
     return _add(input != 0, normalize_dims(dim, input.ndim), np.int64)
 
 
@@ -397,7 +398,7 @@ def _moments(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool) -> 
     return found[0].reshape(kept), found[1].reshape(kept)
 
 
-def _spread_mean(input: np.ndarray, dim: Any, correction: float, keepdim: bool, root: bool) -> tuple[np.ndarray, np.ndarray]:
+def _spread_mean(input: np.ndarray, dim: Dims, correction: float, keepdim: bool, root: bool) -> tuple[np.ndarray, np.ndarray]:
     """(variance, or its root; mean), rounded to the dtype once: the root is finite where the variance is too large for it."""
     axes = normalize_dims(dim, input.ndim)
     n = count(input.shape, axes)
@@ -419,7 +420,7 @@ def _spread_mean(input: np.ndarray, dim: Any, correction: float, keepdim: bool, 
     return finish((_sqrt(spread) if root else spread).astype(input.real.dtype), input), finish(mean.astype(input.dtype), input)
 
 
-def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool, root: bool = False) -> Any:
+def _var(input: np.ndarray, dim: Dims, correction: float, keepdim: bool, root: bool = False) -> Any:
     if input.size <= SMALL and not keepdim and input.ndim and input.dtype.char in "fd" and input.flags.c_contiguous and (
             dim is None and input.size > correction or (dim == -1 or dim == input.ndim - 1) and NARROW >= input.shape[-1] > correction):
         found = _small_var(input, dim, correction)
@@ -428,7 +429,7 @@ def _var(input: np.ndarray, dim: Any, correction: float, keepdim: bool, root: bo
     return _spread_mean(input, dim, correction, keepdim, root)[0]
 
 
-def _std(input: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
+def _std(input: np.ndarray, dim: Sequence[int] | None, correction: float, keepdim: bool) -> Any:
     return _var(input, dim, correction, keepdim, True)
 
 
@@ -438,7 +439,7 @@ def _check_moment(input: Any, **rest: Any) -> None:
                             found=input.dtype.name, remedy="convert it with .float()")
 
 
-def _var_gradient(F: Any, grad: Any, input: Any, dim: Any, correction: float, keepdim: bool) -> Any:
+def _var_gradient(F: Functions, grad: Any, input: Values, dim: Dims, correction: float, keepdim: bool) -> Values:
     n = count(input.shape, dim)
     if n <= correction:  # a division by nothing
         slope = F.where(F.eq(input, F.mean(input, dim, True)), F.zeros_for(grad, ()) + nan, inf)
@@ -447,7 +448,7 @@ def _var_gradient(F: Any, grad: Any, input: Any, dim: Any, correction: float, ke
     return expand_reduced(F, grad * scale, tuple(input.shape), dim, keepdim) * (input - F.mean(input, dim, True))
 
 
-def _root_gradient(F: Any, grad: Any, root: Any) -> Any:
+def _root_gradient(F: Functions, grad: Any, root: Values) -> Any:
     """The gradient of a root's square; nothing where the root is 0, nor by any further derivative."""
     zero = F.eq(root, 0)
     return F.masked_fill(grad, zero, 0) / (F.masked_fill(root, zero, 1) * 2)
@@ -495,14 +496,14 @@ class std_of:
         yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
 
 
-def _mean_gradient(F: Any, grad: Any, input: Any, dim: Any, keepdim: bool) -> Any:
+def _mean_gradient(F: Functions, grad: Any, input: Values, dim: Dims, keepdim: bool) -> Values:
     n = count(input.shape, dim)
     if not n:  # an empty gradient, but a tangent of nothing by nothing
         return expand_reduced(F, grad / typed(grad, 0), tuple(input.shape), dim, keepdim)
     return expand_reduced(F, grad, tuple(input.shape), dim, keepdim) / typed(grad, n)
 
 
-def _both(first: Any, second: Any) -> Any:
+def _both(first: Values, second: Values | None) -> Values:
     """The sum of two gradients, either of which may be None."""
     return second if first is None else first if second is None else first + second
 
@@ -550,7 +551,7 @@ class std_mean_of:
         yield rng.standard_normal((2, 3, 2)), (0, -1), 0, True
 
 
-def _moment_arguments(name: str, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+def _moment_arguments(name: str, dim: Any, unbiased: bool | None, correction: int | None) -> tuple[Any, Any]:
     """(dim, correction) from torch's three ways to give them: (unbiased), (dim, unbiased), (dim, *, correction)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -651,7 +652,7 @@ class std_mean:
 # -- logarithms of sums ------------------------------------------------------------------------------------------
 
 
-def _logsumexp(input: np.ndarray, dim: Any, keepdim: bool) -> Any:
+def _logsumexp(input: np.ndarray, dim: int | Sequence[int], keepdim: bool) -> np.ndarray:
     axes = normalize_dims(dim, input.ndim)
     if input.size:
         top = np.maximum.reduce(input.real, axes, None, None, True)  # the imaginary part of the result stays within (-pi, pi]

@@ -10,6 +10,8 @@ import numpy as np
 
 from ...modes import GradMode, grad_mode
 from ...record import op
+from ...annotations import Functions
+from ...tensor import TensorRef
 
 
 @cache
@@ -20,7 +22,7 @@ def _entry_class(made: Any, node: str) -> type:
 def _become(name: str, nodes: Callable[..., int] = lambda *args: 1) -> Callable[..., Any]:
     """A `function` field: the tensor becomes the view that operation `name` makes of it, and where that is recorded has its history.
     Entries are numbered as torch's are: `t` makes a TBackward0, `t_` a TBackward1."""
-    def function(F: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+    def function(F: Functions, input: TensorRef, *args: Any, **kwargs: Any) -> TensorRef:
         F.check_inplace(input, [])
         view = getattr(F, name)(input, *args, **kwargs)
         if F.become(input, view):

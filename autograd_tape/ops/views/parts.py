@@ -26,6 +26,7 @@ from ...version import Version, made
 from ...views import OneOfSeveral, watch_history
 from .. import _shapes as shapes
 from .._host import on_host
+from ...annotations import Functions
 
 _ALL = slice(None)
 
@@ -368,7 +369,7 @@ class restride:
 # -- pieces -----------------------------------------------------------------------------------------------------------------
 
 
-def _pieces(F: Any, grads: Sequence[Any], shapes: Sequence[Sequence[int]]) -> list[Any]:
+def _pieces(F: Functions, grads: Sequence[Any], shapes: Sequence[Sequence[int]]) -> list[Any]:
     """The gradients of pieces, zeros where there is none."""
     like = next(g for g in grads if g is not None)
     return [F.zeros_for(like, shape) if g is None else g for g, shape in zip(grads, shapes)]
@@ -412,7 +413,7 @@ def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[
 
 def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Callable[..., Any]]:
     """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
-    def make(F: Any, namespace: Any, general: Any) -> Callable[..., Any]:
+    def make(F: Functions, namespace: Any, general: Any) -> Callable[..., Any]:
         from weakref import ref
 
         rec = RECORDS[name]
@@ -576,7 +577,7 @@ class chunk:
         yield (np.ones(()), 1), RuntimeError, "chunk expects at least a 1-dimensional tensor"
 
 
-def _section_bounds(sections: Any, n: int) -> list[tuple[int, int]]:
+def _section_bounds(sections: int | Sequence[int], n: int) -> list[tuple[int, int]]:
     """(start, end) of each part: of `sections` parts as equal as can be, or between the given indices."""
     if isinstance(sections, int):
         if sections <= 0:
@@ -611,7 +612,7 @@ class tensor_split:
         yield (np.ones((3, 4)), 0), RuntimeError, "number of sections must be larger than 0, got 0"
 
 
-def _named_split(F: Any, name: str, least: int, dim: int, input: Any, sections: Any) -> Any:
+def _named_split(F: Functions, name: str, least: int, dim: int, input: TensorRef, sections: int | Sequence[int]) -> Any:
     n = input.ndim
     if n < least:
         raise AutogradError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "

@@ -20,6 +20,8 @@ from ...tensor import as_dtype
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._host import on_host
+from ...annotations import Functions
+from .._batch import BatchedCall
 
 _ndarray = np.ndarray
 
@@ -229,12 +231,12 @@ def can_view(input: Any, shape: Any) -> bool:
     return True
 
 
-def in_shape(F: Any, t: Any, shape: Any) -> Any:
+def in_shape(F: Functions, t: Any, shape: Any) -> Any:
     """A view of a tensor in another shape, or of a copy of it."""
     return F.view(t if can_view(t, shape) else F.clone(t, memory_format="torch.contiguous_format"), tuple(shape))
 
 
-def _sizes_of_batch(F: Any, call: Any, key: str) -> Any:
+def _sizes_of_batch(F: Functions, call: BatchedCall, key: str) -> Any:
     """A new shape of each example."""
     size = call.values[key]
     size = (size,) if isinstance(size, int) else tuple(size)
@@ -483,7 +485,7 @@ class adjoint:
         "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
 
 
-def _permute(input: np.ndarray, dims: Any) -> np.ndarray:
+def _permute(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     try:
         return input.transpose(dims)
     except (ValueError, TypeError):
