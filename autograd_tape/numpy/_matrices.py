@@ -98,12 +98,12 @@ def svdvals(x, /):
 
 @implements("linalg.eigh")
 def eigh(a, UPLO="L"):
-    return _solved(F.linalg_eigh, _read(_square(a), UPLO.upper() == "U"))
+    return _solved(F.linalg_eigh, _read(_square(a), UPLO.upper() == "U"), UPLO.upper())
 
 
 @implements("linalg.eigvalsh")
 def eigvalsh(a, UPLO="L"):
-    return _solved(F.linalg_eigvalsh, _read(_square(a), UPLO.upper() == "U"))
+    return _solved(F.linalg_eigvalsh, _read(_square(a), UPLO.upper() == "U"), UPLO.upper())
 
 
 def _real_if_all_are(*found: TensorRef) -> list[TensorRef]:

@@ -853,6 +853,11 @@ class zeros_for:
     compose = on_host(numpy)
 
 
+def _restored(grad: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A gradient in the dtype of its tensor: of a real one the real part."""
+    return (grad.real if grad.dtype.kind == "c" and dtype.kind != "c" else grad).astype(dtype, copy=False)
+
+
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)
 class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
@@ -869,8 +874,10 @@ class cast:
 
     def vjp(F, grad, input_dtype):
         if hasattr(grad, "_k"):
+            if grad._k.np.kind == "c" and input_dtype.np.kind != "c":
+                grad = F.real(grad)
             return grad if grad._k.dtype is input_dtype else F.cast(grad, input_dtype)
-        return grad.astype(input_dtype.np, copy=False)
+        return _restored(grad, input_dtype.np)
     jvp = "linear"
     batch = batches.as_is
     aten = "_to_copy(input, dtype=dtype)"
@@ -901,7 +908,7 @@ class transfer:
     def vjp(F, grad, input_dtype, device, source):
         if device == "meta" and source != "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        return F.transfer(grad, input_dtype, source, device) if hasattr(grad, "_k") else grad.astype(input_dtype.np, copy=False)
+        return F.transfer(grad, input_dtype, source, device) if hasattr(grad, "_k") else _restored(grad, input_dtype.np)
     batch = batches.as_is
     aten = "_to_copy(input, dtype=dtype, device=device)"
     known_as = "to"
