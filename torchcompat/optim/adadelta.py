@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torchcompat as torch
 
-from .optimizer import RuleOptimizer, check, check_lr
+from .optimizer import RuleOptimizer, check, check_lr, check_not_negative, decayed
 
 __all__ = ["Adadelta"]
 
@@ -25,25 +24,21 @@ class Adadelta(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    zeros = ("square_avg", "acc_delta")
+
     def __init__(self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
                  foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False) -> None:
         check_lr(lr)
         check(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
-        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(eps=eps, weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
             "foreach": foreach, "differentiable": differentiable})
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """Running means of zero."""
-        return {name: torch.zeros_like(p, requires_grad=False) for name in ("square_avg", "acc_delta")}
-
     def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
         rho, eps = group["rho"], group["eps"]
-        if group["weight_decay"]:
-            grad = grad.add(p, alpha=group["weight_decay"])
+        grad = decayed(p, grad, group)
         square, steps = state["square_avg"], state["acc_delta"]
         square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = steps.add(eps).sqrt() / square.add(eps).sqrt() * grad

@@ -6,7 +6,7 @@ from typing import Any
 
 import torchcompat as torch
 
-from .optimizer import RuleOptimizer, check, check_implementation, check_lr
+from .optimizer import RuleOptimizer, check_implementation, check_lr, check_not_negative, decayed
 
 __all__ = ["Adagrad"]
 
@@ -30,10 +30,7 @@ class Adagrad(RuleOptimizer):
                  eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
                  fused: bool | None = None) -> None:
         check_lr(lr)
-        check(lr_decay >= 0.0, f"Invalid lr_decay value: {lr_decay}")
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        check(initial_accumulator_value >= 0.0, f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
-        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        check_not_negative(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value,
@@ -55,8 +52,7 @@ class Adagrad(RuleOptimizer):
 
     def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
-        if group["weight_decay"]:
-            grad = grad.add(p, alpha=group["weight_decay"])
+        grad = decayed(p, grad, group)
         lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
         total = state["sum"].addcmul_(grad, grad, value=1)
         p.addcdiv_(grad, total.sqrt() + group["eps"], value=-lr)

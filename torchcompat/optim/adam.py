@@ -9,7 +9,9 @@ from autograd_tape.version import Version
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 
-from .optimizer import RuleOptimizer, _to_scalar, check, check_betas, check_implementation, check_lr, fits, on_buffers
+from .optimizer import (
+    RuleOptimizer, _to_scalar, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers,
+)
 
 __all__ = ["Adam", "AdamW"]
 
@@ -37,9 +39,9 @@ class Adam(RuleOptimizer):
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_lr(lr)
-        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(weight_decay=weight_decay)
         check(all(isinstance(b, float) for b in betas) or all(isinstance(b, Tensor) for b in betas),
               "betas must be either both floats or both Tensors")
         super().__init__(params, {
@@ -80,12 +82,8 @@ class Adam(RuleOptimizer):
 
     def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
-        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
-        if decay:
-            if group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * decay)
-            else:
-                grad = grad.add(p, alpha=decay)
+        lr, (beta1, beta2) = group["lr"], group["betas"]
+        grad = decayed(p, grad, group)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

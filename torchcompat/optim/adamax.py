@@ -6,7 +6,7 @@ from typing import Any
 
 import torchcompat as torch
 
-from .optimizer import RuleOptimizer, check, check_betas, check_lr
+from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 __all__ = ["Adamax"]
 
@@ -25,25 +25,22 @@ class Adamax(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    zeros = ("exp_avg", "exp_inf")
+
     def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
                  foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
         check_lr(lr)
-        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """Running mean and norm of zero."""
-        return {name: torch.zeros_like(p, requires_grad=False) for name in ("exp_avg", "exp_inf")}
-
     def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
         beta1, beta2 = group["betas"]
-        if group["weight_decay"]:
-            grad = grad.add(p, alpha=group["weight_decay"])
+        grad = decayed(p, grad, group)
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
         norm = state["exp_inf"]
         norm.copy_(torch.maximum(norm * beta2, grad.abs() + group["eps"]))

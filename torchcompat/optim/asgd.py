@@ -6,7 +6,7 @@ from typing import Any
 
 import torchcompat as torch
 
-from .optimizer import RuleOptimizer, _to_scalar, check, check_lr
+from .optimizer import RuleOptimizer, _to_scalar, check_lr, check_not_negative, decayed
 
 __all__ = ["ASGD"]
 
@@ -29,7 +29,7 @@ class ASGD(RuleOptimizer):
     def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
         check_lr(lr)
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})
@@ -43,8 +43,7 @@ class ASGD(RuleOptimizer):
         """Updates one parameter in place."""
         lr, lambd = group["lr"], group["lambd"]
         step, eta, mu, average = state["step"].item(), state["eta"].item(), state["mu"].item(), state["ax"]
-        if group["weight_decay"]:
-            grad = grad.add(p, alpha=group["weight_decay"])
+        grad = decayed(p, grad, group)
         p.mul_(1 - lambd * eta)
         p.add_(grad, alpha=-eta)
         if mu == 1:

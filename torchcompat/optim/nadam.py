@@ -6,7 +6,7 @@ from typing import Any
 
 import torchcompat as torch
 
-from .optimizer import RuleOptimizer, check, check_betas, check_lr
+from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 __all__ = ["NAdam"]
 
@@ -27,14 +27,15 @@ class NAdam(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    zeros = ("exp_avg", "exp_avg_sq")
+
     def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
                  momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
                  maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
         check_lr(lr)
-        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        check(momentum_decay >= 0.0, f"Invalid momentum_decay value: {momentum_decay}")
+        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach, "capturable": capturable,
@@ -43,18 +44,13 @@ class NAdam(RuleOptimizer):
     def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
         """Running means of zero, and the product of the momenta so far."""
         device = p.device if group["capturable"] else "cpu"
-        state = {"mu_product": torch.ones((), dtype=torch.float32, device=device)}
-        state.update({name: torch.zeros_like(p, requires_grad=False) for name in ("exp_avg", "exp_avg_sq")})
-        return state
+        return {"mu_product": torch.ones((), dtype=torch.float32, device=device), **super().new_state(p, group)}
 
     def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
-        lr, (beta1, beta2), decay, fade = group["lr"], group["betas"], group["weight_decay"], group["momentum_decay"]
+        lr, (beta1, beta2), fade = group["lr"], group["betas"], group["momentum_decay"]
         step = state["step"].item()
-        if decay and group["decoupled_weight_decay"]:
-            p.mul_(1 - lr * decay)
-        elif decay:
-            grad = grad.add(p, alpha=decay)
+        grad = decayed(p, grad, group)
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * fade))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * fade))
         state["mu_product"] *= mu

@@ -295,12 +295,14 @@ class Optimizer:
 class RuleOptimizer(Optimizer):
     """An optimizer given by its rule for one parameter.
 
-    Subclasses define `new_state`, what is kept for a parameter besides "step", and `update`, its update in tensor operations;
+    Subclasses define `zeros` or `new_state`, what is kept for a parameter besides "step", and `update`, its update in tensor operations;
     those whose update has a fused kernel override `update_group`.
     """
 
     counts = True
     """Whether each parameter's state has a "step", counted before the update."""
+    zeros: tuple[str, ...] = ()
+    """The names of what is kept for a parameter in tensors of its kind, zero at the beginning."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Updates all parameters once; `closure` computes the loss and its gradients anew, and the loss is returned."""
@@ -324,7 +326,7 @@ class RuleOptimizer(Optimizer):
 
     def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
         """What is kept for `p`, at the beginning."""
-        return {}
+        return {name: torch.zeros_like(p, requires_grad=False) for name in self.zeros}
 
     def update_group(self, group: dict[str, Any], params: list[Any]) -> None:
         """Updates `params`, which have gradients."""
@@ -359,6 +361,12 @@ def check(holds: Any, message: str) -> None:
         raise ValueError(message)
 
 
+def check_not_negative(**values: Any) -> None:
+    """ValueError for the first option below zero."""
+    for name, value in values.items():
+        check(value >= 0.0, f"Invalid {'epsilon' if name == 'eps' else name} value: {value}")
+
+
 def check_betas(betas: Any) -> None:
     """ValueError for decay rates outside [0, 1)."""
     for i, beta in enumerate(betas):
@@ -371,6 +379,15 @@ def check_implementation(fused: bool | None, foreach: bool | None, differentiabl
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def decayed(p: Any, grad: Any, group: dict[str, Any]) -> Any:
+    """The gradient with weight decay; where that is decoupled, the parameter shrinks instead."""
+    decay = group["weight_decay"]
+    if decay and group.get("decoupled_weight_decay"):
+        p.mul_(1 - group["lr"] * decay)
+        return grad
+    return grad.add(p, alpha=decay) if decay else grad
 
 
 def on_buffers(p: Any, differentiable: bool) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torchcompat as torch
 
-from .optimizer import RuleOptimizer, check, check_betas, check_lr
+from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
 
 __all__ = ["RAdam"]
 
@@ -26,29 +25,24 @@ class RAdam(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    zeros = ("exp_avg", "exp_avg_sq")
+
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
                  decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:
         check_lr(lr)
-        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        check_not_negative(eps=eps)
         check_betas(betas)
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """Running means of zero."""
-        return {name: torch.zeros_like(p, requires_grad=False) for name in ("exp_avg", "exp_avg_sq")}
-
     def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
-        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
+        lr, (beta1, beta2) = group["lr"], group["betas"]
         step = state["step"].item()
-        if decay and group["decoupled_weight_decay"]:
-            p.mul_(1 - lr * decay)
-        elif decay:
-            grad = grad.add(p, alpha=decay)
+        grad = decayed(p, grad, group)
         mean = state["exp_avg"].lerp_(grad, 1 - beta1)
         square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         correction = 1 - beta2**step

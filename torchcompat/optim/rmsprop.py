@@ -6,7 +6,7 @@ from typing import Any
 
 import torchcompat as torch
 
-from .optimizer import RuleOptimizer, check, check_lr
+from .optimizer import RuleOptimizer, check_lr, check_not_negative, decayed
 
 __all__ = ["RMSprop"]
 
@@ -31,10 +31,7 @@ class RMSprop(RuleOptimizer):
                  centered: bool = False, capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
                  differentiable: bool = False) -> None:
         check_lr(lr)
-        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
-        check(momentum >= 0.0, f"Invalid momentum value: {momentum}")
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        check(alpha >= 0.0, f"Invalid alpha value: {alpha}")
+        check_not_negative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
             "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable})
@@ -47,8 +44,7 @@ class RMSprop(RuleOptimizer):
     def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Updates one parameter in place."""
         lr, alpha, momentum = group["lr"], group["alpha"], group["momentum"]
-        if group["weight_decay"]:
-            grad = grad.add(p, alpha=group["weight_decay"])
+        grad = decayed(p, grad, group)
         square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
             mean = state["grad_avg"].lerp_(grad, 1 - alpha)

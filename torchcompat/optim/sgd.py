@@ -9,7 +9,7 @@ import numpy as np
 from autograd_tape.version import Version
 from torchcompat._tensor import Tensor
 
-from .optimizer import RuleOptimizer, _to_scalar, check, check_implementation, check_lr, fits, on_buffers
+from .optimizer import RuleOptimizer, _to_scalar, check, check_implementation, check_lr, check_not_negative, fits, on_buffers
 
 __all__ = ["SGD"]
 
@@ -41,8 +41,7 @@ class SGD(RuleOptimizer):
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:
         check_lr(lr)
-        check(momentum >= 0.0, f"Invalid momentum value: {momentum}")
-        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check_not_negative(momentum=momentum, weight_decay=weight_decay)
         check(not nesterov or momentum > 0 and dampening == 0, "Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
