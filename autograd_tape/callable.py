@@ -14,9 +14,14 @@ def be_callable(name: str, function: Callable[..., Any]) -> None:
     """Makes calls of the module `name` calls of `function`: `import package.name as module` gives the module however it is imported,
     and nobody has to choose between the two."""
 
+    text = sys.modules[name].__doc__
+
     class CallableModule(ModuleType):
         __slots__ = ()
         __call__ = staticmethod(function)
+        # What `help` shows: the function, and nothing else that the module has.
+        __all__ = property(lambda self: (function.__name__,), lambda self, names: None)
+        __doc__ = property(lambda self: f"{name}(...) calls the function below.\n\nThe module: {text}")  # type: ignore[assignment]
 
         def __reduce__(self) -> Any:
             return import_module, (self.__name__,)

@@ -38,6 +38,8 @@ class DType:
     is_floating_point: bool
     is_complex: bool
     is_signed: bool
+    home = "autograd_tape"
+    """Where programs find them by name: torchcompat, where it is imported, has them as its own."""
 
     def __new__(cls, name: str, np_type: Any = None, category: int | None = None) -> "DType":
         if np_type is None:
@@ -53,7 +55,7 @@ class DType:
         return self
 
     def __repr__(self) -> str:
-        return f"torch.{self.name}"
+        return f"{self.home}.{self.name}"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return (_dtype_named, (self.name,))
@@ -118,8 +120,8 @@ def dtype_of(array: np.ndarray) -> DType:
 def promote(a: DType, b: DType) -> DType:
     """The dtype of a result of `a` and `b` operands of equal rank.
 
-    >>> promote(int64, float16), promote(uint8, int8), promote(bfloat16, float16), promote(complex64, float64)
-    (torch.float16, torch.int16, torch.float32, torch.complex128)
+    >>> [promote(a, b).name for a, b in ((int64, float16), (uint8, int8), (bfloat16, float16), (complex64, float64))]
+    ['float16', 'int16', 'float32', 'complex128']
     """
     if a is b:
         return a
@@ -172,8 +174,8 @@ def scalar_dtype(value: Number) -> DType:
 def result_dtype(tensors: Iterable[tuple[DType, int]], scalars: Iterable[Any] = ()) -> DType:
     """The promoted dtype of tensors, given as (dtype, ndim), and Python numbers.
 
-    >>> result_dtype([(int32, 1), (int64, 0)]), result_dtype([(int64, 2)], [1.5]), result_dtype([(float16, 1)], [2.0])
-    (torch.int32, torch.float32, torch.float16)
+    >>> result_dtype([(int32, 1), (int64, 0)]).name, result_dtype([(int64, 2)], [1.5]).name, result_dtype([(float16, 1)], [2.0]).name
+    ('int32', 'float32', 'float16')
     """
     levels: list[DType | None] = [None, None, None]
     for dtype, ndim in tensors:

@@ -1,12 +1,13 @@
 """The errors of the specification.
 
 Every message says what was expected, what was found and what to do about it. Each class also derives from the built-in
-exception that PyTorch raises in the same situation, and carries PyTorch's wording where there is one, so that a front
-end with torch's semantics can raise exactly that.
+exception that PyTorch raises in the same situation, and carries PyTorch's wording as `message` where there is one, so that a front
+end with torch's semantics can raise exactly that. What users of this package read, `str(error)`, is in its own words.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -19,6 +20,30 @@ def type_name(value: Any) -> str:
     """
     found = type(value)
     return f"numpy.{found.__name__}" if found.__module__ == "numpy" else found.__name__
+
+
+_OWN_WORDS = [(re.compile(pattern, re.DOTALL), own) for pattern, own in (
+    (r"\s*Hint: enable anomaly detection[^.]*torch\.autograd\.set_detect_anomaly\([^)]*\)\.", ""),
+    (r"\s*\(Could this error message be improved\?.*", ""),
+    (r"\s*(?:Please file an issue|See)(?: to PyTorch)? (?:at )?https://github\.com/pytorch\S*"
+     r"(?: if you need this feature\.| for more details\.?)?", ""),
+    (r"torch\.Size\((\[[^\]]*\])\)", r"\1"),
+    (r"torch\.([A-Z]\w*)Tensor", r"\1 tensor"),
+    (r"torch::autograd::|torch\._C\.(?:_autograd\.)?|torch\.(?:nn\.functional|linalg|autograd|return_types|Tensor)\.|torch\.", ""),
+    (r"\b(?:Py)?[Tt]orch(?:'s)? ?", ""),
+)]
+
+
+def own_words(text: str) -> str:
+    """What users of this package read of a message that torchcompat needs in torch's words.
+
+    >>> own_words("Expected torch.float32, got torch.Size([2, 3]); see torch.linalg.solve")
+    'Expected float32, got [2, 3]; see solve'
+    """
+    if "orch" in text:
+        for pattern, own in _OWN_WORDS:
+            text = pattern.sub(own, text)
+    return text
 
 
 class AutogradError(Exception):
@@ -41,6 +66,9 @@ class AutogradError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
+        return own_words(self._text())
+
+    def _text(self) -> str:
         text = self.message
         if self.expected is not None or self.found is not None:
             text = text.rstrip(".") + f". Expected {self.expected}, found {self.found}"
@@ -94,7 +122,7 @@ class ExecutorUnavailableError(AutogradError, RuntimeError):
 
     def as_builtin(self) -> Exception:
         """With the remedy: there is no wording of PyTorch's to keep."""
-        return self.builtin(str(self))
+        return self.builtin(self._text())
 
 
 class DTypeError(AutogradError, TypeError):
@@ -117,6 +145,12 @@ class GradientDTypeError(DTypeError, ArgumentError, RuntimeError):
     """A gradient was asked for of numbers that have none: integers, booleans."""
 
     builtin: type[Exception] = RuntimeError
+
+
+class SizeError(AutogradError, ValueError):
+    """Sizes or values that an operation does not take."""
+
+    builtin = ValueError
 
 
 class IndexRangeError(AutogradError, IndexError):

@@ -34,6 +34,8 @@ class Frontend:
     """Functions by name (`frontend.mul`), compiled at first use for one tensor class."""
 
     module = "autograd_tape.F"
+    result_repr: Any = None
+    """What several outputs say of themselves, where that is not as named tuples do it."""
     default_device: Any = None
     steps_back = True
     """Whether ranges in an index may have a negative step, as in NumPy."""
@@ -145,11 +147,12 @@ class Frontend:
         from collections import namedtuple
 
         name = rec.name.removesuffix("_along")  # `max_along` carries out `max(dim)`, and so for others
-        cached = _RETURN_TYPES.get(name)
+        cached = _RETURN_TYPES.get((self.name, name))
         if cached is None:
-            cached = _RETURN_TYPES[name] = namedtuple(name, names)
+            cached = _RETURN_TYPES[self.name, name] = namedtuple(name, names)
             cached.__module__ = "autograd_tape.return_types"
-            cached.__repr__ = _return_type_repr  # type: ignore[method-assign]  # torch's text
+            if self.result_repr is not None:
+                cached.__repr__ = self.result_repr  # type: ignore[method-assign]  # a front end's own text
         return cached
 
     def list_type(self, rec: Record) -> type:
@@ -477,11 +480,6 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
 
 
 _RETURN_TYPES: dict[str, Any] = {}
-
-
-def _return_type_repr(self: Any) -> str:
-    fields = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))
-    return f"torch.return_types.{type(self).__name__}(\n{fields})"
 
 
 F = Frontend(TensorRef, "autograd_tape.F")

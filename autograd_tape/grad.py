@@ -28,9 +28,6 @@ from .tape import Tape
 from .tensor import NOTHING, TensorRef
 from .transforms import grad as transform
 
-__all__ = ["GradFn", "GradManager", "GradMode", "GradientInfo", "grad"]
-
-
 def __getattr__(name: str) -> GradFn:
     return named_grad_fn(name)
 
@@ -391,15 +388,31 @@ def _norm(arrays: Sequence[np.ndarray], p: float) -> float:
 
 def grad(output: Any, inputs: Any = None, tape: Tape | None = None, executor: Executor | None = None,
          grad_outputs: Any = None, retain_graph: bool = False, create_graph: bool = False, **options: Any) -> Any:
-    """Gradients of `output` with respect to `inputs`, in their order; None where an input was not used.
+    """Gradients of a tensor; or, called with a function, the function's gradient function.
 
-    With a function in the place of `output`, `autograd_tape.transforms.grad`: `grad(fn)`, `grad(fn, argnums)`.
+    `grad(output, inputs)` gives the gradients of `output`, one tensor or several, with respect to `inputs`, in their order; None where an
+    input was not used. Nothing is added to any `.grad`.
+
+    `grad(fn)`, `grad(fn, argnums, has_aux=False)` is `autograd_tape.transforms.grad`: a function of the same arguments that returns the
+    gradients of `fn`. It takes no other options.
+
+    Args:
+        output: a tensor, or several; or a function.
+        inputs: tensors, or one; of a function, the positions of the arguments to differentiate with respect to, 0 where left out.
+        tape, executor, grad_outputs: as for `backward`.
+        retain_graph, create_graph: see `BackwardOptions`.
+
+    Raises:
+        ArgumentError: an option that does not go with what is differentiated.
+        NoGradError: as for `backward`.
 
     >>> from autograd_tape import F, TensorRef
     >>> x = TensorRef.of([3.0], requires_grad=True)
     >>> (dx,) = grad(F.sum(x * x * x), [x], create_graph=True)
     >>> grad(F.sum(dx), [x])
     [array([18.])]
+    >>> grad(lambda x: x * x * x)(3.0)
+    array(27.)
     """
     if callable(output) and not isinstance(output, TensorRef):
         passed = {"tape": tape, "executor": executor, "grad_outputs": grad_outputs, "retain_graph": retain_graph,

@@ -168,7 +168,7 @@ class TapeEntry:
         return results[0] if len(results) == 1 else results
 
     def __repr__(self) -> str:
-        if self.refs is None or not self.holders:  # torch's form; what it was computed from is not known
+        if self._kept() is None or not self.holders:  # torch's form; what it was computed from is not known
             return f"<{type(self).__name__} object at {hex(id(self))}>"
         text: str = above.show.entry_text(self)
         return text

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __version__ = "2.13.0"
 __torchcompat__ = True
+dtype.home = "torch"
 
 float = float32
 double, half, cfloat, cdouble, chalf = float64, float16, complex64, complex128, None

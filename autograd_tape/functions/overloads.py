@@ -54,7 +54,7 @@ def no_match(name: str, overloads: Sequence[str], given: Sequence[Any], shown: S
         if len(kinds) == len(given):
             marked = [_name(v) if isinstance(v, _TAKES.get(kind, ())) else f"!{_name(v)}!" for kind, v in zip(kinds, given)]
             lines.append(f"      didn't match because some of the arguments have invalid types: ({', '.join(marked)})")
-    return ArgumentError("\n".join(lines) + "\n", expected="arguments that fit one of torch's signatures",
+    return ArgumentError("\n".join(lines) + "\n", expected="arguments that fit one of the signatures",
                          found=", ".join([_name(v) for v in given]))
 
 

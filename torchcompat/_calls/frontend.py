@@ -31,10 +31,16 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 LinAlgError.__module__ = "torch._C"
 
 
+def _result_repr(self: Any) -> str:
+    fields = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))
+    return f"torch.return_types.{type(self).__name__}(\n{fields})"
+
+
 class TorchFrontend(Frontend):
     """Operations on torchcompat's Tensor."""
 
     module = "torch"
+    result_repr = staticmethod(_result_repr)
     steps_back = False
     default_device: Any = None
     steps_back = False

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import AutogradError
+from ...errors import AutogradError, MissingKernelError, SizeError
 from ...functions.refusals import no_kernel
 from ...record import Sample, op
 from .. import _batch as batches
@@ -500,14 +500,13 @@ class affine_grid:
         n = len(size) - 2
         want = (2, 3) if n == 2 else (3, 4)
         if n not in (2, 3):
-            raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
-                                      f"torch.Size({list(size)})")
+            raise MissingKernelError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+                                     f"torch.Size({list(size)})", remedy="pass (N, C, H, W) or (N, C, D, H, W)")
         if theta.ndim != 3 or tuple(theta.shape)[1:] != want:
-            raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{want[0]}x{want[1]} for size torch.Size({list(size)}). "
-                             "Got "
-                             f"torch.Size({list(theta.shape)}).")
+            raise SizeError(f"Expected a batch of {n}D affine matrices of shape Nx{want[0]}x{want[1]} for size torch.Size({list(size)}). "
+                            f"Got torch.Size({list(theta.shape)}).", remedy="pass such a batch")
         if min(size) <= 0:
-            raise ValueError(f"Expected non-zero, positive output size. Got torch.Size({list(size)})")
+            raise SizeError(f"Expected non-zero, positive output size. Got torch.Size({list(size)})", remedy="pass sizes above 0")
         if align_corners is None:
             warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
                           "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
