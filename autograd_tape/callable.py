@@ -21,7 +21,7 @@ def be_callable(name: str, function: Callable[..., Any]) -> None:
         __call__ = staticmethod(function)
         # What `help` shows: the function, and nothing else that the module has.
         __all__ = property(lambda self: (function.__name__,), lambda self, names: None)
-        __doc__ = property(lambda self: f"{name}(...) calls the function below.\n\nThe module: {text}")  # type: ignore[assignment]
+        __doc__ = property(lambda self: f"{name}(...) calls the function below.\n\nThe module: {text}")
 
         def __reduce__(self) -> Any:
             return import_module, (self.__name__,)

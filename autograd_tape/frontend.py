@@ -479,7 +479,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
     tensor_class.__hash__ = object.__hash__  # type: ignore[assignment]  # the same function, for any object
 
 
-_RETURN_TYPES: dict[str, Any] = {}
+_RETURN_TYPES: dict[tuple[str, str], Any] = {}
 
 
 F = Frontend(TensorRef, "autograd_tape.F")
