@@ -64,7 +64,7 @@ def _operand(x: Any) -> str:
 
 def entry_line(entry: TapeEntry) -> str:
     """What an entry did: `sum(float64[2, 3], dim=1) -> float64[2]`. Of one that no tape keeps, the entries that its inputs came from."""
-    _, outputs, arguments = entry.refs or ((), (), {})
+    _, outputs, arguments = entry._kept() or ((), (), {})
     inputs = [_operand(x) for x in entry.inputs]
     defaults = {} if isinstance(entry.op, str) or entry.op is None else entry.op.defaults
     further = [f"{'' if k == '*' else k + '='}{shortened(argument_text(x, inputs), 24)}" for k, x in arguments.items()

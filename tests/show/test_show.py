@@ -339,7 +339,9 @@ class TestTables:
         assert repr((x * 2.0).creator).startswith("<MulBackward0 object at 0x")
         assert (x * 2.0).creator._repr_html_().startswith("<code>&lt;MulBackward0 ")
         with tape:
-            assert repr(tape).splitlines()[0] == "Tape of 50 entries, recording"
+            z = y * 3.0
+            assert repr(z.creator).endswith(": mul(float64[1], other=3.0) -> float64[1]>")
+            assert repr(tape).splitlines()[0] == "Tape of 51 entries, recording"
 
     def test_declared_and_others(self) -> None:
         x = TensorRef.declare((2,), "float64", requires_grad=True)
