@@ -545,7 +545,9 @@ class Held:
                 self._claimed.add(made.id)
                 return made
         entry = TapeEntry()
-        noted: Any = next((node for node in nodes or () if node.__class__ is int), None)
+        # The id that the call got when it was noted: that tells where in the program it stands.
+        noted: Any = next((node for node in nodes or () if node.__class__ is int), None) or next(
+            (node.id for node in nodes or () if node.__class__ is not int and node.blank and node.id not in self.plain), None)
         entry.id, entry.op, entry.edges, entry.saved, entry.meta = noted or next_id(), op, (), (), None
         entry.refs = inputs, outputs, arguments
         self.plain[entry.id] = entry

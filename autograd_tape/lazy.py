@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .calls import Call, Door, Interceptor, listen_for_good
+from .calls import Call, Door, Interceptor, listen, unlisten
 from .dtypes import CPU, CPU_KINDS, Device
 from .errors import ArgumentError, DTypeError, NoGradError, ShapeMismatchError
 from .executors import Executor, executor_for, get_executor
@@ -137,7 +137,7 @@ class OpSpec:
         for nr, output in enumerate(self.outputs):
             output._info.spec = (self, nr)
             follow(output, self.inputs)
-        listen_for_good(_DECLARED)
+            _DECLARED.wait(output)
 
     @property
     def output(self) -> TensorRef:
@@ -240,6 +240,7 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
                 made = np.asarray(result._data, output._k.np)
                 # A view would share memory with an input, but not its version.
                 output._data = made.copy() if any([np.may_share_memory(made, x._data) for x in inputs]) else made
+                _DECLARED.done(output)
                 creator: Any = output.creator
                 if creator is not None and creator.by_hand:
                     creator.computed()
@@ -253,8 +254,33 @@ class _Declared(Interceptor):
     place = "declared"
     all_functions = False
 
+    def __init__(self) -> None:
+        self.waiting: weakref.WeakValueDictionary[int, TensorRef] = weakref.WeakValueDictionary()  # those without a value
+        self.listens = False
+        self.lock = fork_safe_lock()
+
+    def wait(self, output: TensorRef) -> None:
+        """From now on `output` has no value."""
+        with self.lock:
+            self.waiting[id(output)] = output
+            if not self.listens:
+                self.listens = True
+                listen(self, everything=False)
+
+    def done(self, output: TensorRef) -> None:
+        """It has one now."""
+        self.waiting.pop(id(output), None)
+
     def concerns(self, door: Door) -> bool:
         return door.irregular
+
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        """Whether no argument waits. Where nothing waits at all this listens no more."""
+        with self.lock:
+            if not self.waiting and self.listens:
+                self.listens = False
+                unlisten(self, everything=False)
+        return not self.waiting or all([t._data is not None for t in tensors_in(args)])
 
     def __call__(self, call: Call) -> Any:
         for t in tensors_in((call.args, call.out)):
@@ -317,6 +343,7 @@ def _recompute(ref: TensorRef) -> None:
         info_of(output).shape = output.shape
         _leave_views(output)
         output._data = None
+        _DECLARED.wait(output)
         entry: Any = output.creator
         if entry is not None and entry.by_hand:
             renewed[entry] = output._node = entry.renewed()

@@ -12,7 +12,7 @@ import attrs
 from ..errors import ArgumentError
 from .layout import Box, Layout, layout
 from .level import Run
-from .text import columns, escape
+from .text import columns, escape, plain
 
 SIZE, LINE, CHARACTER = 12, 15.0, 7.4
 """The size of letters, the height of a line, and the width of a column of it."""
@@ -68,9 +68,10 @@ class Drawing:
     @classmethod
     def of(cls, picture: Picture) -> Drawing:
         """A picture, arranged."""
-        sizes = [(round(max(map(columns, shape.lines)) * CHARACTER + BORDER, 1), len(shape.lines) * LINE + 8) for shape in picture.shapes]
+        widest = [max(columns(plain(line)) for line in shape.lines) for shape in picture.shapes]
+        sizes = [(round(wide * CHARACTER + BORDER, 1), len(shape.lines) * LINE + 8) for wide, shape in zip(widest, picture.shapes)]
         found = layout(sizes, picture.edges, picture.owners, [p for _, p in picture.groups],
-                       [columns(name) * CHARACTER for name, _ in picture.groups])
+                       [columns(plain(name)) * CHARACTER for name, _ in picture.groups])
         return cls(picture, found, _document(picture, found))
 
     def save(self, file: Any) -> None:

@@ -25,13 +25,14 @@ def escape(text: str) -> str:
     return _escape(plain(text))
 
 
-def shortened(text: str, columns: int = 40) -> str:
-    """The begin of a long text.
+def shortened(text: str, length: int = 40) -> str:
+    """The begin of a long text, as it is shown: on one line.
 
-    >>> shortened("a long story", 8)
-    'a long …'
+    >>> shortened("a long\\nstory", 9)
+    'a long\\\\n…'
     """
-    return text if len(text) <= columns else text[:columns - 1] + "…"
+    text = plain(text)
+    return text if len(text) <= length else text[:length - 1] + "…"
 
 
 def columns(text: str) -> int:

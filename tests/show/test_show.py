@@ -21,6 +21,7 @@ from autograd_tape import F, Graph, OpSpec, Tape, TensorRef, backward
 from autograd_tape.__main__ import main
 from autograd_tape.errors import ArgumentError
 from autograd_tape.show import Drawing
+from autograd_tape.show.text import columns
 from torchcompat import nn
 
 ROOT = Path(__file__).parents[2]
@@ -159,6 +160,8 @@ class TestDrawings:
         drawing = tape.draw()
         boxes, _, groups = drawn(drawing)
         assert len(boxes) == 2 and len(groups) == 1 and "<script" not in drawing.svg
+        widths = [(columns(line) * 7.2, box.width) for (_, lines), box in zip(boxes, drawing.layout.boxes) for line in lines]
+        assert all(text <= box for text, box in widths), "a name is wider than its box"
         drawing.svg.encode()
         for text in (repr(tape), repr(tape.entries[0]), str(tape.summary())):
             text.encode()
@@ -241,12 +244,26 @@ class TestScopes:
 
     def test_nothing_is_left_behind(self) -> None:
         hooks = nn.modules._hooks if hasattr(nn.modules, "_hooks") else sys.modules["torchcompat.nn.modules._hooks"]
-        tables = hooks._global_forward_hooks, hooks._global_forward_pre_hooks, hooks._global_forward_hooks_always_called
         with Tape():
             with Tape():
-                assert all(tables)
-            assert all(tables)
-        assert not any(tables)
+                assert hooks._global_forward_pre_hooks
+            assert hooks._global_forward_pre_hooks
+        assert not hooks._global_forward_pre_hooks
+
+    def test_hooks_of_the_program_run_as_ever(self) -> None:
+        seen: list[str] = []
+        relu, x = nn.ReLU(), torch.ones(1, requires_grad=True)
+        handles = [relu.register_forward_hook(lambda m, a, r: seen.append("after")),
+                   relu.register_forward_pre_hook(lambda m, a: (a[0] * 2,)),
+                   relu.register_full_backward_hook(lambda m, gi, go: seen.append("back")),
+                   nn.modules.module.register_module_forward_hook(lambda m, a, r: r + 1)]
+        with Tape() as tape:
+            y = relu(x)
+        y.sum().backward()
+        for handle in handles:
+            handle.remove()
+        assert y.item() == 3 and seen == ["after", "back"] and x.grad.item() == 2
+        assert {row.scope for row in tape.summary().rows} == {("ReLU",)}
 
     def test_errors_leave_and_blocks_that_begin_elsewhere(self) -> None:
         class Fails(nn.Module):

@@ -129,6 +129,8 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`module.forward(*args, **kwargs)` with all hooks, global ones first."""
+    if _NAMING in _global_forward_pre_hooks:
+        return _call_by_name(module, args, kwargs)
     return _HookedCall(module, args, kwargs).run()
 
 
@@ -243,27 +245,31 @@ class _HookedCall:
 
 # -- modules on tapes -----------------------------------------------------------------------------------------------
 
+_NAMING = -1  # the key of the hook by which calls come here while a tape records
 
-def _enter(module: Any, args: Any) -> None:
-    for tape in active_tapes():
+
+def _call_by_name(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call whose operations are the module's on the tapes that record them."""
+    tapes = active_tapes()
+    for tape in tapes:
         tape.scopes.enter(module)
-
-
-def _leave(module: Any, args: Any, result: Any) -> None:
-    for tape in active_tapes():
-        tape.scopes.leave(module)
-
-
-_naming: list[RemovableHandle] = []
+    try:
+        own = module.__dict__
+        if (len(_global_forward_pre_hooks) > 1 or _global_forward_hooks or _global_backward_hooks or _global_backward_pre_hooks
+                or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]):
+            return _HookedCall(module, args, kwargs).run()
+        return module.forward(*args, **kwargs)
+    finally:
+        for tape in tapes:
+            tape.scopes.leave(module)
 
 
 def _name_modules(recording: bool) -> None:
     """While a tape records, what modules do is recorded as theirs."""
     if recording:
-        _naming[:] = register_module_forward_pre_hook(_enter), register_module_forward_hook(_leave, always_call=True)
+        _global_forward_pre_hooks[_NAMING] = lambda module, args: None
     else:
-        while _naming:
-            _naming.pop().remove()
+        _global_forward_pre_hooks.pop(_NAMING, None)
 
 
 tell_of_recording(_name_modules)
