@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Functions
 from . import ownership
 from .dtypes import SCALAR_TYPE_NAMES
 from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchError
 from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
-from .node import WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
+from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
 from .ops._host import values_of
 from .tensor import LEAF_CLASSES, NOTHING, TensorRef
 
@@ -56,7 +57,7 @@ class _Pass:
     retain_graph: bool = False
     accumulate: Callable[[Any, Any, bool], None] | None = None
     callbacks: list[Callable[[], Any]] | None = None  # called when the pass is finished
-    F: Any
+    F: Functions
 
     @cached_property
     def task(self) -> int:
@@ -209,7 +210,7 @@ class Engine(_Pass):
     runs_captured: bool = False               # whether captured entries are carried out although nothing behind them is asked for
     _reached: set[Any] | None = None
 
-    def __init__(self, F: Any, *, create_graph: bool = False, retain_graph: bool = False,
+    def __init__(self, F: Functions, *, create_graph: bool = False, retain_graph: bool = False,
                  accumulate: Callable[[Any, Any, bool], None] | None = None, capture: Iterable[Any] | None = None,
                  wrap: Callable[[Any], Any] | None = None) -> None:
         self.F, self.create_graph, self.retain_graph = F, create_graph, retain_graph
@@ -308,7 +309,7 @@ class Engine(_Pass):
         self.entry = None
         return grads
 
-    def needs(self, edge: Any) -> bool:
+    def needs(self, edge: Edge) -> bool:
         """Whether this pass asks for gradients that come through `edge`."""
         target = edge.entry if edge._tag == 2 else edge
         return self.needed is None or target in self.needed or target in self.wanted
@@ -359,7 +360,7 @@ class Engine(_Pass):
         out = [self._buffer(g) for g in grads]
         return out if isinstance(grad, list) else out[0]
 
-    def _look_at_root(self, edge: Any, grad: Any) -> None:
+    def _look_at_root(self, edge: Edge, grad: Any) -> None:
         """Hooks of a lone root run even where nothing that is asked for lies behind it, as in torch."""
         if edge._tag == 1:
             if edge not in self.needed:  # type: ignore[operator]
@@ -401,7 +402,7 @@ class Engine(_Pass):
                 needed.add(entry)
         return needed
 
-    def _leads_to(self, edge: Any, needed: set[Any]) -> bool:
+    def _leads_to(self, edge: Edge | None, needed: set[Any]) -> bool:
         """Whether anything that is asked for lies behind an edge."""
         target = edge.entry if edge is not None and edge._tag == 2 else edge
         return target in needed or target in self.wanted
@@ -480,7 +481,7 @@ def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, .
     return tuple(r if r is None else replaced(g, r, hook) for g, r in zip(given, result))
 
 
-def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any:
+def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Functions) -> Any:
     if given is None:
         if (output._data.size if output._data is not None else int(np.prod(output.shape))) != 1:
             raise NoGradError("grad can be implicitly created only for scalar outputs", expected="an output with one element",
@@ -498,8 +499,8 @@ def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Any) -> Any
     return F.wrap(data) if create_graph else data
 
 
-def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: Sequence[TensorRef], F: Any, *, create_graph: bool = False,
-              retain_graph: bool = False, wrap: Callable[[Any], Any] | None = None) -> list[Any]:
+def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: Sequence[TensorRef], F: Functions, *,
+              create_graph: bool = False, retain_graph: bool = False, wrap: Callable[[Any], Any] | None = None) -> list[Any]:
     """Gradients of `outputs` with respect to `inputs`, in their order, through all that made the outputs, on whatever tape; None for an
     input that was not used.
 

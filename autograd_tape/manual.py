@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Functions
 from .calls import Call, Door, Interceptor, changed, listen, unlisten
 from .dtypes import CPU, FLOATING, dtype_of
 from .errors import ArgumentError, AutogradError, NoGradFnError, ShapeMismatchError, type_name
@@ -59,7 +60,7 @@ class ManualEntry(TapeEntry):
         entry.__dict__.update(self.__dict__, versions=None, holders=0)
         return entry
 
-    def _cotangents(self, grad: Any, saved: list[Any], F: Any) -> Sequence[Any]:
+    def _cotangents(self, grad: Any, saved: list[Any], F: Functions) -> Sequence[Any]:
         grad_fn, inputs = self.grad_fn, self.refs[0]
         # A gradient function derived from a record can work on any executor; others do their own arithmetic.
         grads = grad_fn.apply(F, grad, saved, self.refs[2]) if isinstance(grad_fn, RecordGradFn) else grad_fn(grad, saved)
@@ -74,13 +75,13 @@ class ManualEntry(TapeEntry):
         return [None if g is None or e is None else fit_cotangent(F, g, x, i, self.op_name)
                 for i, (g, x, e) in enumerate(zip(grads, inputs, self.edges))]
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Calls the gradient function with the saved buffers, computing those that nobody has asked for yet."""
         _, saved = self._prepared()
         executor = getattr(F, "_executor", None)
         return self._cotangents(grad, [evaluate(s, executor) if isinstance(s, TensorRef) else s for s in saved], F)
 
-    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+    def recorded(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Calls the gradient function with the saved tensors, so that what it does is recorded."""
         _, saved = self._prepared()
         for s in saved:
@@ -89,7 +90,7 @@ class ManualEntry(TapeEntry):
         return self._cotangents(grad, list(saved), F)
 
 
-def fit_cotangent(F: Any, grad: Any, primal: TensorRef, position: int, op: str) -> Any:
+def fit_cotangent(F: Functions, grad: Any, primal: TensorRef, position: int, op: str) -> Any:
     """What a hand-written gradient function returned for one input, with the input's shape: summed over what broadcasting
     added; ShapeMismatchError where no broadcasting explains the difference."""
     shape = tuple(primal.shape)

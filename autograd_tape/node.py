@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from .annotations import Functions
 from .errors import AutogradError, NoGradError
 from .modes import settle_tapes, unsettled
 from .tensor import LEAF, TapeId, TensorRef, above, info_of, next_id
@@ -29,7 +30,7 @@ class TapeEntry:
     # saved  what the gradient needs, or None once freed
     # meta   per edge what its gradient must be fitted to, (shape, dtype); None where all have the output's
     __slots__ = ("id", "edges", "saved", "meta", "__dict__", "__weakref__")
-    _tag = 0  # 0: an entry, 1: a leaf tensor, 2: one output of an entry
+    _tag: Literal[0] = 0  # 0: an entry, 1: a leaf tensor, 2: one output of an entry
     n_outputs = 1
     takes_undefined = False  # whether it wants to be called where all its outputs' gradients are undefined
     forbids: str | None = None  # why nothing may be computed from its output any more
@@ -47,15 +48,15 @@ class TapeEntry:
     value_ids: Any = None      # (ids of the inputs, ids of the outputs) then
 
     id: TapeId
-    edges: tuple[Any, ...]
+    edges: tuple[Edge | None, ...]
     saved: Any
     meta: Any
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Cotangents of the inputs, on buffers."""
         raise NotImplementedError
 
-    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+    def recorded(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Cotangents of the inputs, on tensors, recording what it does."""
         raise NotImplementedError
 
@@ -243,7 +244,7 @@ class AccumulateGrad(TapeEntry):
         info_of(self.variable).node_hooks = hooks
         return hooks
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Nothing lies behind a leaf."""
         return ()
 
@@ -275,7 +276,7 @@ class NoGradView(TapeEntry):
     def __init__(self, recorded_view: bool = False) -> None:
         self.id, self.recorded_view = next_id(), recorded_view
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Nothing lies behind it."""
         return ()
 
@@ -317,7 +318,7 @@ class OutputEdge:
     """Output `nr` of an entry that has several."""
 
     __slots__ = ("entry", "nr")
-    _tag = 2
+    _tag: Literal[2] = 2
     blank = False
 
     def __init__(self, entry: TapeEntry, nr: int) -> None:
@@ -327,6 +328,12 @@ class OutputEdge:
     def id(self) -> int:
         # Entries with several outputs take one id per output from the counter, the last of them their own.
         return self.entry.id - self.entry.n_outputs + 1 + self.nr
+
+
+Origin: TypeAlias = TapeEntry | OutputEdge
+"""What made a tensor: an entry, or one output of an entry that has several."""
+Edge: TypeAlias = Origin | TensorRef
+"""Where a gradient goes: to what made a tensor, or to a leaf. `_tag` tells which of the three."""
 
 
 def edge_of(x: TensorRef) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Functions
 from .node import TapeEntry
 from .tensor import TensorRef
 
@@ -44,7 +45,7 @@ class _Twice(TapeEntry):
 
     __slots__ = ()
 
-    def raw(self, grad: Any, F: Any) -> Any:
+    def raw(self, grad: Any, F: Functions) -> Any:
         made = np.zeros(1)
         return made, made
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Functions
 from .dtypes import COMPLEX, CPU, CPU_KINDS, FLOATING, dtype_of
 from .engine import gradients
 from .errors import ArgumentError, NoGradFnError
@@ -81,7 +82,7 @@ class RecordGradFn:
         grad = [np.asarray(g) for g in grad_output] if isinstance(grad_output, (list, tuple)) else np.asarray(grad_output)
         return self.apply(executor_for(CPU).F, grad, [np.asarray(s) for s in saved_tensors])
 
-    def apply(self, F: Any, grad: Any, saved: Sequence[Any], arguments: dict[str, Any] | None = None) -> list[Any]:
+    def apply(self, F: Functions, grad: Any, saved: Sequence[Any], arguments: dict[str, Any] | None = None) -> list[Any]:
         """`__call__` with the operations `F` of an executor, or of a front end."""
         rec = self.record
         arguments = {**self.arguments, **(arguments or {})}
@@ -118,7 +119,7 @@ class RecordGradFn:
                 named[p.name] = rec.defaults.get(p.name, -1)
         return named
 
-    def _formulas(self, F: Any, grad: Any, named: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
+    def _formulas(self, F: Functions, grad: Any, named: dict[str, Any], outputs: Sequence[Any]) -> dict[str, Any]:
         """From parameter to gradient (or list of gradients), by the record's formulas."""
         rec = self.record
         targets = rec.differentiable_params
@@ -176,7 +177,7 @@ class RecordGradFn:
         return [next(found) if x.requires_grad else None for x in fresh]
 
 
-def _run(F: Any, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
+def _run(F: Functions, rec: Record, named: dict[str, Any]) -> tuple[Any, ...]:
     positional = spread(rec, [named[p.name] for p in rec.params if not p.keyword_only])
     result = getattr(F, rec.name)(*positional, **{p.name: named[p.name] for p in rec.params if p.keyword_only})
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
@@ -191,16 +192,16 @@ def _category(x: Any) -> int:
     return (x._k.dtype if isinstance(x, TensorRef) else dtype_of(x)).category
 
 
-def _fit(F: Any, g: Any, x: Any) -> Any:
+def _fit(F: Functions, g: Any, x: Any) -> Any:
     return F.fit(g, tuple(x.shape), x._k.np) if isinstance(x, TensorRef) else F.fit(np.asarray(g), x.shape, x.dtype)
 
 
-def _as_tensors(F: Any, grad: Any, saved: Sequence[Any]) -> tuple[Any, list[Any]]:
+def _as_tensors(F: Functions, grad: Any, saved: Sequence[Any]) -> tuple[Any, list[Any]]:
     wrap = lambda x: x if isinstance(x, TensorRef) else F.wrap(np.asarray(x))
     return [wrap(g) for g in grad] if isinstance(grad, (list, tuple)) else wrap(grad), [wrap(s) for s in saved]
 
 
-def _traced(F: Any, x: Any) -> TensorRef:
+def _traced(F: Functions, x: Any) -> TensorRef:
     """An input whose gradient is wanted, apart from all other uses of the same tensor."""
     if isinstance(x, TensorRef) and x.requires_grad:
         return F.reshape(x, tuple(x.shape))

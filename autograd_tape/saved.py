@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Functions
 from .errors import ArgumentError, AutogradError
 from .modes import GradMode, _mode, grad_mode
-from .node import OutputEdge, TapeEntry, edge_of, freed
+from .node import Edge, OutputEdge, TapeEntry, edge_of, freed
 from .tensor import TensorRef, next_id
 from .version import Version, changes, number_of, severed_since
 
@@ -41,14 +42,14 @@ class LeafAlias(TapeEntry):
 
     __slots__ = ()
 
-    def raw(self, grad: Any, F: Any) -> Any:
+    def raw(self, grad: Any, F: Functions) -> Any:
         """The gradient itself."""
         return [grad]
 
     recorded = raw
 
 
-def node_for(edge: Any) -> Any:
+def node_for(edge: Edge | None) -> Any:
     """What a tensor that stands for the one behind `edge` has as its `_node`."""
     if edge is None or edge._tag != 1:
         return edge
@@ -117,7 +118,7 @@ class Packed:
         return tuple(out)
 
 
-def _with_history(tensor: TensorRef, edge: Any) -> TensorRef:
+def _with_history(tensor: TensorRef, edge: Edge | None) -> TensorRef:
     """Another tensor over the same memory, with the history that the saved one had."""
     if edge is None:
         return tensor

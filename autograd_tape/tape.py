@@ -25,7 +25,7 @@ from .manual import ManualEntry, OpKind
 from .modes import (
     GradMode, Notes, _active, _mode, active_tapes, aside, grad_mode, no_grad, noting, set_grad_mode, unsettled, unwatch_calls, watch_calls,
 )
-from .node import AccumulateGrad, GradFn, TapeEntry, edge_of
+from .node import Edge, AccumulateGrad, GradFn, TapeEntry, edge_of
 from .scopes import Scopes, count_recording
 from .tensor import LEAF, TapeId, TensorRef, above, next_id, watchers
 from .views import IN_CUSTOM_FUNCTION, mark
@@ -409,7 +409,7 @@ class Tape:
         _checked(ref, "get_entry_for_tensor")
         return self.entry_behind(ref if ref.is_leaf else ref._node)
 
-    def entry_behind(self, edge: Any) -> TapeEntry | None:
+    def entry_behind(self, edge: Edge) -> TapeEntry | None:
         """The entry on this tape of the value of a leaf tensor, an entry, or an output of one; or None."""
         at = self._tensor_to_entry.get(edge.id)
         if at is None and edge.__class__ is ManualEntry:  # recorded on another tape

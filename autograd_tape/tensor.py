@@ -10,7 +10,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NewType, cast
+from typing import TYPE_CHECKING, Any, Literal, NewType, cast
 
 import numpy as np
 
@@ -174,7 +174,7 @@ class TensorRef:
     # _base  the tensor this one is a view of
     # _grad, _id, _info  are set on first need only
     __slots__ = ("_data", "_k", "_node", "_v", "_base", "_grad", "_id", "_info", "__weakref__")
-    _tag = 1  # see TapeEntry._tag
+    _tag: Literal[1] = 1  # see TapeEntry._tag
     __array_priority__ = 1000  # array * tensor is the tensor's __rmul__
 
     _data: Any

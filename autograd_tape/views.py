@@ -14,11 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .annotations import Functions
 from .dtypes import Kind
 from .errors import AutogradError
 from .held import settle
 from .modes import GradMode, active_tapes, grad_mode, keep_on_tapes
-from .node import NoGradView, TapeEntry, edge_of, freed
+from .node import Edge, NoGradView, TapeEntry, edge_of, freed
 from .ops import Record, get_record
 from .functions.nodes import node_class
 from .strided import storage_offset
@@ -52,7 +53,7 @@ class CopySlices(TapeEntry):
             raise freed(self)
         return self.saved[0]
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """On buffers."""
         base_shape, base_strides, shape, strides, offset, dtype = self.geometry
         if grad.size and any([s == 0 and n > 1 for s, n in zip((*base_strides, *strides), (*base_shape, *shape))]):
@@ -70,7 +71,7 @@ class CopySlices(TapeEntry):
             region[...] = 0
         return [total if self.edges[0] is not None else None, *grads]
 
-    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+    def recorded(self, grad: Any, F: Functions) -> Sequence[Any]:
         """On tensors."""
         _, base_strides, shape, strides, offset, dtype = self.geometry
         item = dtype.itemsize
@@ -89,7 +90,7 @@ class CopySlices(TapeEntry):
         return [total, *grads]
 
 
-def in_kind(F: Any, base: Any, dtype: np.dtype) -> Any:
+def in_kind(F: Functions, base: Any, dtype: np.dtype) -> Any:
     """`base`, or a view of it as real or complex numbers where `dtype`, that of another view of it, is the other of the two."""
     if base._k.dtype.is_complex == (dtype.kind == "c"):
         return base
@@ -223,7 +224,7 @@ def creation_of(view: TensorRef, origin: Any = None) -> str | None:
     return _inherited(view._node, view._base._node if origin is None else origin) if found is None else found  # type: ignore[union-attr]
 
 
-def _inherited(edge: Any, origin: Any) -> str | None:
+def _inherited(edge: Edge | None, origin: Any) -> str | None:
     """What a view takes over from the one it is a view of, however many views lie between: MULTI_VIEW or NO_GRAD."""
     while edge is not None and edge is not LEAF and edge is not origin and edge._tag != 1:
         entry = edge.entry if edge._tag == 2 else edge
@@ -237,7 +238,7 @@ def _inherited(edge: Any, origin: Any) -> str | None:
     return creation_of(edge) if edge is not None and edge is not LEAF and edge._tag == 1 and edge._base is not None else None
 
 
-def _unrecorded(edge: Any) -> bool:
+def _unrecorded(edge: Edge | None) -> bool:
     """Whether a view, or one that it was made of, was made before its base was told to require grad."""
     while edge is not None and edge._tag != 1:
         entry = edge.entry if edge._tag == 2 else edge
@@ -370,7 +371,7 @@ class NotImplementedNode(TapeEntry):
         """As torch calls it."""
         return "torch::autograd::NotImplemented"
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Raises."""
         raise AutogradError("derivative for set_ is not implemented")
 
@@ -396,7 +397,7 @@ class Poisoned(TapeEntry):
         self.bare = view._node is None or view._node.__class__ is NoGradView
         self.id, self.edges = next_id(), (edge_of(view._base),)  # type: ignore[arg-type]  # a view has a base
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Raises."""
         raise AutogradError(self.forbids)
 

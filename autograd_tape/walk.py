@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Iterable, Sequence
 
+from .annotations import Functions
 from .errors import ArgumentError, NoGradError
 from .modes import settle_tapes
-from .node import OutputEdge, TapeEntry, freed
+from .node import Edge, Origin, OutputEdge, TapeEntry, freed
 from .tape import WEAK_TAPE, DefaultTape, Tape, get_default_tape
 from .tensor import TapeId, TensorRef
 
@@ -27,11 +28,11 @@ class StandIn(TapeEntry):
         self.entry, self.id, self.edges, self.saved, self.meta = entry, TapeId(id), (), (), entry.meta
         self.n_outputs, self.hooks, self.takes_undefined = entry.n_outputs, entry.hooks, entry.takes_undefined
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """As the entry does it."""
         return self.entry.raw(grad, F)
 
-    def recorded(self, grad: Any, F: Any) -> Sequence[Any]:
+    def recorded(self, grad: Any, F: Functions) -> Sequence[Any]:
         """As the entry does it."""
         return self.entry.recorded(grad, F)
 
@@ -77,11 +78,11 @@ class Walk:
 
     # -- what the tape has ----------------------------------------------------------------------------------------
 
-    def _on_tape(self, edge: Any) -> TapeEntry | None:
+    def _on_tape(self, edge: Edge) -> TapeEntry | None:
         """The entry on the tape of the value behind an edge."""
         return self.tape.entry_behind(edge)
 
-    def _entry(self, edge: Any) -> TapeEntry:
+    def _entry(self, edge: Origin) -> TapeEntry:
         """What the pass comes to through an edge that leads to no leaf."""
         found = self._on_tape(edge)
         entry: TapeEntry = edge.entry if edge._tag == 2 else edge
@@ -90,7 +91,7 @@ class Walk:
         self.substituted = True
         return found
 
-    def edge(self, edge: Any) -> Any:
+    def edge(self, edge: Edge | None) -> Any:
         """An edge as the tape has it; None where the pass does not go."""
         if edge is None or edge._tag == 1 or not self.substituted:
             return edge
@@ -156,7 +157,7 @@ class Walk:
                     stack.append(behind)
         return False
 
-    def _missing(self, edge: Any, user: TapeEntry | None = None) -> NoGradError:
+    def _missing(self, edge: Origin, user: TapeEntry | None = None) -> NoGradError:
         entry = edge.entry if edge._tag == 2 else edge
         what = f"Tensor {edge.id}, the output of '{entry.op_name}'" + (f" that '{user.op_name}' takes" if user is not None else "")
         return NoGradError(f"{what}, is not on this tape",

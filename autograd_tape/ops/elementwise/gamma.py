@@ -275,7 +275,8 @@ def _check(name: str) -> Any:
 def _no_gradient(name: str) -> Any:
     def vjp(F: Functions, grad: Any) -> Any:
         engine = current_engine()
-        if engine is not None and engine.entry is not None and not engine.needs(engine.entry.edges[0]):
+        edge = None if engine is None or engine.entry is None else engine.entry.edges[0]
+        if engine is not None and edge is not None and not engine.needs(edge):
             return None
         raise NotImplementedError(f"the derivative for '{name}: input' is not implemented.")
 
