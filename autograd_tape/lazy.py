@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -163,14 +163,22 @@ def _meta(x: TensorRef) -> TensorRef:
 def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any], inplace: bool = False) -> tuple[TensorRef, ...]:
     """Carries out an operation by name: a tensor for each tensor parameter that `arguments` leaves open, and in their `Slot`s; its
     outputs."""
-    arguments, inputs = put_together(arguments, inputs)
     own = OPERATIONS.get(op)
     if own is not None:
+        arguments, inputs = put_together(arguments, inputs)
         return tuple(tensors_in(own(*arguments.pop("*", inputs), **arguments)))
+    function, positional, keywords = spelled(F, op, inputs, arguments, inplace)
+    return tuple(tensors_in(function(*positional, **keywords)))
+
+
+def spelled(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str, Any], inplace: bool = False
+            ) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
+    """The function of an operation by name, and the positional and keyword arguments of a call."""
+    arguments, inputs = put_together(arguments, inputs)
     rec = get_record(op)
     function = F.function(rec.name + "_") if inplace else getattr(F, rec.name)
     if "*" in arguments:
-        return tuple(tensors_in(function(*arguments.pop("*"), **arguments)))
+        return function, arguments.pop("*"), arguments
     named, rest = assign_tensors(rec, inputs, arguments)
     if rest:
         raise ArgumentError(f"'{rec.name}' takes fewer tensors", expected=rec.schema, found=f"{len(inputs)} tensors",
@@ -182,7 +190,7 @@ def call(F: Frontend, op: str, inputs: Sequence[TensorRef], arguments: dict[str,
         keywords = {k: v for k, v in named.items() if k not in leading}
     else:
         positional, keywords = [], named
-    return tuple(tensors_in(function(*spread(rec, positional), **keywords, **out)))
+    return function, spread(rec, positional), keywords | out
 
 
 def spread(rec: Record, positional: list[Any]) -> list[Any]:

@@ -27,7 +27,9 @@ from .lazy import array_of, bind, bindable, call, evaluate
 from .manual import ManualEntry
 from .modes import GradMode, _ModeContext, aside, grad_mode
 from .node import TapeEntry, edge_of
+from .random import default_generator
 from .record import OPERATIONS
+from .straight import is_straight, straight
 from .tape import WEAK_TAPE, Tape
 from .tensor import NOTHING, TensorRef, info_of, listeners, watchers
 from .tree import leaves, leaves_like, rebuild, tree_map
@@ -444,23 +446,26 @@ class Trace:
 
     def __init__(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         _function(fn)
-        self.fn, self.tape = fn, Tape(retain_graph=True)
+        self.fn, self._tape = fn, Tape(retain_graph=True)
+        self._behind = False  # whether the tape holds operations as they ran before
         with _Inside():
             given = [x for x in leaves([args, kwargs]) if isinstance(x, TensorRef)]
             self.front = front = front_end_of(*given)
             self.as_arrays = not given
             self.args, self.kwargs = tree_map(lambda x: self._mark(x, front), (tuple(args), kwargs))
             self.inputs: list[TensorRef] = [x for x in leaves([self.args, self.kwargs]) if isinstance(x, TensorRef)]
-            self.tape.held = Traced(self.inputs)
-            with self.tape:
+            self._tape.held = Traced(self.inputs)
+            drawn = default_generator.get_state()
+            with self._tape:
                 self.output = fn(*self.args, **self.kwargs)
+            self._draws = not np.array_equal(drawn, default_generator.get_state())
         self.outputs: list[TensorRef] = [x for x in leaves(self.output) if isinstance(x, TensorRef)]
         self._keep_arrays_out()
         self.compute()
 
     def compute(self) -> list[TapeEntry]:
         """Walks back from the outputs: `nodes`, in the order of the computation. The constructor does it."""
-        if hasattr(self, "nodes"):
+        if hasattr(self, "_nodes"):
             return self.nodes
         held = self.tape.held
         known = [o for o in self.outputs if (id := held.id_of(o)) is not None and id not in held.sources]
@@ -468,14 +473,33 @@ class Trace:
         # What is needed to walk the graph again: the operations as first recorded, the tensors that come from outside and those made.
         self._first: dict[int, Operation] = {operation.entry.id: operation for operation in held.operations}
         first = [self._first[node.id] for node in self.graph.nodes]
-        self.nodes: list[TapeEntry] = [operation.entry for operation in first]
+        self._nodes: list[TapeEntry] = [operation.entry for operation in first]
         self._made = [(id, ref) for operation in first for id, ref in zip(operation.outputs, operation.refs[1])]
         made = {id for id, _ in self._made}
         self._sources = {id: ref for operation in first for id, ref in zip(operation.inputs, operation.refs[0]) if id not in made}
         # What lay at first in the memory of sources that the function writes to.
         self._initial = {id: data for id, ref in self._sources.items()
                          if (data := self.graph.values[id].data) is not None and data is not ref._data}
-        return self.nodes
+        # What draws random numbers must not run once more where somebody asks for the entries.
+        self._plain = is_straight(first) and not self._initial and not self._draws
+        self._again_at_once: Callable[[], None] | None = None
+        return self._nodes
+
+    @property
+    def tape(self) -> Tape:
+        """What holds the operations as they ran last."""
+        self._catch_up()
+        return self._tape
+
+    @property
+    def nodes(self) -> list[TapeEntry]:
+        """The entries, see above."""
+        self._catch_up()
+        return self._nodes
+
+    def _catch_up(self) -> None:
+        if self._behind:
+            self._run(self._start(False))
 
     def _keep_arrays_out(self) -> None:
         for x in leaves(self.output):
@@ -516,23 +540,36 @@ class Trace:
         before = [(x, x._data, x._v, x._base) for x in self.inputs], dict(self._initial)
         for x, data in news:
             bind(x, data)
-        tape = Tape(retain_graph=True)
         try:
-            env = self._start(bool(news))
-            with _Inside(), tape:
-                self.graph.run(env, lambda node, refs: self._again(tape, self._first[node.id], node, refs))
+            if self._plain:
+                if self._again_at_once is None:
+                    self._again_at_once = straight([self._first[node.id] for node in self.graph.nodes], self.front)
+                self._again_at_once()
+                self._behind = True  # nobody may ever ask for the entries
+            else:
+                self._run(self._start(bool(news)))
         except BaseException:
-            tape.clear()
             for x, *state in before[0]:
                 x._data, x._v, x._base = state
             self._initial = before[1]
             raise
-        self.tape.clear()
+        return tree_map(self._given, self.output)
+
+    def _run(self, env: dict[int, TensorRef]) -> None:
+        """Carries out the operations as they were recorded, on a tape."""
+        tape = Tape(retain_graph=True)
+        try:
+            with _Inside(), tape:
+                self.graph.run(env, lambda node, refs: self._again(tape, self._first[node.id], node, refs))
+        except BaseException:
+            tape.clear()
+            raise
+        self._tape.clear()
         for id, ref in self._made:  # a tensor changed in place comes several times, and keeps the last value
             new = env[id]
             ref._data, ref._node, ref._v = new._data, new._node, new._v
-        self.tape, self.nodes = tape, [operation.entry for operation in tape.held.operations]
-        return tree_map(self._given, self.output)
+        self._behind = False
+        self._tape, self._nodes = tape, [operation.entry for operation in tape.held.operations]
 
     def _given(self, x: Any) -> Any:
         if not isinstance(x, TensorRef):
@@ -642,7 +679,11 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
         raise NoGradError("The trace has no input to differentiate with respect to", expected="a floating-point argument", found="none",
                           remedy="trace the function with floating-point arrays")
     found: dict[int, Any] = {}
-    if roots:
+    if roots and trace._plain:  # nothing but what the front end's operations recorded
+        grads = gradients([o for o, _ in roots], [g for _, g in roots], inputs, trace.front if create_graph else executor_for(CPU).F,
+                          create_graph=create_graph, retain_graph=True, wrap=trace.front.wrap)
+        found = {x.id: g for x, g in zip(inputs, grads) if g is not None}
+    elif roots:
         context = run_backward([o for o, _ in roots], trace.tape, None, BackwardOptions(
             retain_graph=True, create_graph=create_graph, inputs=inputs, grad_outputs=[g for _, g in roots]))
         found = context.grad_tensors

@@ -10,6 +10,7 @@ from typing import Any
 from .errors import ArgumentError
 
 _registered: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
+_leaves: set[type] = set()  # classes that are known to be no trees
 
 
 def register_tree(cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any], Any]) -> type:
@@ -36,11 +37,14 @@ def register_tree(cls: type, flatten: Callable[[Any], Any], unflatten: Callable[
             raise ArgumentError("register_tree() takes two functions", expected="flatten(instance) and unflatten(parts)",
                                 found=type(function).__name__, remedy="pass functions")
     _registered[cls] = flatten, unflatten
+    _leaves.clear()
     return cls
 
 
 def children(node: Any) -> dict[Any, Any] | None:
     """What a node is made of, by key, position or field; None for a leaf."""
+    if type(node) in _leaves:
+        return None
     if isinstance(node, dict):
         return node
     if isinstance(node, (tuple, list)):
@@ -49,6 +53,8 @@ def children(node: Any) -> dict[Any, Any] | None:
     if own is not None:
         return {"parts": own[0](node)}
     names = _fields(type(node))
+    if names is None:
+        _leaves.add(type(node))
     return None if names is None else {name: getattr(node, name) for name in names}
 
 
@@ -86,6 +92,8 @@ def leaves(tree: Any) -> list[Any]:
     >>> leaves({"w": [1, (2, None)], "b": 3})
     [1, 2, 3]
     """
+    if type(tree) in _leaves and tree is not None:
+        return [tree]
     found: list[Any] = []
     stack = [tree]
     while stack:

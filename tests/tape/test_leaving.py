@@ -23,7 +23,7 @@ X = np.array([0.5, -1.0, 2.0])
 READS: dict[str, Callable[[TensorRef], Any]] = {
     "item": lambda s: s.item(), "numpy": lambda s: s.numpy(), "tolist": lambda s: s.tolist(), "float": float, "int": int,
     "complex": complex,
-    "asarray": np.asarray, "ufunc": np.sin, "reduction": lambda s: np.max(np.asarray(s)), "math": math.exp,
+    "asarray": np.asarray, "ufunc": lambda s: np.sin(np.asarray(s)), "reduction": lambda s: np.max(np.asarray(s)), "math": math.exp,
     "numpy_array": lambda s: np.array([float(s)]), "a number as an argument": lambda s: F.full((2,), s),
     "a slope": lambda s: F.leaky_relu(TensorRef.of(X), s), "a format": lambda s: f"{float(s):.2f}",
 }

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograd_tape import F, Tape, TensorRef, backward, no_grad
+from autograd_tape import F, Tape, TensorRef, backward, backward_on_trace, no_grad, trace, value_and_grad
 from autograd_tape.modes import noting
 from autograd_tape.tape import aside
 
@@ -109,6 +109,49 @@ def test_what_was_noted_replays(step: str) -> None:
     if step != "by hand":  # which no tape keeps
         np.testing.assert_allclose(tape.to_graph(y).replay([other])[0], program(TensorRef.of(other)).numpy(), rtol=1e-12)
     np.testing.assert_array_equal(backward(y, tape)[x.id], backward(program(x_ := TensorRef.of(x.numpy(), requires_grad=True)))[x_.id])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(sorted(set(STEPS) - {"by hand"})), min_size=1, max_size=5), st.booleans())
+def test_a_trace_runs_again_as_the_function_does(steps: list[str], looks: bool) -> None:
+    def program(x: Any) -> Any:
+        values = [x]
+        for name in steps:
+            values.append(STEPS[name](values))
+        return F.sum(values[-1] * values[-1])
+
+    t = trace(program, np.array([0.5, -1.0, 2.0, 0.3]))
+    for other in np.array([[-0.2, 0.4, 0.1, 3.0], [1.5, -0.5, 0.2, 0.1]]):
+        value, gradient = value_and_grad(program)(other)
+        np.testing.assert_array_equal(t.refresh_graph_values(other), value)
+        if looks:
+            assert [node.op_name for node in t.nodes][-2:] == ["mul", "sum"] and t.outputs[0].creator is t.nodes[-1]
+        np.testing.assert_array_equal(backward_on_trace(t)[t.inputs[0]], gradient)
+        np.testing.assert_array_equal(backward_on_trace(t)[t.inputs[0]], gradient)
+
+
+def test_a_trace_that_fails_to_run_again_keeps_its_values() -> None:
+    calls = []
+
+    def program(x: Any) -> Any:
+        return F.sum(F.linalg_inv(x)) if hasattr(F, "linalg_inv") else F.sum(F.inverse(x))
+
+    t = trace(program, np.eye(2))
+    calls.append(backward_on_trace(t)[t.inputs[0]])
+    with pytest.raises(Exception, match="singular"):
+        t.refresh_graph_values(np.zeros((2, 2)))
+    np.testing.assert_array_equal(t.output.numpy(), 2.0)
+    np.testing.assert_array_equal(backward_on_trace(t)[t.inputs[0]], calls[0])
+
+
+def test_a_trace_that_draws_draws_once_each_time() -> None:
+    from autograd_tape.random import default_generator
+
+    t = trace(lambda x: F.sum(F.dropout(x, 0.5, True)), np.ones(50))
+    default_generator.manual_seed(3)
+    first, after = t.refresh_graph_values(), default_generator.get_state()
+    assert t.nodes and np.array_equal(default_generator.get_state(), after)
+    np.testing.assert_array_equal(t.output.numpy(), first)
 
 
 def test_a_list_is_held_as_it_was() -> None:
