@@ -62,7 +62,7 @@ def test_no_irregular_operation_reads_an_example(share: int) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_says_that_it_reads_values_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_batching, "run_irregular", lambda *args: NotImplemented)
+    monkeypatch.setattr(_batching, "run_irregular", lambda level, call: NotImplemented)
     assert {n for n in DECLARED if not any([reads_an_example(call) for call in calls(n)])} == SINGLE
     assert len(DECLARED) > 20
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autograd_tape.calls import Call
 from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
 from autograd_tape.ops._batch import BatchedCall, aligned, rule_of
@@ -123,20 +124,21 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     return loop(level, lambda *a: general(tuple(a)), args, rec.name)
 
 
-def run_irregular(level: Level, general: Any, values: dict[str, Any], out: Any) -> Any:
-    """Carries out an irregular operation on examples of `level` by its rule, or, where it reads values of examples, for each of them;
-    NotImplemented where it is made of operations that are carried out on examples themselves."""
-    rec: Record = general.rec
-    args = tuple(values.values())
-    if rec.field("batch") is not None:
-        general.check_fit(args)
-        return run(level, general, args, out, False)
+def reads_examples(rec: Record, values: dict[str, Any]) -> bool:
+    """Whether an irregular operation reads values of arguments that are examples."""
     reads = rec.field("reads")
-    names = (reads(**values) if callable(reads) else reads or "").split()
-    if not any([isinstance(t, BatchedTensor) for t in tensors_in([values[name] for name in names])]):
-        return NotImplemented
-    found = loop(level, lambda *a: general(tuple(a)), args, rec.name)
-    return found if out is None else F.copy_(out, found)
+    names = reads(**values) if callable(reads) else reads
+    return bool(names) and any([isinstance(t, BatchedTensor) for t in tensors_in([values[name] for name in names.split()])])
+
+
+def run_irregular(level: Level, call: Call) -> Any:
+    """Carries out an irregular operation on examples of `level` by its rule, or, where it has none, for each of them."""
+    general: Any = call.door
+    if call.rec.field("batch") is not None:
+        general.check_fit(call.args)
+        return run(level, general, call.args, call.out, False)
+    found = loop(level, lambda *a: general(tuple(a)), call.args, call.rec.name)
+    return found if call.out is None else F.copy_(call.out, found)
 
 
 def _examples(level: Level, rec: Record, result: Any) -> Any:

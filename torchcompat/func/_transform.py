@@ -56,13 +56,15 @@ class _Transform(Interceptor):
 
     def __call__(self, call: Call) -> Any:
         if call.door.irregular:
-            values = dict(zip([p.name for p in call.door.params], call.args))
-            _batching.refuse(call.rec, values)
-            _forward.refuse(call.rec, values, "_" * call.inplace)
-            level = top_level(call.args)
-            if level is None or level.kind is not VMAP:
+            rec, values = call.rec, dict(zip([p.name for p in call.door.params], call.args))
+            if rec.field("no_vmap") is not None:
+                _batching.refuse(rec, values)
+            if rec.field("no_forward") is not None:
+                _forward.refuse(rec, values, "_" * call.inplace)
+            if rec.field("batch") is None and not _batching.reads_examples(rec, values):
                 return NotImplemented
-            return _batching.run_irregular(level, call.door, values, call.out)
+            level = top_level(call.args)
+            return NotImplemented if level is None or level.kind is not VMAP else _batching.run_irregular(level, call)
         return _transformed(call.door, call.args, call.out, call.inplace)
 
 

@@ -733,6 +733,8 @@ def _fitted(F: Functions, value: Any, shape: Sequence[int]) -> Any:
 
 def _reads(index: Any, **_: Any) -> str:
     """Single booleans among indices decide on the shape."""
+    if index.__class__ is int or index.__class__ is slice:
+        return ""
     masks = [x for x in _as_tuple(index) if isinstance(x, TensorRef) and x._k.dtype.name in ("bool", "uint8")]
     return "index" if any([not x.ndim for x in masks]) else ""
 
