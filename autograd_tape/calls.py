@@ -435,7 +435,7 @@ def passed(function: Any, given: dict[str, Any]) -> Any:
     if not asked:
         return HERE
     try:
-        result = _ask(door, tuple([given[name] for name in door.names]), None, False, asked, 0)
+        result = _ask(door, tuple(map(given.__getitem__, door.names)), None, False, asked, 0)
     except AutogradError as error:
         raise door.frontend.error(error) from None
     return HERE if result is NotImplemented else result
