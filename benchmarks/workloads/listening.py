@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.workloads.registry import add, floats
 
-CALLS = 50  # per workload, so that entering and leaving counts for little
+CALLS = 300  # per workload, so that entering and leaving counts for little
 Call = Callable[[], Any]
 
 
