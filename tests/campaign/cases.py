@@ -149,10 +149,6 @@ def plain_samples(name: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
 @cache
 def database() -> dict[str, Any]:
     """torch's operator database by name, those entries that both sides have."""
-    import sys
-    from pathlib import Path
-
-    sys.path.append(str(Path(__file__).parents[1] / "oracle"))
     from tests.oracle.oracle_operations import ADAPTERS, Missing, resolve
     from torch.testing._internal.common_methods_invocations import op_db
 
