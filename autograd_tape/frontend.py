@@ -37,8 +37,8 @@ class Frontend:
     result_repr: Any = None
     """What several outputs say of themselves, where that is not as named tuples do it."""
     default_device: Any = None
-    steps_back = True
-    """Whether ranges in an index may have a negative step, as in NumPy."""
+    numpy_indexing = True
+    """Whether ranges in an index may go back, and numbers apart from arrays count as arrays, as in NumPy."""
     below_autograd: Any = None
     """Carries out operations in the place of an executor: called with (general, values, tensors, inplace), returns NotImplemented to
     pass. None where nobody does."""

@@ -36,12 +36,20 @@ def _flat_axes(x: TensorRef, axes: tuple[int, ...]) -> TensorRef:
     return F.reshape(F.permute(x, (*rest, *axes)), (*[x.shape[i] for i in rest], int(np.prod([x.shape[i] for i in axes]))))
 
 
+def _quick(a: Any, axis: Any) -> bool:
+    """Whether these are a floating-point tensor and an axis of it, or none, which the record takes as they are."""
+    return a.__class__ is TensorRef and a._data is not None and a._data.dtype.char in "fd" and (
+        axis is None or axis.__class__ is int and -a._data.ndim <= axis < a._data.ndim)
+
+
 def _given(value: Any, default: Any) -> Any:
     return default if value is _UNSET else value
 
 
 @implements("sum")
 def sum(a, axis=None, dtype=None, out=None, keepdims=_UNSET, initial=_UNSET, where=_UNSET):
+    if out is dtype is None and initial is where is _UNSET and _quick(a, axis):
+        return F.sum(a, axis, keepdims is not _UNSET and bool(keepdims))
     x = tensor(a)
     x = masked(_accumulated(x, dtype), _given(where, None), 0)
     axes = axes_of(axis, x.ndim)
@@ -60,6 +68,8 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=_UNSET, initial=_UNSET, wh
 
 @implements("mean")
 def mean(a, axis=None, dtype=None, out=None, keepdims=_UNSET, *, where=_UNSET):
+    if out is dtype is None and where is _UNSET and _quick(a, axis):
+        return F.mean(a, axis, keepdims is not _UNSET and bool(keepdims))
     x = floating(a) if dtype is None else tensor(a, dtype)
     axes, where = axes_of(axis, x.ndim), _given(where, None)
     keepdims = bool(_given(keepdims, False))

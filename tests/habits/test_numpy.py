@@ -298,6 +298,31 @@ def test_slices_go_backwards(index: Any) -> None:
         x[::0]
 
 
+ITEMS = [0, -1, slice(None), slice(2, 0, -1), [1, 0], np.array([[0, 1]]), None, Ellipsis]
+
+
+@pytest.mark.parametrize("last", range(len(ITEMS)))
+def test_indices_mean_what_they_mean_to_numpy(last: int) -> None:
+    """Every three of eight kinds of indices: a number apart from an array is one of the arrays."""
+    a = np.arange(60.0).reshape(3, 4, 5)
+    for first in ITEMS:
+        for middle in ITEMS:
+            index = (first, middle, ITEMS[last])
+            if sum([i is Ellipsis for i in index]) > 1:
+                continue  # the records take a second one, which stands for nothing
+            try:
+                wanted = a[index]
+            except IndexError:
+                with pytest.raises((IndexError, at.AutogradError)):
+                    TensorRef.of(a)[index]
+                continue
+            x = TensorRef.of(a, requires_grad=True)
+            assert np.array_equal(x[index]._data, wanted), index
+            counts = np.zeros_like(a)
+            np.add.at(counts, index, 1.0)
+            assert np.array_equal(at.backward(F.sum(x[index]))[x.id], counts), index
+
+
 def test_scipys_ufuncs_are_records() -> None:
     special = pytest.importorskip("scipy.special")
     for name in SPECIAL:

@@ -199,13 +199,12 @@ class _Primitive(at.Operation):
         self.raw = raw
 
     def execute(self, *primals: Any, call: Any) -> Any:
-        args, kwargs, where = call
+        args, kwargs, where, _ = call
         return self.raw(*_filled(args, where, primals), **kwargs)
 
     def vjp_rule(self, primals: Sequence[Any], cotangent: Any, output: Any, *, call: Any) -> Any:
-        args, kwargs, where = call
+        args, kwargs, where, wanted = call
         full = _filled(args, where, primals)
-        wanted = tuple([i for i in where if args[i].requires_grad])
         if self.wrapped not in primitive_vjps:
             raise NotImplementedError(f"VJP of {self.raw} wrt argnums {wanted} not defined")
         found = iter(tuple(primitive_vjps[self.wrapped](wanted, output, full, kwargs)(_conj(cotangent))))
@@ -224,7 +223,8 @@ def primitive(raw: Callable[..., Any]) -> Callable[..., Any]:
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         where = [i for i, x in enumerate(args) if builtins.isinstance(x, TensorRef)]
-        return operation(*[args[i] for i in where], call=(args, kwargs, where)) if where else raw(*args, **kwargs)
+        wanted = tuple([i for i in where if args[i].requires_grad])
+        return operation(*[args[i] for i in where], call=(args, kwargs, where, wanted)) if where else raw(*args, **kwargs)
 
     operation.wrapped = wrapped
     wrapped.fun = raw

@@ -41,9 +41,8 @@ class TorchFrontend(Frontend):
 
     module = "torch"
     result_repr = staticmethod(_result_repr)
-    steps_back = False
+    numpy_indexing = False
     default_device: Any = None
-    steps_back = False
     """Where factories make tensors, None for the CPU."""
     savers: list[Any] = []
     """What looks at each entry made on the general path: saved-tensor hooks, anomaly mode. Called with the entry."""

@@ -542,6 +542,11 @@ def _parse(F: Functions, shape: Sequence[int], index: Any) -> tuple[tuple[Any, .
             continue
         arrays[i] = _array(F, item)
         consumed += arrays[i][0].ndim if arrays[i][0].dtype == bool else 1
+    if F.numpy_indexing and any([a.ndim for a, *_ in arrays.values()]):
+        numbers = [i for i, item in enumerate(items) if isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))]
+        apart = sorted([*arrays, *numbers])
+        if apart[-1] - apart[0] >= len(apart):  # apart from each other: numbers then count as arrays, whose dimensions come first
+            arrays.update({i: _array(F, [int(items[i])]) for i in numbers})
     if consumed > n:
         if not n and len(items) == 1 and isinstance(items[0], slice):
             raise IndexRangeError("slice() cannot be applied to a 0-dim tensor.")
@@ -646,7 +651,7 @@ def _get(F: Functions, self: Any, index: Any) -> Any:
     try:
         basic, indices = _parse(F, self.shape, index)
     except StepError:
-        if not F.steps_back or not _goes_back(index):
+        if not F.numpy_indexing or not _goes_back(index):
             raise
         return _get(F, *_ahead(F, self, index))
     if indices is None:
