@@ -342,12 +342,12 @@ def cases(rec: Record) -> Iterator[Case]:
         args, kwargs = bind(rec, sample)
         leaves, spec = tree_flatten((args, kwargs))
         irregular = rec.field("function") is not None or rec.field("make") is not None
-        differentiable = [i for i, x in enumerate(leaves) if is_array(x) and np.asarray(x).dtype == np.float64]
-        if not irregular:
-            named = [*zip([p.name for p in rec.params if not p.keyword_only], args), *kwargs.items()]
-            owners = [n for n, a in named for _ in tree_flatten(a)[0]]
-            wanted = {p.name for p in rec.differentiable_params}
-            differentiable = [i for i in differentiable if owners[i] in wanted]
+        named = [*zip([p.name for p in rec.params if not p.keyword_only], args), *kwargs.items()]
+        owners = [n for n, a in named for _ in tree_flatten(a)[0]]
+        owners += [""] * (len(leaves) - len(owners))  # of several arguments in the place of one
+        wanted = {p.name for p in (rec.params if irregular else rec.differentiable_params)} - {*(rec.field("refuses_grad") or ())}
+        differentiable = [i for i, x in enumerate(leaves) if is_array(x) and np.asarray(x).dtype == np.float64
+                          and (owners[i] in wanted or irregular and not owners[i])]
         yield Case(rec, leaves, spec, differentiable=tuple(differentiable))
 
 
