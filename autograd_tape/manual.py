@@ -79,7 +79,8 @@ class ManualEntry(TapeEntry):
         """Calls the gradient function with the saved buffers, computing those that nobody has asked for yet."""
         _, saved = self._prepared()
         executor = getattr(F, "_executor", None)
-        return self._cotangents(grad, [evaluate(s, executor) if isinstance(s, TensorRef) else s for s in saved], F)
+        return self._cotangents(grad, [s if not isinstance(s, TensorRef) else evaluate(s, executor) if s._data is None else array_of(s)
+                                       for s in saved], F)
 
     def recorded(self, grad: Any, F: Functions) -> Sequence[Any]:
         """Calls the gradient function with the saved tensors, so that what it does is recorded."""

@@ -169,6 +169,15 @@ def test_operations_of_ones_own(kind: str) -> None:
         np.testing.assert_allclose(elements(found), g)
 
 
+def test_operations_get_the_elements_of_conjugate_views() -> None:
+    op = Scaled("scaled_conjugates")
+    z = torch.tensor([1.0 + 2.0j])
+    np.testing.assert_array_equal(op(z.conj(), z.conj()).resolve_conj().numpy(), (z.conj() ** 3).resolve_conj().numpy())
+    x = torch.tensor([1.0 + 2.0j], requires_grad=True)
+    (g,) = at.grad(op(x.conj(), torch.tensor([1.0 + 0j])).real.sum(), [x])
+    np.testing.assert_array_equal(g, 2.0 * np.array([1.0 + 2.0j]))  # the rule, which conjugates nothing, got conj(x), and conj gave it back
+
+
 def test_modules_with_their_parameters() -> None:
     layer = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Tanh())
     before = {name: p.detach().numpy().copy() for name, p in layer.state_dict().items()}
