@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,19 @@ import pytest
 import torchcompat as torch
 
 ROOT = Path(__file__).resolve().parents[1]
+NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]\d+)?")
+WITH_A_TEST_OF_THEIR_OWN = {"tape_basics", "train_digits"}
+SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem not in WITH_A_TEST_OF_THEIR_OWN]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=[path.stem for path in SCRIPTS])
+def test_prints_what_it_shows(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its assertions hold, and it prints what its docstring shows, numbers up to their last digit."""
+    doc = runpy.run_path(str(script), run_name="__main__")["__doc__"]
+    printed, shown = capsys.readouterr().out, doc.partition(f"    $ python examples/{script.name}\n")[2]
+    assert shown and NUMBER.sub("#", printed).split() == NUMBER.sub("#", shown).split(), printed
+    numbers = [[float(x) for x in NUMBER.findall(text)] for text in (printed, shown)]
+    np.testing.assert_allclose(*numbers, rtol=1e-2, atol=1e-4, err_msg=printed)
 
 
 def test_train_digits(tmp_path: Path) -> None:
