@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .errors import ArgumentError, NoGradError
+from .errors import ArgumentError, AutogradError, NoGradError
 from .node import Hooks, NoGradView, RemovableHandle
-from .tensor import LEAF, TensorRef, info_of
+from .tensor import LEAF, TensorRef, info_of, table_of
 from .views import Poisoned
 
 
@@ -20,6 +20,7 @@ def hooks_on(tensor: TensorRef) -> dict[int, Any]:
 
     Raises:
         NoGradError: the tensor does not require grad.
+        AutogradError: it is a view that lost its history.
     """
     node = tensor._node
     if node is None:
@@ -27,11 +28,10 @@ def hooks_on(tensor: TensorRef) -> dict[int, Any]:
                           found=f"tensor {tensor.id}, which does not", remedy="set requires_grad on what it is computed from")
     if node is LEAF or node.__class__ is NoGradView:
         Hooks()  # from now on backward passes look for hooks
-        info = info_of(tensor)
-        if info.hooks is None:
-            info.hooks = {}
-        return info.hooks
+        return table_of(tensor, "hooks")
     creator: Any = tensor.creator
+    if creator.forbids is not None:
+        raise AutogradError(creator.forbids)
     table: dict[int, Any] = creator._hooks().tensor_pre.setdefault(node.nr if node._tag == 2 else 0, {})
     return table
 
@@ -48,10 +48,7 @@ def hooks_after(tensor: TensorRef) -> dict[int, Any]:
             raise NoGradError(message, expected="a leaf that requires grad", found=f"tensor {tensor.id}",
                               remedy="register it on what the tensor is computed from")
     Hooks()
-    info = info_of(tensor)
-    if info.post_accumulate is None:
-        info.post_accumulate = {}
-    return info.post_accumulate
+    return table_of(tensor, "post_accumulate")
 
 
 def _checked(hook: Any) -> Callable[..., Any]:
