@@ -30,7 +30,7 @@ from .ops._host import values_of
 from .functions.general import General
 from .functions.namespace import QUIET_SETS, base_namespace
 from .record import OPERATIONS, Record, assign_tensors, named_arguments
-from .tensor import NOTHING, TensorRef, above, info_of
+from .tensor import NOTHING, TensorRef, above, info_of, table_of
 from .version import Version, number_of
 from .views import unwatched_view
 
@@ -329,10 +329,7 @@ def _leave_views(ref: TensorRef) -> None:
 def follow(output: TensorRef, inputs: Sequence[TensorRef]) -> None:
     """Has a tensor without data computed anew whenever one of those that it is computed from gets other data."""
     for x in inputs:
-        info = info_of(x)
-        if info.followers is None:
-            info.followers = weakref.WeakValueDictionary()
-        info.followers[id(output)] = output
+        table_of(x, "followers", weakref.WeakValueDictionary)[id(output)] = output
 
 
 def _recompute(ref: TensorRef) -> None:

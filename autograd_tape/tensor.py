@@ -129,6 +129,16 @@ def info_of(tensor: "TensorRef") -> Info:
     return info
 
 
+def table_of(tensor: "TensorRef", name: str, make: Callable[[], Any] = dict) -> Any:
+    """One of a tensor's rare tables, made when it is first asked for."""
+    info = info_of(tensor)
+    table = getattr(info, name)
+    if table is None:
+        table = make()
+        setattr(info, name, table)
+    return table
+
+
 def _could_be_shape(data: Any) -> bool:
     """Whether these are whole numbers, one or a flat sequence of them, as sizes are."""
     return all([isinstance(n, (int, np.integer)) and not isinstance(n, bool)

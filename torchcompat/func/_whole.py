@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 from collections.abc import Sequence
 
-from autograd_tape.tensor import NOTHING, info_of
+from autograd_tape.tensor import NOTHING, table_of
 from autograd_tape.version import Version
 
 from .._tensor import frontend
@@ -59,10 +59,7 @@ def set_tangent(t: Any, level: Level, tangent: Any) -> None:
                 tangent = frontend.permute(tangent, tuple(dims))
         set_tangent(t._value, level, tangent)
         return
-    info = info_of(t)
-    table = info.tangents
-    if table is None:
-        table = info.tangents = {}
+    table = table_of(t, "tangents")
     if level not in table:
         level.duals.append(weakref.ref(t))
     table[level] = tangent
