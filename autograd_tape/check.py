@@ -1,9 +1,10 @@
 """Gradients held against central differences.
 
 `check_grad(fn, inputs)` compares the Jacobian that the backward pass gives with (f(x + eps) - f(x - eps)) / (2 eps), element by
-element, in float64. Order 2 does the same to the gradient function x, v -> v . J(x), and so to gradients of gradients. The report
-is a table with one row per output and input; it also tells gradients of a wrong shape, gradients that are missing, and functions
-that do not give the same answer twice.
+element, in float64. A complex tensor counts as its real and imaginary parts: where a backward pass carries v to g, the real parts of
+conj(v) dy and of conj(g) dx are equal. Order 2 does the same to the gradient function x, v -> v . J(x), and so to gradients of gradients.
+The report is a table with one row per output and input; it also tells gradients of a wrong shape or dtype, gradients that are missing,
+formulas that are not linear in the cotangents, and functions that do not give the same answer twice.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .tensor import TensorRef
 from .tree import children, leaves, rebuild
 
 OK = "ok"
+Index = tuple[int | str, ...]
 
 
 @attrs.frozen
@@ -40,9 +42,10 @@ class Row:
         output, input: names; `v0` is the cotangent of output 0 in order 2.
         max_absolute: the largest |analytical - numerical|, nan where there is nothing to compare.
         max_relative: the largest |analytical - numerical| / max(|numerical|, atol).
-        worst: (index into the output, index into the input) where the allowance is exceeded most.
+        worst: (index into the output, index into the input) where the allowance is exceeded most; of complex ones the last is "real" or
+            "imag".
         analytical, numerical: the two values there.
-        verdict: "ok", or what is wrong.
+        verdict: "ok", or what is wrong. Formulas that are right one element at a time, and not for all at once, give a row of output "all".
     """
 
     order: int
@@ -50,7 +53,7 @@ class Row:
     input: str
     max_absolute: float
     max_relative: float
-    worst: tuple[tuple[int, ...], tuple[int, ...]] | None
+    worst: tuple[Index, Index] | None
     analytical: float
     numerical: float
     verdict: str
@@ -97,8 +100,8 @@ class Report:
         return self
 
 
-def _place(worst: tuple[tuple[int, ...], tuple[int, ...]] | None) -> str:
-    return "-" if worst is None else f"d out{list(worst[0])} / d in{list(worst[1])}"
+def _place(worst: tuple[Index, Index] | None) -> str:
+    return "-" if worst is None else " / ".join([f"d {what}[{', '.join(map(str, at))}]" for what, at in zip(("out", "in"), worst)])
 
 
 def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3, order: int = 1,
@@ -106,11 +109,12 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
     """Holds the gradients of `fn(*inputs)` against numerical ones.
 
     Args:
-        fn: takes and returns tensors, or tuples, lists and dicts of them, of this package or of torchcompat; arguments that are no
-            floating-point arrays or tensors are passed as they are. It must be smooth within `eps` of the inputs. Of a torchcompat module
-            the gradients of its parameters are checked too.
-        inputs: its arguments: arrays or TensorRefs, or tuples, lists and dicts of them; a single array; or a dict of keyword arguments.
-            Floating-point ones are differentiated, in float64 whatever their dtype.
+        fn: takes and returns tensors, or trees of them, of this package or of torchcompat; arguments that are no floating-point or
+            complex arrays or tensors are passed as they are. It must be smooth within `eps` of the inputs. Of a torchcompat module the
+            gradients of its parameters are checked too.
+        inputs: its arguments, a tuple or a list: arrays, tensors, and trees of them (tuples, lists, dicts, dataclasses, ...); or a dict of
+            keyword arguments; or a single argument of any other kind. Floating-point ones are differentiated in float64, complex ones in
+            complex128, whatever their dtype.
         eps: the step of the central difference.
         atol, rtol: |analytical - numerical| may be atol + rtol * |numerical|.
         order: 2 checks gradients of gradients too.
@@ -135,28 +139,30 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
     if not callable(fn):
         raise ArgumentError("check_grad() takes a function", expected="a callable", found=type(fn).__name__,
                             remedy="pass the function itself")
-    given = [inputs] if isinstance(inputs, (TensorRef, np.ndarray, float, np.floating)) else inputs
-    function, parameters = (fn, {}) if not hasattr(fn, "named_parameters") else _as_function(fn)
+    given = inputs if isinstance(inputs, (tuple, list, dict)) else [inputs]
+    function, parameters = (fn, None) if not hasattr(fn, "named_parameters") else _as_function(fn)
+    further = {} if parameters is None else parameters
     flat = leaves(given)
     n = len(flat)
-    front = front_end_of(*flat, *parameters.values())
-    fronts = [x._front_end if isinstance(x, TensorRef) else front for x in (*flat, *parameters.values())]
+    front = front_end_of(*flat, *further.values())
+    fronts = [x._front_end if isinstance(x, TensorRef) else front for x in (*flat, *further.values())]
 
     def on_leaves(*values: Any) -> Any:
         # Each is of the kind that was given: checked are the gradients of tensors that `fn` gets them from.
         own = [front.own(x) if isinstance(x, TensorRef) else x for front, x in zip(fronts, values)]
         tree = rebuild(given, iter(own[:n]))
-        further = () if not parameters else (dict(zip(parameters, own[n:])),)
-        return function(*further, **tree) if isinstance(tree, dict) else function(*further, *tree)
+        first = () if parameters is None else (dict(zip(parameters, own[n:])),)
+        return function(*first, **tree) if isinstance(tree, dict) else function(*first, *tree)
 
-    values, where = _prepare([*flat, *parameters.values()])
-    every = [f"in{name}" if not isinstance(given, dict) else name for name in _names(given)] + list(parameters)
+    values, where = _prepare([*flat, *further.values()])
+    every = [f"in{name}" if not isinstance(given, dict) else name for name in _names(given)] + list(further)
     names = [every[i] for i in where]
     with _ModeContext(GradMode.ENABLED):
-        rows = _check(on_leaves, values, where, names, 1, eps, atol, rtol)
+        rows = _check(on_leaves, values, where, names, 1, eps, atol, rtol, seed)
         if order == 2 and all(row.verdict == OK for row in rows):
             rows += _second(on_leaves, values, where, names, eps, atol, rtol, seed)
-    report = Report(getattr(fn, "__qualname__", None) or (type(fn).__name__ if parameters else repr(fn)), tuple(rows), eps, atol, rtol)
+    name = getattr(fn, "__qualname__", None) or (repr(fn) if parameters is None else type(fn).__name__)
+    report = Report(name, tuple(rows), eps, atol, rtol)
     return report.raise_if_failed() if raise_exception else report
 
 
@@ -192,18 +198,17 @@ def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
     values: list[Any] = []
     where: list[int] = []
     for i, x in enumerate(inputs):
-        data = array_of(x) if isinstance(x, TensorRef) else np.asarray(x) if isinstance(x, (np.ndarray, np.floating, float)) else None
-        if data is not None and dtype_of(data).category == FLOATING:
-            values.append(np.array(data, np.float64))
+        data = (array_of(x) if isinstance(x, TensorRef) else
+                np.asarray(x) if isinstance(x, (np.ndarray, np.inexact, float, complex)) else None)
+        if data is not None and dtype_of(data).category >= FLOATING:
+            values.append(np.array(data, np.complex128 if dtype_of(data).is_complex else np.float64))
             where.append(i)
-        elif data is not None and dtype_of(data).is_complex:
-            raise ArgumentError(f"check_grad() takes real inputs, input {i} is complex", expected="a floating-point array",
-                                found=str(data.dtype), remedy="check the real and imaginary parts as inputs of their own")
         else:
             values.append(TensorRef.of(data) if isinstance(x, np.ndarray) else x)
     if not where:
-        raise ArgumentError("check_grad() found nothing to differentiate with respect to", expected="at least one floating-point input",
-                            found=", ".join(type(x).__name__ for x in inputs) or "no inputs", remedy="pass a floating-point array")
+        raise ArgumentError("check_grad() found nothing to differentiate with respect to", expected="at least one floating-point or "
+                            "complex input", found=", ".join(type(x).__name__ for x in inputs) or "no inputs",
+                            remedy="pass a floating-point array")
     return values, where
 
 
@@ -234,43 +239,55 @@ def _outputs(result: Any) -> list[TensorRef]:
 
 
 def _evaluate(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int]) -> list[np.ndarray]:
-    return [np.array(array_of(o), np.float64) for o in _call(fn, values, where, False)[1]]
+    return [array_of(o).copy() for o in _call(fn, values, where, False)[1]]
+
+
+def _real(array: np.ndarray) -> np.ndarray:
+    """The elements in a row, in float64; of complex ones the real and the imaginary part of each."""
+    wide = np.complex128 if array.dtype.kind == "c" else np.float64
+    return np.ascontiguousarray(array, wide).reshape(-1).view(np.float64)
+
+
+def _real_shape(x: TensorRef) -> tuple[int, ...]:
+    return (*x.shape, 2) if x.dtype.is_complex else tuple(x.shape)
 
 
 def _numerical(fn: Callable[..., Any], values: list[Any], where: Sequence[int], eps: float,
-               shapes: Sequence[tuple[int, ...]]) -> list[list[np.ndarray]]:
-    """[output][input] -> Jacobian of shape (output size, input size)."""
-    found = [[np.empty((int(np.prod(s)), values[i].size)) for i in where] for s in shapes]
+               outputs: Sequence[TensorRef]) -> list[list[np.ndarray]]:
+    """[output][input] -> Jacobian of shape (output size, input size), a complex element counting twice."""
+    found = [[np.empty((int(np.prod(_real_shape(o))), _real(values[i]).size)) for i in where] for o in outputs]
     for position, i in enumerate(where):
         original = values[i]
-        for j in range(original.size):
+        for j in range(_real(original).size):
             ends = []
             for step in (eps, -eps):
-                moved = original.copy()
-                moved.reshape(-1)[j] += step
+                moved = original.copy("C")
+                _real(moved)[j] += step
                 ends.append(_evaluate(fn, [*values[:i], moved, *values[i + 1:]], where))
             for nr, (high, low) in enumerate(zip(*ends)):
-                found[nr][position][:, j] = ((high - low) / (2 * eps)).reshape(-1)
+                found[nr][position][:, j] = _real(high - low) / (2 * eps)
     return found
 
 
-def _analytical(output: TensorRef, refs: Sequence[TensorRef], cotangent: np.ndarray) -> list[Any]:
+def _analytical(outputs: Sequence[TensorRef], refs: Sequence[TensorRef], cotangents: Sequence[np.ndarray]) -> list[Any]:
     """What arrives at each input: an array of whatever shape the formulas gave it, or None."""
     executor = executor_for(CPU)
-    engine = Engine(executor.F, retain_graph=True, capture=list(refs), wrap=output._front_end.wrap)
+    engine = Engine(executor.F, retain_graph=True, capture=list(refs), wrap=front_end_of(*outputs).wrap)
     with _ModeContext(GradMode.DISABLED):
-        engine.run([(edge_of(output), cotangent)])
+        engine.run([(edge_of(output), cotangent) for output, cotangent in zip(outputs, cotangents)])
     return [None if engine.captured.get(x) is None else np.asarray(engine.captured[x]) for x in refs]
 
 
 def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], order: int, eps: float, atol: float,
-           rtol: float) -> list[Row]:
+           rtol: float, seed: int) -> list[Row]:
     refs, outputs = _call(fn, values, where, True)
     first, again = [array_of(o) for o in outputs], _evaluate(fn, values, where)
     nan = float("nan")
     rows: list[Row] = []
     steady = [a.shape == b.shape and np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again)]
-    numerical = _numerical(fn, values, where, eps, [o.shape for o in outputs]) if all(steady) else []
+    numerical = _numerical(fn, values, where, eps, outputs) if all(steady) else []
+    sums = [np.zeros(_real(x._data).size) for x in refs]
+    weights = [_random(np.random.default_rng(seed), o) for o in first]
     for nr, output in enumerate(outputs):
         if not all(steady):
             gap = nan if first[nr].shape != again[nr].shape else float(np.max(np.abs(first[nr] - again[nr]), initial=0.0))
@@ -279,25 +296,38 @@ def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], name
                             "inputs differ"))
             continue
         jacobians, verdicts = _rows_of(output, refs)
+        sums = [total + _real(weights[nr]) @ jacobian for total, jacobian in zip(sums, jacobians)]
         for x, name, verdict, jacobian, expected in zip(refs, names, verdicts, jacobians, numerical[nr]):
-            rows.append(_compare(order, f"out{nr}", name, verdict, jacobian, expected, tuple(output.shape), tuple(x.shape), atol, rtol))
+            rows.append(_compare(order, f"out{nr}", name, verdict, jacobian, expected,
+                                 lambda i: (_index(i // jacobian.shape[1], output), _index(i % jacobian.shape[1], x)), atol, rtol))
+    roots = [(o, w) for o, w in zip(outputs, weights) if o.requires_grad]
+    if roots and all(row.verdict == OK for row in rows):  # else a wrong one is found already
+        there, back = [_analytical([o for o, _ in roots], refs, [np.asarray(sign * w) for _, w in roots]) for sign in (1.0, -1.0)]
+        for x, name, g, h, total in zip(refs, names, there, back, sums):
+            found = [np.zeros(total.size) if g is None else _real(g) for g in (g, h)]
+            row = _compare(order, "all", name, "", np.stack(found), np.stack([total, -total]),
+                           lambda i: ((), _index(i % total.size, x)), *_rounding(total), "not linear in the cotangents")
+            rows += [] if row.verdict == OK else [row]
     return rows
+
+
+def _rounding(expected: np.ndarray) -> tuple[float, float]:
+    """The allowance (absolute, relative) for two computations of the same numbers."""
+    return 1e-9 * max(1.0, float(np.abs(expected).max(initial=0.0))), 0.0
 
 
 def _rows_of(output: TensorRef, refs: Sequence[TensorRef]) -> tuple[list[np.ndarray], list[str]]:
     """The Jacobian by backward passes, one per output element, and what is wrong with it before any value is compared."""
-    size = int(np.prod(output.shape))
-    jacobians = [np.zeros((size, x._data.size)) for x in refs]
+    jacobians = [np.zeros((int(np.prod(_real_shape(output))), _real(x._data).size)) for x in refs]
     verdicts = [""] * len(refs)
     arrived = [False] * len(refs)
     if output.requires_grad:
-        for i in range(size):
-            cotangent = np.zeros(size, output._k.np)
-            cotangent[i] = 1.0
-            cotangent = cotangent.reshape(tuple(output.shape))
+        for i in range(int(np.prod(_real_shape(output)))):
+            cotangent = np.zeros(tuple(output.shape), output._k.np)
+            cotangent.reshape(-1).view(cotangent.real.dtype)[i] = 1.0
             try:
-                found = _analytical(output, refs, cotangent.copy())
-                twice = _analytical(output, refs, cotangent) if i == 0 else found
+                found = _analytical([output], refs, [cotangent.copy()])
+                twice = _analytical([output], refs, [cotangent]) if i == 0 else found
             except (ShapeMismatchError, ValueError) as error:  # of the engine; of NumPy, which the next formula gave it to
                 return jacobians, [f"wrong shape: {error.message if isinstance(error, ShapeMismatchError) else error}"
                                    f"{_expected(error)}"] * len(refs)
@@ -307,8 +337,10 @@ def _rows_of(output: TensorRef, refs: Sequence[TensorRef]) -> tuple[list[np.ndar
                 arrived[j] = True
                 if g.shape != tuple(x.shape):
                     verdicts[j] = f"wrong shape: expected {tuple(x.shape)}, found {g.shape}"
+                elif np.iscomplexobj(g) and not x.dtype.is_complex:
+                    verdicts[j] = f"wrong dtype: expected {x.dtype.name}, found {g.dtype}"
                 else:
-                    jacobians[j][i] = g.reshape(-1)
+                    jacobians[j][i] = _real(g.astype(x._k.np))
                     if h is None or not np.array_equal(g, h, equal_nan=True):
                         verdicts[j] = "not deterministic: two backward passes differ"
     return jacobians, [v or ("" if a else "missing") for v, a in zip(verdicts, arrived)]
@@ -318,10 +350,10 @@ def _expected(error: Exception) -> str:
     return f": expected {error.expected}, found {error.found}" if isinstance(error, ShapeMismatchError) else ""
 
 
-def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray, expected: np.ndarray, out_shape: tuple[int, ...],
-             in_shape: tuple[int, ...], atol: float, rtol: float) -> Row:
+def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray, expected: np.ndarray,
+             place: Callable[[int], tuple[Index, Index]], atol: float, rtol: float, wrong: str = "wrong gradient") -> Row:
     nan = float("nan")
-    if verdict.startswith("wrong shape"):
+    if verdict.startswith(("wrong shape", "wrong dtype")):
         return Row(order, output, name, nan, nan, None, nan, nan, verdict)
     if not expected.size:
         return Row(order, output, name, 0.0, 0.0, None, nan, nan, verdict if verdict not in ("", "missing") else OK)
@@ -330,22 +362,33 @@ def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray
         relative = np.where(error == 0, 0.0, error / np.maximum(np.abs(expected), atol))
         excess = error - (atol + rtol * np.abs(expected))
     excess = np.where(np.isnan(excess), np.inf, excess)  # a nan is wrong, wherever it comes from
-    row, column = np.unravel_index(int(np.argmax(excess)), excess.shape)
-    worst = (tuple(int(i) for i in np.unravel_index(row, out_shape)), tuple(int(i) for i in np.unravel_index(column, in_shape)))
-    wrong = bool(excess[row, column] > 0)
+    at = int(np.argmax(excess))
+    differs = bool(excess.flat[at] > 0)
     if verdict == "missing":
-        verdict = "missing gradient: none arrived, but the output depends on this input" if wrong else OK
+        verdict = "missing gradient: none arrived, but the output depends on this input" if differs else OK
     elif not verdict:
-        verdict = "wrong gradient" if wrong else OK
-    return Row(order, output, name, float(error.max()), float(relative.max()), worst, float(found[row, column]),
-               float(expected[row, column]), verdict)
+        verdict = wrong if differs else OK
+    return Row(order, output, name, float(error.max()), float(relative.max()), place(at), float(found.flat[at]), float(expected.flat[at]),
+               verdict)
+
+
+def _index(position: int, x: TensorRef) -> Index:
+    """Where an element of `_real` lies in a tensor."""
+    at = tuple(int(i) for i in np.unravel_index(position, _real_shape(x)))
+    return (*at[:-1], ("real", "imag")[at[-1]]) if x.dtype.is_complex else at
+
+
+def _random(rng: np.random.Generator, like: np.ndarray) -> np.ndarray:
+    """Numbers of either sign and of an array's shape, complex ones where it is; above 1, where rules that clip show."""
+    real, imaginary = [rng.uniform(1.5, 3.0, like.shape) * rng.choice([-1.0, 1.0], like.shape) for _ in range(2)]
+    return np.asarray(real + 1j * imaginary if np.iscomplexobj(like) else real)
 
 
 def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], eps: float, atol: float, rtol: float,
             seed: int) -> list[Row]:
     """The check of x, v -> v . J(x), one output per input of `fn`."""
     rng = np.random.default_rng(seed)
-    cotangents = [rng.standard_normal(o.shape) for o in _evaluate(fn, values, where)]
+    cotangents = [_random(rng, o) for o in _evaluate(fn, values, where)]
     n = len(values)
 
     def gradient(*args: Any) -> list[TensorRef]:
@@ -364,13 +407,13 @@ def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], nam
             if g is not None and tuple(g.shape) != tuple(x.shape):
                 raise ShapeMismatchError("A recorded gradient has the wrong shape", expected=str(tuple(x.shape)), found=str(tuple(g.shape)),
                                          remedy="correct the gradient formula")
-        return [TensorRef.of(np.zeros(tuple(x.shape))) if g is None else g for x, g in zip(inputs, found)]
+        return [TensorRef.of(np.zeros(tuple(x.shape), x._k.np)) if g is None else g for x, g in zip(inputs, found)]
 
     everywhere = [*where, *range(n, n + len(cotangents))]
     every = [*names, *[f"v{i}" for i in range(len(cotangents))]]
     nan = float("nan")
     try:
-        return _check(gradient, [*values, *cotangents], everywhere, every, 2, eps, atol, rtol)
+        return _check(gradient, [*values, *cotangents], everywhere, every, 2, eps, atol, rtol, seed)
     except ShapeMismatchError as error:  # on arrays the shape was right
         return [Row(2, "-", "-", nan, nan, None, nan, nan, f"wrong shape: {error.message}{_expected(error)}")]
     except (TypeError, AttributeError) as error:  # a tensor is no array

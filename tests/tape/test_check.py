@@ -5,17 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import attrs
 import numpy as np
 import pytest
 
-from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, check_grad
+import torchcompat as torch
+from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, check_grad, register_tree
 from autograd_tape.__main__ import main
 from autograd_tape.check import Report
 from autograd_tape.errors import ArgumentError
+from autograd_tape.tree import leaves
 
 ROOT = Path(__file__).parents[2]
 X, Y = np.array([0.5, -1.0, 2.0]), np.array([1.5, 0.3, -0.7])
@@ -30,6 +34,13 @@ def by_hand(value: Callable[[np.ndarray], np.ndarray], rule: Callable[..., Any])
         return y
 
     return f
+
+
+def with_formula(y: TensorRef, change: Callable[[Any], Any]) -> None:
+    """Changes what the record's formula gives for the first input."""
+    entry: Any = y.creator
+    raw = type(entry).raw
+    entry.__class__ = type("Changed", (type(entry),), {"__slots__": (), "raw": lambda self, g, F: [change(raw(self, g, F)[0]), None]})
 
 
 # For the command line.
@@ -71,10 +82,7 @@ class TestWhatItFinds:
         def f(a: TensorRef) -> TensorRef:
             doubled = a * 2.0
             if doubled.requires_grad:
-                entry: Any = doubled.creator
-                raw = type(entry).raw
-                entry.__class__ = type("Transposing", (type(entry),), {"__slots__": (), "raw": lambda self, g,
-                                                                       F: [raw(self, g, F)[0].T, None]})
+                with_formula(doubled, lambda g: g.T)
             return F.sum(doubled)
 
         (row,) = check_grad(f, [np.ones((2, 3))]).rows
@@ -130,8 +138,6 @@ class TestWhatItFinds:
             check_grad(lambda x: x.numpy(), [X])
         with pytest.raises(ArgumentError, match="order 1 or 2"):
             check_grad(lambda x: x, [X], order=3)
-        with pytest.raises(ArgumentError, match="input 0 is complex"):
-            check_grad(lambda x: x, [np.array([1j])])
 
 
 class TestNothingIsLeftOut:
@@ -156,9 +162,12 @@ class TestNothingIsLeftOut:
         assert len(check_grad(lambda x: (F.argmax(x), x * 2.0), [np.array([1.0, 2.0])]).rows) == 1
         assert not Report("f", (), 1e-5, 1e-4, 1e-3).ok
 
-    @pytest.mark.parametrize("rule", [lambda g, s: [np.cos(s[0]) * g], lambda g, s: [np.multiply(g, np.cos(np.asarray(s[0])))],
+    def test_a_rule_of_numpy_functions_is_recorded(self) -> None:
+        assert check_grad(by_hand(np.sin, lambda g, s: [np.cos(s[0]) * g]), [np.array([0.5, 1.0])], order=2).ok
+
+    @pytest.mark.parametrize("rule", [lambda g, s: [np.multiply(g, np.cos(np.asarray(s[0])))],
                                       lambda g, s: [np.array([a * b for a, b in zip(np.cos(s[0]), np.asarray(g))])]])
-    def test_numpy_rules_are_right_in_order_1_and_give_rows_in_order_2(self, rule: Any) -> None:
+    def test_rules_that_leave_the_record_are_right_in_order_1_and_give_rows_in_order_2(self, rule: Any) -> None:
         f = by_hand(np.sin, rule)
         assert check_grad(f, [np.array([0.5, 1.0])]).ok
         report = check_grad(f, [np.array([0.5, 1.0])], order=2)
@@ -166,7 +175,7 @@ class TestNothingIsLeftOut:
             "missing gradient: none arrived, but the output depends on this input", "wrong gradient"}, report
 
     def test_a_rule_for_arrays_alone(self) -> None:
-        report = check_grad(by_hand(np.sin, lambda g, s: [g.astype(float) * np.cos(s[0])]), [np.array([0.5, 1.0])], order=2)
+        report = check_grad(by_hand(np.sin, lambda g, s: [np.frombuffer(g.tobytes()) * np.cos(s[0])]), [np.array([0.5, 1.0])], order=2)
         assert not report and report.rows[-1].verdict.startswith("cannot be recorded: a gradient function takes arrays only")
 
     def test_trees_of_inputs_and_outputs(self) -> None:
@@ -185,6 +194,122 @@ class TestNothingIsLeftOut:
     def test_bad_tolerances(self, bad: dict[str, Any]) -> None:
         with pytest.raises(ArgumentError, match="cannot use this"):
             check_grad(F.neg, [np.ones(2)], **bad)
+
+
+@dataclass
+class Pair:
+    w: Any
+    b: Any
+
+
+@attrs.define
+class AttrsPair:
+    w: Any
+    b: Any
+
+
+class Named(NamedTuple):
+    w: Any
+    b: Any
+
+
+class Own:
+    def __init__(self, w: Any, b: Any) -> None:
+        self.w, self.b = w, b
+
+
+register_tree(Own, lambda own: {"w": own.w, "b": own.b}, lambda parts: Own(**parts))
+right_rule = lambda g, s: [g * np.cos(s[0])]
+wrong_rule = lambda g, s: [g]
+
+
+class TestTrees:
+    @pytest.mark.parametrize("kind", [Pair, AttrsPair, Named, Own, lambda w, b: {"w": w, "b": b}, lambda w, b: [w, (b,)]])
+    @pytest.mark.parametrize("alone", [False, True])
+    def test_of_every_kind_go_in_and_come_out(self, kind: Any, alone: bool) -> None:
+        for rule, ok in ((right_rule, True), (wrong_rule, False)):
+            def f(*args: Any, **kwargs: Any) -> Any:
+                w, b = leaves([args, kwargs])
+                assert isinstance(w, TensorRef)
+                return kind(b * 2.0, by_hand(np.sin, rule)(w))
+
+            report = check_grad(f, kind(X, Y) if alone else [kind(X, Y)])
+            assert report.ok is ok and len(report.rows) == 4, report
+            assert [r.verdict for r in report.rows if r.output == "out1"] == ["ok" if ok else "wrong gradient", "ok"]
+
+    def test_names(self) -> None:
+        f = lambda pair: pair.w * pair.b
+        assert [r.input for r in check_grad(f, Pair(X, Y)).rows] == ["in0['w']", "in0['b']"]
+
+    def test_a_module_without_parameters(self) -> None:
+        assert check_grad(torch.nn.Tanh(), [X], order=2).ok
+
+        class Wrong(torch.nn.Module):
+            def forward(self, pair: Pair) -> Any:
+                return {"y": pair.w * pair.b.detach()}
+
+        assert [r.verdict[:7] for r in check_grad(Wrong(), Pair(torch.tensor(X), torch.tensor(Y))).rows] == ["ok", "missing"]
+
+
+Z = X + 1j * Y
+
+
+class TestComplex:
+    @pytest.mark.parametrize("f", [
+        F.exp, F.abs, F.sin, lambda z: z * z, lambda z: z * 2j, F.real, lambda z: F.imag(z) * F.real(z), torch.conj, torch.view_as_real,
+        lambda z: torch.view_as_complex(torch.view_as_real(z) * 2.0), torch.angle, lambda z: torch.outer(z, torch.conj(z)).abs()])
+    def test_right(self, f: Any) -> None:
+        for z in (Z, Z.astype(np.complex64), torch.tensor(Z)):
+            report = check_grad(f, [z], order=2)
+            assert report.ok, report
+
+    def test_real_inputs_with_complex_outputs_and_mixed_ones(self) -> None:
+        assert check_grad(lambda x, z: (F.exp(x * 1j) * z, x * z), [X, Z], order=2).ok
+        assert check_grad(torch.polar, [torch.tensor(np.abs(X)), torch.tensor(Y)], order=2).ok
+        assert check_grad(lambda z: z * z, 1 + 2j, order=2).ok
+        assert check_grad(torch.nn.Linear(3, 2, dtype=torch.complex64), [torch.tensor(Z)]).ok
+
+    @pytest.mark.parametrize("rule", [lambda g, s: [g * 2 * s[0]], lambda g, s: [np.conj(g) * 2 * np.conj(s[0])],
+                                      lambda g, s: [(g * 2 * np.conj(s[0])).real + 0j], lambda g, s: [g * 2 * np.conj(s[0]) * 1j]])
+    def test_wrong(self, rule: Any) -> None:
+        assert check_grad(by_hand(np.square, lambda g, s: [g * 2 * np.conj(s[0])]), [Z]).ok
+        (row,) = check_grad(by_hand(np.square, rule), [Z]).rows
+        assert row.verdict == "wrong gradient" and row.worst is not None
+        assert {row.worst[0][-1], row.worst[1][-1]} <= {"real", "imag"}
+
+    def test_where(self) -> None:
+        report = check_grad(by_hand(lambda z: z.imag * 3.0, lambda g, s: [g * 1j]), [np.array([1j])])
+        assert "d out[0] / d in[0, imag]  1           3 " in report.table()
+
+    def test_a_complex_gradient_of_a_real_input(self) -> None:
+        def f(x: TensorRef) -> TensorRef:
+            doubled = x * 2.0
+            if doubled.requires_grad:
+                with_formula(doubled, lambda g: g * (1 + 1j))
+            return doubled
+
+        assert check_grad(f, [X]).rows[0].verdict == "wrong dtype: expected float64, found complex128"
+
+
+class TestLinear:
+    @pytest.mark.parametrize("rule", [lambda g, s: [g * g * np.cos(s[0])], lambda g, s: [np.abs(g) * np.cos(s[0])],
+                                      lambda g, s: [np.minimum(g, 1.0) * np.cos(s[0])]])
+    def test_a_rule_that_is_right_for_ones_and_zeros_alone(self, rule: Any) -> None:
+        row, last = check_grad(by_hand(np.sin, rule), [X]).rows
+        assert row.verdict == "ok" and last.verdict == "not linear in the cotangents" and last.output == "all"
+
+    def test_outputs_that_spoil_each_other(self) -> None:
+        class Both(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2.0, x * 3.0
+
+            @staticmethod
+            def backward(ctx: Any, g: Any, h: Any) -> Any:
+                return g * 2.0 + h * 3.0 if not (g.any() and h.any()) else g * 2.0
+
+        report = check_grad(Both.apply, [torch.tensor(X)])
+        assert [r.verdict for r in report.rows] == ["ok", "ok", "not linear in the cotangents"]
 
 
 def raises(x: TensorRef) -> TensorRef:
