@@ -24,6 +24,8 @@ How to read them
 Groups
     ``small``    overhead of single operations, views, modules and backward on tensors of 10 to 100 elements
     ``listening``  small calls while somebody listens: their times, and how many times the quiet call's that is, on both sides
+    ``tape``     operations on an explicit tape, in times of the quiet call too; transforms; traces that run again. torch's side does what
+                 its users do instead: it records anyway, and calls the function again
     ``kernels``  single operations at BERT-base and CNN sizes
     ``steps``    whole training steps, forward to optimizer
     ``import``   fresh-process import time

@@ -61,29 +61,30 @@ def shown(ratio: float | None) -> str:
     return "–" if ratio is None else f"{ratio:.2f}"
 
 
-def times_quiet(result: Result, quiet: Result | None) -> tuple[float | None, float | None]:
-    """How many times the quiet call's a call costs on each side while somebody listens; None where it was not timed."""
-    if quiet is None or result.failures or quiet.failures:
+def times_quiet(result: Result, quiet: Result) -> tuple[float | None, float | None]:
+    """How many times the quiet call's a call costs on each side; None where it was not timed."""
+    if result.failures or quiet.failures:
         return None, None
     ours, theirs = [min(times) / min(alone) if times and alone and min(alone) > 0 else None
                     for times, alone in ((result.ours, quiet.ours), (result.theirs, quiet.theirs))]
     return ours, theirs
 
 
-def _listening(results: Sequence[Result], other: str) -> list[str]:
-    """The means of what listeners cost, in times of the quiet calls."""
-    sections = {section: members for (group, section), members in by_section(results).items() if group == "listening"}
-    quiet = {r.name: r for r in sections.pop("quiet", [])}
-    if not quiet or not sections:
-        return []
-    lines = ["", "## Times the quiet call", "", f"| while listening | torchcompat | worst | {other} | worst |", "|---|---:|---:|---:|---:|"]
-    for section, members in sections.items():
-        cells = [section]
-        for times in zip(*[times_quiet(r, quiet.get(r.name)) for r in members]):
-            worst = max([(t, r.name) for t, r in zip(times, members) if t is not None], default=None)
+def _against_quiet(results: Sequence[Result], other: str) -> list[str]:
+    """The means of what listeners and tapes cost, in times of the calls of the group's section `quiet`."""
+    quiet = {(r.group, r.name): r for r in results if r.section == "quiet"}
+    lines = []
+    for (group, section), members in by_section(results).items():
+        pairs = [(r, quiet[group, r.name]) for r in members if (group, r.name) in quiet]
+        if section == "quiet" or not pairs:
+            continue
+        cells = [f"{group}: {section}"]
+        for times in zip(*[times_quiet(r, alone) for r, alone in pairs]):
+            worst = max([(t, r.name) for t, (r, _) in zip(times, pairs) if t is not None], default=None)
             cells += [shown(geometric_mean(times)), "–" if worst is None else f"{worst[0]:.1f} ({_cell(worst[1])})"]
         lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    head = ["", "## Times the quiet call", "", f"| | torchcompat | worst | {other} | worst |", "|---|---:|---:|---:|---:|"]
+    return head + lines if lines else []
 
 
 def by_section(results: Sequence[Result]) -> dict[tuple[str, str], list[Result]]:
@@ -129,7 +130,7 @@ def markdown(
             groups.setdefault(group, []).extend(members)
             lines.append(_mean_row(group, section, members))
         lines += [_mean_row(f"**{group}**", "**all**", members) for group, members in groups.items()]
-    lines += _listening(results, other)
+    lines += _against_quiet(results, other)
     if plot:
         lines += ["", "![ratios by section](results.png)"]
     failed = [result for result in results if result.failures]

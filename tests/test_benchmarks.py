@@ -86,7 +86,7 @@ def test_errors_lose_paths_and_further_lines() -> None:
 
 def test_registry_keys_are_unique_and_in_known_groups() -> None:
     table = registered()
-    assert {w.group for w in table.values()} == {"small", "listening", "kernels", "steps"}
+    assert {w.group for w in table.values()} == {"small", "listening", "tape", "kernels", "steps"}
     assert {row[0] for row in processes.ROWS} | {w.group for w in table.values()} == set(GROUPS)
     assert all(key == w.key for key, w in table.items())
 
@@ -219,7 +219,7 @@ def test_a_worker_that_does_not_answer_is_ended() -> None:
     assert side.process is None
 
 
-def test_what_listeners_cost_is_told_in_times_of_the_quiet_call() -> None:
+def test_what_listeners_and_tapes_cost_is_told_in_times_of_the_quiet_call() -> None:
     def timed(section: str, name: str, ours: float, theirs: float | None, **kwargs: Any) -> Result:
         return Result("listening", section, name, ours=[ours, 2 * ours], theirs=[] if theirs is None else [theirs], **kwargs)
 
@@ -227,10 +227,11 @@ def test_what_listeners_cost_is_told_in_times_of_the_quiet_call() -> None:
     heard = [timed("mode", "add", 3.0, 8.0), timed("mode", "sum", 24.0, None), timed("mode", "gone", 1.0, 1.0)]
     assert report.times_quiet(heard[0], quiet[0]) == (3.0, 4.0)
     assert report.times_quiet(heard[1], quiet[1]) == (12.0, None)
-    assert report.times_quiet(heard[2], None) == (None, None)
     assert report.times_quiet(timed("mode", "add", 1.0, 1.0, failures={"torch": "RuntimeError"}), quiet[0]) == (None, None)
-    assert report._listening([*quiet, *heard], "torch")[-1] == "| mode | 6.00 | 12.0 (sum) | 4.00 | 4.0 (add) |"
-    assert report._listening(heard, "torch") == report._listening(quiet, "torch") == []
+    other = Result("small", "forward", "add", ours=[1.0], theirs=[1.0])  # of a group that compares with nothing
+    lines = report._against_quiet([*quiet, *heard, other, timed("alone", "item", 1.0, 1.0)], "torch")
+    assert lines[-2:] == ["|---|---:|---:|---:|---:|", "| listening: mode | 6.00 | 12.0 (sum) | 4.00 | 4.0 (add) |"]
+    assert report._against_quiet(heard, "torch") == report._against_quiet(quiet, "torch") == []
 
 
 def test_listeners_stop_listening() -> None:
@@ -242,3 +243,19 @@ def test_listeners_stop_listening() -> None:
         if workload.group == "listening" and workload.name in ("add", "item"):
             workload.setup(torchcompat)()
             assert loudness() == before, key
+
+
+@pytest.mark.parametrize("key", [key for key, w in registered().items() if w.group == "tape"])
+def test_tapes_are_left_and_give_what_the_quiet_call_gives(key: str) -> None:
+    import torchcompat
+    from autograd_tape.modes import loudness
+
+    workload, before = registered()[key], loudness()
+    found = workload.setup(torchcompat)()
+    assert loudness() == before
+    if "on a tape" in workload.section:
+        quiet = registered()[f"tape/quiet/{workload.name}"].setup(torchcompat)()
+        np.testing.assert_array_equal(found.detach().numpy(), quiet.detach().numpy())
+    if workload.name.endswith("refresh_graph_values"):
+        called = registered()["tape/traces/20 operations, called"].setup(torchcompat)()
+        np.testing.assert_array_equal(found.detach().numpy(), called.detach().numpy())

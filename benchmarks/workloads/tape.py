@@ -1,0 +1,127 @@
+"""What it costs to be looked at: operations on an explicit tape, transforms, and traces that run again; small tensors, so that the way to
+the kernel is timed. torch records every operation, and runs a function again in the place of a trace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.workloads.registry import add, floats, workload
+
+CALLS = 50  # per workload, so that entering and leaving counts for little
+STEPS = 5  # of four operations
+Make = Callable[[Any], Callable[[], Any]]
+
+
+def _on_weight(call: Callable[[Any, Any, Any], Any]) -> Make:
+    """An operation on two small matrices, the first of which requires grad."""
+
+    def make(torch: Any) -> Callable[[], Any]:
+        weight, other = floats(torch, 8, 8, seed=1, grad=True), floats(torch, 8, 8, seed=2)
+        return lambda: call(torch, weight, other)
+
+    return make
+
+
+def _conv2d(torch: Any) -> Callable[[], Any]:
+    images, weight = floats(torch, 1, 2, 6, 6, seed=3), floats(torch, 2, 2, 3, 3, seed=4, grad=True)
+    return lambda: torch.nn.functional.conv2d(images, weight)
+
+
+REGULAR: dict[str, Make] = {
+    "mul": _on_weight(lambda torch, a, b: a * b),
+    "exp": _on_weight(lambda torch, a, b: torch.exp(a)),
+    "matmul": _on_weight(lambda torch, a, b: torch.matmul(a, b)),
+    "sum": _on_weight(lambda torch, a, b: a.sum()),
+}
+IRREGULAR: dict[str, Make] = {"getitem": _on_weight(lambda torch, a, b: a[1]), "conv2d": _conv2d}
+
+
+def _tape(torch: Any) -> Any:
+    """A block with an explicit tape, where the library has some."""
+    if torch.__name__ == "torch":
+        return contextlib.nullcontext()
+    from autograd_tape import Tape
+
+    return Tape()
+
+
+def _often(make: Make, block: Callable[[Any], Any]) -> Make:
+    def setup(torch: Any) -> Callable[[], Any]:
+        operation = make(torch)
+
+        def call() -> Any:
+            with block(torch):
+                for _ in range(CALLS):
+                    result = operation()
+            return result
+
+        return call
+
+    return setup
+
+
+for section, operations, block in (
+    ("quiet", REGULAR | IRREGULAR, lambda torch: contextlib.nullcontext()),
+    ("regular operations on a tape", REGULAR, _tape),
+    ("irregular operations on a tape", IRREGULAR, _tape),
+):
+    for name, make in operations.items():
+        add("tape", section, name, _often(make, block))
+
+
+@workload("tape", "transforms", "grad of 2 operations")
+def _grad(torch: Any) -> Callable[[], Any]:
+    x = floats(torch, 8)
+
+    def f(x: Any) -> Any:
+        return (x * x).sum()
+
+    if torch.__name__ == "torch":
+        return lambda: torch.func.grad(f)(x)
+    from autograd_tape import grad
+
+    array = x.numpy()
+    return lambda: grad(f)(array)
+
+
+def _twenty(x: Any, weight: Any) -> Any:
+    """4 STEPS operations."""
+    for _ in range(STEPS):
+        x = (x @ weight + x).tanh() * 0.5
+    return x
+
+
+@workload("tape", "traces", "20 operations, called")
+def _called(torch: Any) -> Callable[[], Any]:
+    x, weight = floats(torch, 8, 8, seed=5, grad=True), floats(torch, 8, 8, seed=6, grad=True)
+    return lambda: _twenty(x, weight)
+
+
+@workload("tape", "traces", "20 operations, refresh_graph_values")
+def _refresh(torch: Any) -> Callable[[], Any]:
+    x, weight = floats(torch, 8, 8, seed=5, grad=True), floats(torch, 8, 8, seed=6, grad=True)
+    if torch.__name__ == "torch":
+        return lambda: _twenty(x, weight)
+    from autograd_tape import trace
+
+    t = trace(_twenty, x, weight)
+    return lambda: t.refresh_graph_values(x, weight)
+
+
+@workload("tape", "traces", "20 operations, backward_on_trace")
+def _backward(torch: Any) -> Callable[[], Any]:
+    x, weight, ones = floats(torch, 8, 8, seed=5, grad=True), floats(torch, 8, 8, seed=6, grad=True), torch.ones(8, 8)
+    if torch.__name__ == "torch":
+        y = _twenty(x, weight)
+        return lambda: torch.autograd.grad(y, [x, weight], ones, retain_graph=True)
+    from autograd_tape import backward_on_trace, trace
+
+    t = trace(_twenty, x, weight)
+
+    def call() -> Any:
+        gradients = backward_on_trace(t, ones)
+        return [gradients[x] for x in t.inputs]
+
+    return call
