@@ -11,6 +11,7 @@ from ..calls import same
 from ..graph import Graph, argument_text
 from ..held import tensors_in
 from ..node import TapeEntry
+from ..record import Record
 from ..saved import saved_arrays, saved_bytes
 from ..tape import DefaultTape, Tape
 from ..tensor import TensorRef
@@ -66,7 +67,7 @@ def entry_line(entry: TapeEntry) -> str:
     """What an entry did: `sum(float64[2, 3], dim=1) -> float64[2]`. Of one that no tape keeps, the entries that its inputs came from."""
     _, outputs, arguments = entry._kept() or ((), (), {})
     inputs = [_operand(x) for x in entry.inputs]
-    defaults = {} if isinstance(entry.op, str) or entry.op is None else entry.op.defaults
+    defaults = entry.op.defaults if isinstance(entry.op, Record) else {}
     further = [f"{'' if k == '*' else k + '='}{shortened(argument_text(x, inputs), 24)}" for k, x in arguments.items()
                if not tensors_in(x) and not same(x, defaults.get(k))]
     made = ", ".join([type_of(x) for x in outputs])

@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -367,6 +368,25 @@ class TestTables:
             tape.record(y)
         assert [r.output for r in tape.summary().rows] == ["float64[2]"] and "exp(float64[2]) -> float64[2]" in repr(tape)
         agrees(tape.to_graph(), tape.draw())
+
+
+    @pytest.mark.parametrize("call, line", [
+        (lambda op, x: op(x), "(float64[2]) -> float64[2]"),
+        (lambda op, x: op(x, scale=3.0), "(float64[2], scale=3.0) -> float64[2]"),
+        (lambda op, x: op([x, x]), "(float64[2], float64[2]) -> float64[2]"),
+        (lambda op, x: op(x, several=True), "(float64[2], several=True) -> float64[2], float64[2]"),
+    ], ids=["plain", "keyword", "list", "several results"])
+    def test_operations_of_ones_own(self, call: Callable[..., Any], line: str) -> None:
+        class Scaled(at.Operation):
+            def execute(self, x: Any, *, scale: float = 1.0, several: bool = False) -> Any:
+                y = scale * np.sum(x, 0) if isinstance(x, (list, tuple)) else scale * x
+                return (y, y + 1.0) if several else y
+
+        op, x = Scaled("scaled_to_be_shown"), leaf(1.0, 2.0)
+        with Tape() as tape:
+            call(op, x)
+        assert repr(tape.entries[0]).endswith(f": scaled_to_be_shown{line}>") and f"scaled_to_be_shown{line}" in repr(tape)
+        assert [row.operation for row in tape.summary().rows] == ["scaled_to_be_shown"] and tape._repr_html_()
 
 
 class TestCommandLine:
