@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.workloads.registry import add, floats, workload
 
-CALLS = 50  # per workload, so that entering and leaving counts for little
+CALLS = 500  # per block, so that entering and leaving it, which stands by itself, counts for little
 STEPS = 5  # of four operations
 Make = Callable[[Any], Callable[[], Any]]
 
@@ -69,6 +69,17 @@ for section, operations, block in (
 ):
     for name, make in operations.items():
         add("tape", section, name, _often(make, block))
+
+
+@workload("tape", "blocks", "one operation")
+def _block(torch: Any) -> Callable[[], Any]:
+    operation = REGULAR["mul"](torch)
+
+    def call() -> Any:
+        with _tape(torch):
+            return operation()
+
+    return call
 
 
 @workload("tape", "transforms", "grad of 2 operations")
