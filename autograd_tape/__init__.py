@@ -42,7 +42,7 @@ from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace,
 from .graph import Graph
 from . import array_api, numpy  # which teach tensors the array API standard and NumPy's protocols
 from .samples import check_operation
-from .check import check_grad
+from .check import assert_gradients, check_grad
 from .tree import register_tree
 from .backward import BackwardContext, BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, topological_order
 
@@ -57,13 +57,14 @@ OpNode = TapeEntry
 """An entry as a node of a trace."""
 
 __all__ = [
-    "ArgumentError", "AutogradError", "BackwardContext", "BackwardOptions", "DType", "Device", "Executor", "F", "GradCheckFailedError",
-    "GradFn", "GradManager", "GradMode", "GradientInfo", "Gradients", "Graph", "NoGradError", "NoGradFnError", "OpKind", "OpNode",
-    "OpSpec", "Operation", "RecordingContext", "ShapeMismatchError", "Tape", "TapeEntry", "TapeId", "TapeNotRecordingError", "TensorRef",
-    "Trace", "accumulate_cotangent", "available_executors", "backward", "backward_on_trace", "check_grad", "check_operation",
-    "clear_default_tape", "cpu_executor", "current_tape", "get_default_tape", "get_executor", "get_grad_fn", "grad", "has_grad_fn",
-    "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape", "register_executor", "register_grad_fn", "register_tree", "scope",
-    "set_default_tape", "set_executor", "topological_order", "trace", "unregister_grad_fn", "value_and_grad", "vjp", "vjp_rule",
+    "ArgumentError", "AutogradError", "BackwardContext", "BackwardOptions", "DType", "Device", "Executor", "F",
+    "GradCheckFailedError", "GradFn", "GradManager", "GradMode", "GradientInfo", "Gradients", "Graph", "NoGradError", "NoGradFnError",
+    "OpKind", "OpNode", "OpSpec", "Operation", "RecordingContext", "ShapeMismatchError", "Tape", "TapeEntry", "TapeId",
+    "TapeNotRecordingError", "TensorRef", "Trace", "accumulate_cotangent", "assert_gradients", "available_executors", "backward",
+    "backward_on_trace", "check_grad", "check_operation", "clear_default_tape", "cpu_executor", "current_tape", "get_default_tape",
+    "get_executor", "get_grad_fn", "grad", "has_grad_fn", "hessian", "jacobian", "jvp", "no_grad", "reduce_to_shape",
+    "register_executor", "register_grad_fn", "register_tree", "scope", "set_default_tape", "set_executor", "topological_order",
+    "trace", "unregister_grad_fn", "value_and_grad", "vjp", "vjp_rule",
 ]
 
 

@@ -82,8 +82,9 @@ def _line(error: Exception) -> str:
 def _check(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
     from .check import check_grad
 
-    report = check_grad(function, inputs, eps=options.eps, atol=options.atol, rtol=options.rtol, order=options.order, seed=options.seed)
-    print(report.table())
+    report = check_grad(function, inputs, eps=options.eps, atol=options.atol, rtol=options.rtol, order=options.order, seed=options.seed,
+                        forward=options.forward, layouts=options.layouts)
+    report.print()
     return 0 if report.ok else 1
 
 
@@ -125,6 +126,8 @@ def _parser() -> argparse.ArgumentParser:
                              help="one per argument (default: 3)")
         command.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
     check.add_argument("--order", type=int, choices=(1, 2), default=1, help="2 checks gradients of gradients too")
+    check.add_argument("--forward", action="store_true", help="check forward mode too")
+    check.add_argument("--layouts", action="store_true", help="check inputs that are transposed, strided and broadcast in memory")
     check.add_argument("--eps", type=float, default=1e-5)
     check.add_argument("--atol", type=float, default=1e-4)
     check.add_argument("--rtol", type=float, default=1e-3)

@@ -4,7 +4,9 @@
 element, in float64. A complex tensor counts as its real and imaginary parts: where a backward pass carries v to g, the real parts of
 conj(v) dy and of conj(g) dx are equal. Order 2 does the same to the gradient function x, v -> v . J(x), and so to gradients of gradients.
 The report is a table with one row per output and input; it also tells gradients of a wrong shape or dtype, gradients that are missing,
-formulas that are not linear in the cotangents, and functions that do not give the same answer twice.
+formulas that are not linear in the cotangents, and functions that do not give the same answer twice. `forward` holds forward mode
+against the same differences; `batched` holds vmap against a loop, and `layouts` tensors that lie in memory in other ways against the same
+ones in rows, both for values and gradients, up to rounding.
 """
 
 from __future__ import annotations
@@ -16,21 +18,23 @@ from typing import Any
 import attrs
 import numpy as np
 
+from . import transforms
 from .backward import BackwardOptions, run_backward
 from .dtypes import CPU, FLOATING, dtype_of
 from .engine import Engine
-from .errors import ArgumentError, GradCheckFailedError, ShapeMismatchError
+from .errors import ArgumentError, AutogradError, GradCheckFailedError, ShapeMismatchError
 from .executors import executor_for
-from .frontend import front_end_of
+from .frontend import Frontend, front_end_of
 from .lazy import array_of
 from .modes import GradMode, _ModeContext
 from .node import edge_of
 from .tape import WEAK_TAPE
-from .tensor import TensorRef
+from .tensor import TensorRef, above
 from .tree import children, leaves, rebuild
 
 OK = "ok"
 Index = tuple[int | str, ...]
+Place = tuple[Index | None, Index | None]
 
 
 @attrs.frozen
@@ -43,9 +47,11 @@ class Row:
         max_absolute: the largest |analytical - numerical|, nan where there is nothing to compare.
         max_relative: the largest |analytical - numerical| / max(|numerical|, atol).
         worst: (index into the output, index into the input) where the allowance is exceeded most; of complex ones the last is "real" or
-            "imag".
+            "imag", None for what is summed or does not matter.
         analytical, numerical: the two values there.
         verdict: "ok", or what is wrong. Formulas that are right one element at a time, and not for all at once, give a row of output "all".
+        check: "backward", or "forward"; "batched", "transposed", "strided" or "broadcast", and what was so: "strided in0". Of these a row
+            is the worst one of all outputs (input "-") and gradients (output "all"), and `numerical` what a loop, or rows in memory, give.
     """
 
     order: int
@@ -53,10 +59,11 @@ class Row:
     input: str
     max_absolute: float
     max_relative: float
-    worst: tuple[Index, Index] | None
+    worst: Place | None
     analytical: float
     numerical: float
     verdict: str
+    check: str = "backward"
 
 
 @attrs.frozen(repr=False)
@@ -82,13 +89,21 @@ class Report:
 
     def table(self) -> str:
         """The rows as text."""
-        head = ["order", "output", "input", "max abs error", "max rel error", "worst at", "analytical", "numerical", "verdict"]
-        lines = [[str(r.order), r.output, r.input, f"{r.max_absolute:.3g}", f"{r.max_relative:.3g}", _place(r.worst), f"{r.analytical:.6g}",
-                  f"{r.numerical:.6g}", r.verdict] for r in self.rows]
-        widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
-        text = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in [head, ["-" * w for w in widths], *lines]]
+        text: str = self.__rich__().text()
+        return text
+
+    def print(self, file: Any = None) -> None:
+        """Prints the table, by `rich` where it is installed."""
+        self.__rich__().print(file)
+
+    def __rich__(self) -> Any:
+        head = ["check", "order:", "output", "input", "max abs error:", "max rel error:", "worst at", "analytical:", "numerical:",
+                "verdict"]
+        lines = [[r.check, str(r.order), r.output, r.input, f"{r.max_absolute:.3g}", f"{r.max_relative:.3g}", _place(r.worst),
+                  f"{r.analytical:.6g}", f"{r.numerical:.6g}", r.verdict] for r in self.rows]
         result = "every gradient agrees" if self.ok else f"{sum(r.verdict != OK for r in self.rows)} of {len(self.rows)} rows failed"
-        return "\n".join([f"check_grad of {self.name}: {result} (eps={self.eps:g}, atol={self.atol:g}, rtol={self.rtol:g})", *text])
+        title = f"check_grad of {self.name}: {result} (eps={self.eps:g}, atol={self.atol:g}, rtol={self.rtol:g})"
+        return above.show.Table(title, head, lines)
 
     def raise_if_failed(self) -> Report:
         """The report itself; GradCheckFailedError with the table where a row failed."""
@@ -100,12 +115,14 @@ class Report:
         return self
 
 
-def _place(worst: tuple[Index, Index] | None) -> str:
-    return "-" if worst is None else " / ".join([f"d {what}[{', '.join(map(str, at))}]" for what, at in zip(("out", "in"), worst)])
+def _place(worst: Place | None) -> str:
+    places = [f"d {what}[{', '.join(map(str, at))}]" for what, at in zip(("out", "in"), worst or ()) if at is not None]
+    return " / ".join(places) or "-"
 
 
 def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: float = 1e-4, rtol: float = 1e-3, order: int = 1,
-               raise_exception: bool = False, seed: int = 0) -> Report:
+               raise_exception: bool = False, seed: int = 0, *, forward: bool = False, batched: bool = False,
+               layouts: bool = False) -> Report:
     """Holds the gradients of `fn(*inputs)` against numerical ones.
 
     Args:
@@ -119,10 +136,16 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
         atol, rtol: |analytical - numerical| may be atol + rtol * |numerical|.
         order: 2 checks gradients of gradients too.
         raise_exception: raise GradCheckFailedError where a row failed.
-        seed: of the cotangents for order 2.
+        seed: of the cotangents, and of the examples for `batched`.
+        forward: check forward mode too: torchcompat's for its tensors, else `autograd_tape.jvp`, which transposes the gradients.
+        batched: check vmap over all inputs, and over each alone, against a loop. For torchcompat's tensors, whose transform it is.
+        layouts: check that inputs and cotangents that are transposed, strided or broadcast in memory make no difference. Broadcast are the
+            first values along a dimension, at which `fn` must be smooth, too.
+
+    All but the first derivatives are checked where these are right.
 
     Raises:
-        ArgumentError: no input is floating point, or `fn` returns something that is no tensor.
+        ArgumentError: no input is floating point, or `fn` returns something that is no tensor; `batched` where there is no vmap.
         GradCheckFailedError: see `raise_exception`.
 
     >>> report = check_grad(lambda x, y: x * y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])], order=2)
@@ -139,6 +162,9 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
     if not callable(fn):
         raise ArgumentError("check_grad() takes a function", expected="a callable", found=type(fn).__name__,
                             remedy="pass the function itself")
+    if batched and not hasattr(_transforms_of(front_end_of(*leaves(inputs), *getattr(fn, "parameters", list)())), "vmap"):
+        raise ArgumentError("check_grad() has no batched rules to check", expected="tensors of a front end with vmap",
+                            found="arrays, or tensors of autograd_tape", remedy="pass such tensors, or leave out batched")
     given = inputs if isinstance(inputs, (tuple, list, dict)) else [inputs]
     function, parameters = (fn, None) if not hasattr(fn, "named_parameters") else _as_function(fn)
     further = {} if parameters is None else parameters
@@ -161,9 +187,30 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
         rows = _check(on_leaves, values, where, names, 1, eps, atol, rtol, seed)
         if order == 2 and all(row.verdict == OK for row in rows):
             rows += _second(on_leaves, values, where, names, eps, atol, rtol, seed)
+        if all(row.verdict == OK for row in rows):
+            rows += _forward(on_leaves, values, where, names, front, eps, atol, rtol) if forward else []
+            rows += _batched(on_leaves, values, where, names, front, eps, seed) if batched else []
+            rows += _laid_out(on_leaves, values, where, names, seed) if layouts else []
     name = getattr(fn, "__qualname__", None) or (repr(fn) if parameters is None else type(fn).__name__)
     report = Report(name, tuple(rows), eps, atol, rtol)
     return report.raise_if_failed() if raise_exception else report
+
+
+def assert_gradients(fn: Callable[..., Any], inputs: Any, **options: Any) -> Report:
+    """Asserts that the gradients of `fn(*inputs)` are right: `check_grad`, whose table the failure shows.
+
+    Args:
+        options: those of `check_grad`.
+
+    Raises:
+        GradCheckFailedError: an AssertionError: a row failed.
+        ArgumentError: as `check_grad`.
+
+    >>> assert_gradients(lambda x, y: x * y, [np.array([1.0, 2.0]), np.array([3.0, 4.0])], order=2, forward=True, layouts=True).ok
+    True
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test, and the table
+    return check_grad(fn, inputs, **{**options, "raise_exception": True})
 
 
 def _as_function(module: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -306,7 +353,7 @@ def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], name
         for x, name, g, h, total in zip(refs, names, there, back, sums):
             found = [np.zeros(total.size) if g is None else _real(g) for g in (g, h)]
             row = _compare(order, "all", name, "", np.stack(found), np.stack([total, -total]),
-                           lambda i: ((), _index(i % total.size, x)), *_rounding(total), "not linear in the cotangents")
+                           lambda i: (None, _index(i % total.size, x)), *_rounding(total), "not linear in the cotangents")
             rows += [] if row.verdict == OK else [row]
     return rows
 
@@ -351,7 +398,7 @@ def _expected(error: Exception) -> str:
 
 
 def _compare(order: int, output: str, name: str, verdict: str, found: np.ndarray, expected: np.ndarray,
-             place: Callable[[int], tuple[Index, Index]], atol: float, rtol: float, wrong: str = "wrong gradient") -> Row:
+             place: Callable[[int], Place], atol: float, rtol: float, wrong: str = "wrong gradient") -> Row:
     nan = float("nan")
     if verdict.startswith(("wrong shape", "wrong dtype")):
         return Row(order, output, name, nan, nan, None, nan, nan, verdict)
@@ -376,6 +423,162 @@ def _index(position: int, x: TensorRef) -> Index:
     """Where an element of `_real` lies in a tensor."""
     at = tuple(int(i) for i in np.unravel_index(position, _real_shape(x)))
     return (*at[:-1], ("real", "imag")[at[-1]]) if x.dtype.is_complex else at
+
+
+# -- other ways to the same derivatives -------------------------------------------------------------------------------
+
+FAILURES = AutogradError, RuntimeError, TypeError, AttributeError, ValueError
+"""What a rule may raise where a function that is right otherwise is carried out in another way."""
+
+
+def _transforms_of(front: Frontend) -> Any:
+    return front.transforms or transforms
+
+
+def _failed(check: str, error: Exception) -> Row:
+    nan = float("nan")
+    return Row(1, "-", "-", nan, nan, None, nan, nan, f"cannot be computed: {error!r}", check)
+
+
+def _of_inputs(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[int]) -> Callable[..., tuple[TensorRef, ...]]:
+    """The floating-point outputs as a function of the inputs that are differentiated."""
+    def function(*xs: Any) -> tuple[TensorRef, ...]:
+        args = list(values)
+        for i, x in zip(where, xs):
+            args[i] = x
+        return tuple(_outputs(fn(*args)))
+
+    return function
+
+
+def _forward(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], front: Frontend, eps: float,
+             atol: float, rtol: float) -> list[Row]:
+    """Forward mode against central differences: a column of the Jacobian for each tangent."""
+    _, outputs = _call(fn, values, where, False)
+    numerical = _numerical(fn, values, where, eps, outputs)
+    function, rows = _of_inputs(fn, values, where), []
+    for j, name in enumerate(names):
+        found = [np.zeros_like(row[j]) for row in numerical]
+        verdicts = [""] * len(outputs)
+        for column in range(_real(values[where[j]]).size):
+            tangents = [np.zeros_like(values[i]) for i in where]
+            _real(tangents[j])[column] = 1.0
+            try:
+                _, pushed = _transforms_of(front).jvp(function, tuple([front.over(values[i].copy()) for i in where]),
+                                                      tuple([front.over(t) for t in tangents]))
+            except FAILURES as error:
+                return [_failed("forward", error)]
+            for nr, tangent in enumerate(pushed):
+                if tuple(tangent.shape) == tuple(outputs[nr].shape):
+                    found[nr][:, column] = _real(array_of(tangent).astype(outputs[nr]._k.np))
+                else:
+                    verdicts[nr] = f"wrong shape: expected {tuple(outputs[nr].shape)}, found {tuple(tangent.shape)}"
+        for nr, output in enumerate(outputs):
+            n = found[nr].shape[1]
+            place = lambda i: (_index(i // n, output), _index(i % n, TensorRef.of(values[where[j]])))
+            row = _compare(1, f"out{nr}", name, verdicts[nr], found[nr], numerical[nr][j], place, atol, rtol, "wrong tangent")
+            rows.append(attrs.evolve(row, check="forward"))
+    return rows
+
+
+def _worst(check: str, names: Sequence[tuple[str, str]], found: Sequence[np.ndarray], expected: Sequence[np.ndarray], wrong: str) -> Row:
+    """The row of the values or gradients that differ most."""
+    rows = []
+    for (output, name), a, b in zip(names, found, expected):
+        def place(i: int) -> Place:
+            at = _index(i, TensorRef.of(b))
+            return (at, None) if name == "-" else (None, at)
+
+        verdict = "" if a.shape == b.shape else f"wrong shape: expected {b.shape}, found {a.shape}"
+        rows.append(_compare(1, output, name, verdict, _real(a), _real(b), place, *_rounding(b), wrong))
+    return attrs.evolve(max(rows, key=lambda r: (r.verdict != OK, r.max_absolute)), check=check)
+
+
+def _batched(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], front: Frontend, eps: float,
+             seed: int) -> list[Row]:
+    """vmap of values and gradients against a loop, over examples that differ by less than `eps`."""
+    of = _transforms_of(front)
+    rng = np.random.default_rng(seed)
+    function, n = _of_inputs(fn, values, where), len(where)
+    singles = [*[values[i] for i in where], *[_random(rng, o) for o in _evaluate(fn, values, where)]]
+    count = next(c for c in range(2, 99) if all(c not in x.shape for x in singles))  # a size that no dimension has by chance
+
+    def both(*args: Any) -> tuple[Any, ...]:
+        outputs, pullback = of.vjp(function, *args[:n])
+        return (*outputs, *pullback(tuple(args[n:])))
+
+    many = [np.stack([x + eps * (rng.uniform(-1.0, 1.0, x.shape)) for _ in range(count)]) for x in singles]
+    results = [*[(f"out{nr}", "-") for nr in range(len(singles) - n)], *[("all", name) for name in names]]
+    every = [*names, *[f"v{i}" for i in range(len(singles) - n)]]
+    rows = []
+    for check, chosen in (("batched", range(len(singles))), *[(f"batched {name}", [nr]) for nr, name in enumerate(every)]):
+        inputs = [many[nr] if nr in chosen else x for nr, x in enumerate(singles)]
+        loop = [both(*[front.over((x[k] if nr in chosen else x).copy()) for nr, x in enumerate(inputs)]) for k in range(count)]
+        expected = [np.stack([array_of(x) for x in column]) for column in zip(*loop)]
+        try:
+            dims = tuple([0 if nr in chosen else None for nr in range(len(singles))])
+            found = of.vmap(both, dims)(*[front.over(x.copy()) for x in inputs])
+            rows.append(_worst(check, results, [array_of(x) for x in found], expected, "wrong where batched"))
+        except FAILURES as error:
+            rows.append(_failed(check, error))
+    return rows
+
+
+def _laid_out(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], seed: int) -> list[Row]:
+    """Values and gradients where one input or cotangent lies in memory in another way."""
+    rng = np.random.default_rng(seed)
+    n = len(where)
+    plain = [*[values[i] for i in where], *[_random(rng, o) for o in _evaluate(fn, values, where)]]
+    results = [*[(f"out{nr}", "-") for nr in range(len(plain) - n)], *[("all", name) for name in names]]
+
+    def both(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        refs = [TensorRef.over(x, requires_grad=True) for x in arrays[:n]]
+        outputs = _of_inputs(fn, values, where)(*refs)
+        roots = [(o, g) for o, g in zip(outputs, arrays[n:]) if o.requires_grad]
+        found = _analytical([o for o, _ in roots], refs, [g for _, g in roots]) if roots else [None] * n
+        return [*[array_of(o).copy() for o in outputs], *[np.zeros(x.shape, x.dtype) if g is None else g for g, x in zip(found, arrays)]]
+
+    rows = []
+    for nr, name in enumerate([*names, *[f"v{i}" for i in range(len(plain) - n)]]):
+        for layout, change in LAYOUTS.items():
+            other = change(plain[nr])
+            if other is None:
+                continue
+            check = f"{layout} {name}"
+            expected = both([np.array(x, order="C") for x in (*plain[:nr], other, *plain[nr + 1:])])
+            try:
+                found = both([*[x.copy() for x in plain[:nr]], other, *[x.copy() for x in plain[nr + 1:]]])
+            except FAILURES as error:
+                rows.append(_failed(check, error))
+            else:
+                rows.append(_worst(check, results, found, expected, f"wrong where {layout}"))
+    return rows
+
+
+def _transposed(x: np.ndarray) -> np.ndarray | None:
+    return np.array(x, order="F") if x.ndim > 1 else None
+
+
+def _strided(x: np.ndarray) -> np.ndarray | None:
+    """Every other element of memory that is nan between them."""
+    if not x.ndim:
+        return None
+    memory = np.full((*x.shape[:-1], 2 * x.shape[-1]), np.nan, x.dtype)
+    memory[..., ::2] = x
+    return memory[..., ::2]
+
+
+def _broadcast(x: np.ndarray) -> np.ndarray | None:
+    """The first values along a dimension for all of it."""
+    dim = next((d for d, size in enumerate(x.shape) if size > 1), None)
+    if dim is None or not x.size:
+        return None
+    return np.lib.stride_tricks.as_strided(x.copy(), x.shape, [0 if d == dim else step for d, step in enumerate(x.copy().strides)])
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray | None]] = {
+    "transposed": _transposed, "strided": _strided, "broadcast": _broadcast}
+"""Ways to lie in memory; None where an array has too few dimensions or elements for one."""
 
 
 def _random(rng: np.random.Generator, like: np.ndarray) -> np.ndarray:

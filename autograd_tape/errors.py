@@ -101,8 +101,10 @@ class LinAlgError(AutogradError, RuntimeError):
     """A singular matrix, or one that a factorization does not exist for."""
 
 
-class GradCheckFailedError(AutogradError, RuntimeError):
+class GradCheckFailedError(AutogradError, RuntimeError, AssertionError):
     """Analytical and numerical gradients disagree (see `autograd_tape.check`)."""
+
+    __str__ = AutogradError._text  # with the names in the table as they are
 
 
 class UnknownOperationError(AutogradError, LookupError):

@@ -43,6 +43,9 @@ class Frontend:
     """Carries out operations in the place of an executor: called with (general, values, tensors, inplace), returns NotImplemented to
     pass. None where nobody does."""
 
+    transforms: Any = None
+    """Where `jvp`, `vjp` and `vmap` of functions of its tensors are, None for those of `autograd_tape.transforms`."""
+
     def __init__(self, tensor_class: type[TensorRef], name: str) -> None:
         self.Tensor, self.name = tensor_class, name
         TapeEntry.front_end = tensor_class._front_end = self

@@ -1,12 +1,12 @@
-"""The pytest fixture `check_grad`: numerical gradient checks in tests.
+"""The pytest fixture `check_grad`: gradient checks in tests.
 
     def test_swish(check_grad):
-        check_grad(swish, [np.array([0.5, -1.0])], order=2)
+        check_grad(swish, [np.array([0.5, -1.0])], order=2, layouts=True)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,10 +14,11 @@ import pytest
 
 @pytest.fixture
 def check_grad() -> Callable[..., Any]:
-    """`autograd_tape.check_grad`, raising GradCheckFailedError with the table where a gradient is wrong."""
+    """`autograd_tape.assert_gradients`: fails with the table where a gradient is wrong; `raise_exception=False` gives the report."""
     from . import check_grad as check  # not at import time: pytest loads this plugin in every run
 
-    def checked(fn: Callable[..., Any], inputs: Sequence[Any], **options: Any) -> Any:
+    def checked(fn: Callable[..., Any], inputs: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
         return check(fn, inputs, **{"raise_exception": True, **options})
 
     return checked

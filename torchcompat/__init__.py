@@ -253,6 +253,7 @@ def get_default_device() -> device:
 
 
 _above.later("autograd.hooks", "register_tensor_hook", "register_post_accumulate_hook", "retain_grad", "keep_grad")
+_above.later("func", "jvp", "vjp", "vmap")
 _above.later("func._forward", "restore_tangents")
 _above.later("func._whole", "made_like")
 _above.later("_files.rebuild", "rebuilder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import attrs
@@ -44,6 +45,29 @@ class Table:
             return space + cell if self.head[i].endswith(":") else cell + space
 
         return "\n".join([plain(self.title), *["  ".join([padded(cell, i) for i, cell in enumerate(line)]).rstrip() for line in lines]])
+
+    def print(self, file: Any = None) -> None:
+        """Prints the table (to standard output where `file` is None), by `rich` where it is installed; nothing is cut off."""
+        if find_spec("rich") is None:
+            return print(self.text(), file=file)
+        from rich.console import Console
+
+        console = Console(file=file)
+        if not console.is_terminal:  # whose lines have no end; there are three columns between cells, and two at either side
+            console.width = max(console.width, *[columns(line) + len(self.head) + 3 for line in self.text().splitlines()])
+        console.print(self)
+
+    def __rich__(self) -> Any:
+        from rich.console import Group
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        made = RichTable()
+        for name in self.head:
+            made.add_column(Text(name.rstrip(":")), justify="right" if name.endswith(":") else "left", overflow="fold")
+        for row in self.rows:
+            made.add_row(*[Text(plain(cell)) for cell in row])
+        return Group(Text(plain(self.title)), made)
 
     def html(self) -> str:
         """The table as HTML."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
-from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, check_grad, register_tree
+from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, assert_gradients, check_grad, register_tree
 from autograd_tape.__main__ import main
 from autograd_tape.check import Report
 from autograd_tape.errors import ArgumentError
@@ -279,7 +281,7 @@ class TestComplex:
 
     def test_where(self) -> None:
         report = check_grad(by_hand(lambda z: z.imag * 3.0, lambda g, s: [g * 1j]), [np.array([1j])])
-        assert "d out[0] / d in[0, imag]  1           3 " in report.table()
+        assert "d out[0] / d in[0, imag]           1          3  wrong" in report.table()
 
     def test_a_complex_gradient_of_a_real_input(self) -> None:
         def f(x: TensorRef) -> TensorRef:
@@ -289,6 +291,130 @@ class TestComplex:
             return doubled
 
         assert check_grad(f, [X]).rows[0].verdict == "wrong dtype: expected float64, found complex128"
+
+
+def mixing(batch: int) -> Any:
+    """A function of torch whose rule for batches mixes examples up, in values or in gradients."""
+    class Mixing(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.sin()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.saved_tensors[0].cos()
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            return (x.roll(1, 0) if batch == 0 else x * 1.0 if batch == 1 else x.sin()), 0
+
+    return Mixing.apply
+
+
+def with_jvp(factor: float) -> Any:
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.x = x.detach()
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.x.cos()
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return t * ctx.x.cos() * factor
+
+    return Sine.apply
+
+
+T = torch.tensor(np.outer(X, Y) + np.eye(3))
+contiguous = lambda a: np.ndarray(a.shape, a.dtype, a.ravel("K").tobytes())
+"""What a rule sees that takes elements as they lie."""
+
+
+class TestOtherWays:
+    @pytest.mark.parametrize("f", [lambda x: torch.exp(x) @ x, lambda x: (x.sum(0), x.T * 2.0), torch.linalg.inv, torch.nn.Linear(3, 2),
+                                   torch.nn.LayerNorm(3), lambda x: torch.softmax(x, -1)[..., 1:]])
+    def test_right(self, f: Any) -> None:
+        # A broadcast matrix has no inverse.
+        report = check_grad(f, [T], order=2, forward=True, batched=True, layouts=f is not torch.linalg.inv)
+        assert report.ok and {r.check for r in report.rows} >= {"backward", "forward", "batched", "batched in0", "batched v0"}, report
+
+    def test_right_of_arrays(self) -> None:
+        report = check_grad(lambda x, z: (F.exp(x) * z, F.sum(x, 0)), [T.numpy(), T.numpy() * 1j], forward=True, layouts=True)
+        assert report.ok, report
+        layouts = [f"{layout} {name}" for name in ("in0", "in1", "v0") for layout in ("transposed", "strided", "broadcast")]
+        assert {r.check for r in report.rows} == {"backward", "forward", *layouts, "strided v1", "broadcast v1"}
+
+    def test_a_wrong_tangent(self) -> None:
+        assert check_grad(with_jvp(1.0), [T], forward=True).ok
+        report = check_grad(with_jvp(1.01), [T], forward=True)
+        assert [(r.check, r.verdict) for r in report.rows] == [("backward", "ok"), ("forward", "wrong tangent")]
+        assert check_grad(with_jvp(1.01), [T]).ok
+
+    def test_no_forward_mode(self) -> None:
+        report = check_grad(mixing(2), [T], forward=True)
+        assert [r.verdict[:18] for r in report.rows] == ["ok", "cannot be computed"]
+        report = check_grad(by_hand(np.sin, lambda g, s: [np.frombuffer(g.tobytes()) * np.cos(s[0])]), [X], forward=True)
+        assert report.rows[-1].check == "forward" and report.rows[-1].verdict.startswith("cannot be computed")
+
+    @pytest.mark.parametrize("batch", [0, 1])
+    def test_a_wrong_batched_rule(self, batch: int) -> None:
+        assert check_grad(mixing(batch), [T]).ok
+        report = check_grad(mixing(batch), [T], batched=True)
+        assert {r.check: r.verdict for r in report.rows}["batched in0"] == "wrong where batched"
+
+    def test_batched_needs_vmap(self) -> None:
+        with pytest.raises(ArgumentError, match="no batched rules"):
+            check_grad(F.exp, [X], batched=True)
+
+    @pytest.mark.parametrize("rule, found", [
+        (lambda g, s: [g * contiguous(np.cos(s[0]))], "in0"), (lambda g, s: [contiguous(g) * np.cos(s[0])], "v0")])
+    def test_a_rule_that_takes_elements_as_they_lie(self, rule: Any, found: str) -> None:
+        matrix = np.outer(X, Y)
+        assert check_grad(by_hand(np.sin, rule), [matrix]).ok
+        report = check_grad(by_hand(np.sin, rule), [matrix], layouts=True)
+        assert [r.check for r in report.rows if r.verdict != "ok"] == [f"transposed {found}"], report
+
+    @pytest.mark.parametrize("layout", ["transposed", "strided", "broadcast"])
+    def test_a_value_and_a_gradient_that_depend_on_strides(self, layout: str) -> None:
+        usual = {"transposed": lambda a: not 0 < a.strides[0] < a.strides[1], "strided": lambda a: min(a.strides) in (0, 8),
+                 "broadcast": lambda a: 0 not in a.strides}[layout]
+        sine = lambda a: np.sin(a) if usual(a) else np.sin(a) * 1.01
+        for value, rule, name in ((sine, lambda g, s: [g * np.cos(s[0])], "in0"),
+                                  (np.sin, lambda g, s: [(g if usual(g) else g * 1.01) * np.cos(s[0])], "v0")):
+            assert check_grad(by_hand(value, rule), [np.outer(X, Y)]).ok
+            report = check_grad(by_hand(value, rule), [np.outer(X, Y)], layouts=True)
+            assert [r.check for r in report.rows if r.verdict != "ok"] == [f"{layout} {name}"], report
+            assert [r.verdict for r in report.rows if r.verdict != "ok"] == [f"wrong where {layout}"]
+
+
+def test_assert_gradients() -> None:
+    assert assert_gradients(right, [X, Y], order=2).ok
+    with pytest.raises(AssertionError, match="(?s)check_grad of by_hand.*backward .*wrong gradient") as error:
+        assert_gradients(wrong, [X])
+    assert isinstance(error.value, GradCheckFailedError)
+
+
+class TestPrinting:
+    def test_without_rich(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setattr("autograd_tape.show.tables.find_spec", lambda name: None)
+        report = check_grad(wrong, [X])
+        report.print()
+        assert capsys.readouterr().out == report.table() + "\n"
+
+    def test_with_rich(self) -> None:
+        pytest.importorskip("rich", reason="rich is missing, which is no dependency")
+        report, file = check_grad(lambda x: wrong(x["[bold]a"]), [{"[bold]a": X}]), io.StringIO()
+        report.print(file)
+        lines = lambda text: [line.split() for line in re.sub("[\u2500-\u257f]|--+", " ", text).splitlines() if line.strip()]
+        assert lines(file.getvalue()) == lines(report.table())
 
 
 class TestLinear:
@@ -325,7 +451,7 @@ class TestReport:
         report = check_grad(wrong, [X])
         lines = report.table().splitlines()
         assert "1 of 1 rows failed (eps=1e-05, atol=0.0001, rtol=0.001)" in lines[0]
-        assert lines[1].split()[:3] == ["order", "output", "input"] and lines[3].endswith("wrong gradient")
+        assert lines[1].split()[:4] == ["check", "order", "output", "input"] and lines[3].endswith("wrong gradient")
         assert repr(report) == report.table() and not report
         with pytest.raises(GradCheckFailedError, match="(?s)wrong gradient.*Expected analytical.*To fix it, correct"):
             report.raise_if_failed()

@@ -35,6 +35,10 @@ class Above:
     """`utils._python_dispatch`: classes with `__torch_dispatch__`."""
     transform: Interceptor
     """`func._transform`: who is asked about calls while there are transforms."""
+    jvp: Callable[..., Any]
+    vjp: Callable[..., Any]
+    vmap: Callable[..., Any]
+    """`func`: the transforms."""
     made_like: Callable[[Any, Any], Any]
     restore_tangents: Callable[[Any, int, Any], None]
     """`func`, of examples and of tensors with tangents."""

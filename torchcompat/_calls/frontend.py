@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class TorchFrontend(Frontend):
     """Where factories make tensors, None for the CPU."""
     savers: list[Any] = []
     """What looks at each entry made on the general path: saved-tensor hooks, anomaly mode. Called with the entry."""
+
+    @property
+    def transforms(self) -> SimpleNamespace:
+        """Those of `func`."""
+        return SimpleNamespace(jvp=above.jvp, vjp=above.vjp, vmap=above.vmap)
 
     def conjugate(self, x: Any) -> Any:
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""
