@@ -8,6 +8,7 @@ array([[2.718, 7.389]])
 """
 
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 # log(0) is -inf and 0 / 0 is nan, as IEEE 754 and torch say; NumPy's warnings about them are not for users of this package.
@@ -21,7 +22,7 @@ from .modes import GradMode, no_grad
 from .tape import RecordingContext, Tape, clear_default_tape, current_tape, get_default_tape, set_default_tape
 from .node import GradFn, TapeEntry
 from .scopes import scope
-from .tensor import TapeId, TensorRef, above
+from .tensor import TapeId, TensorRef
 from .ops import load_records as _load_records
 
 _load_records()
@@ -40,7 +41,6 @@ from .executors.choose import apply_environment as _apply_environment
 _apply_environment()
 from .transforms import Trace, backward_on_trace, hessian, jacobian, jvp, trace, value_and_grad, vjp
 from .graph import Graph
-from . import array_api, numpy  # which teach tensors the array API standard and NumPy's protocols
 from .samples import check_operation
 from .check import assert_gradients, check_grad
 from .tree import register_tree
@@ -69,7 +69,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "show":
-        return above.show
+    if name in ("show", "numpy", "array_api"):  # imported when first asked for
+        return import_module(f"{__name__}.{name}")
     # float32, int64, ... and grad_add, grad_matmul, ...: there is no list of the latter, which are derived from the records.
     return DType.by_name[name] if name in DType.by_name else named_grad_fn(name)

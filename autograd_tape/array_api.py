@@ -237,7 +237,7 @@ def iinfo(type: Any, /) -> Any:
 def astype(x: TensorRef, dtype: Any, /, *, copy: Any = True, device: Any = None) -> TensorRef:
     """A tensor in another dtype."""
     _check_device(device)
-    return x.astype(dtype, copy=copy)  # type: ignore[attr-defined]  # given by `numpy._protocol`
+    return x.astype(dtype, copy=copy)  # given by `numpy._protocol`
 
 
 # -- functions whose arguments are others than NumPy's ---------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def argsort(x: TensorRef, /, *, axis: int = -1, descending: Any = False, stable:
 
 def matrix_transpose(x: TensorRef, /) -> TensorRef:
     """The last two axes exchanged."""
-    return x.mT  # type: ignore[attr-defined]
+    return x.mT
 
 
 def unstack(x: TensorRef, /, *, axis: int = 0) -> tuple[TensorRef, ...]:
@@ -441,4 +441,4 @@ def array_namespace(self: TensorRef, *, api_version: str | None = None) -> Any:
     return sys.modules[__name__]
 
 
-TensorRef.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
+TensorRef.__array_namespace__ = array_namespace  # type: ignore[assignment]

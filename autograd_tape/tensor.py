@@ -155,6 +155,22 @@ class Absent:
         raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
 
 
+class Later:
+    """An attribute that a module puts in this place when it is imported, which is when somebody first asks for it."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        import_module(f"{__package__}.{self.module}")
+        if owner.__dict__.get(self.name) is self:
+            raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
+        return getattr(owner if instance is None else instance, self.name)
+
+
 LEAF_CLASSES: set[type] = set()
 """TensorRef and its subclasses: how the engine tells a leaf from an entry with one look-up."""
 
@@ -186,6 +202,10 @@ class TensorRef:
     __slots__ = ("_data", "_k", "_node", "_v", "_base", "_grad", "_id", "_info", "__weakref__")
     _tag: Literal[1] = 1  # see TapeEntry._tag
     __array_priority__ = 1000  # array * tensor is the tensor's __rmul__
+    # What NumPy's arrays have, and the array API standard asks for.
+    __array_ufunc__, __array_function__, __array_namespace__ = Later("numpy"), Later("numpy"), Later("array_api")
+    T, mT, size, itemsize, nbytes, real, imag = [Later("numpy") for _ in range(7)]
+    astype, copy, stop_gradient = Later("numpy"), Later("numpy"), Later("numpy")
 
     _data: Any
     _k: Kind
