@@ -107,8 +107,9 @@ class Report:
 
     def raise_if_failed(self) -> Report:
         """The report itself; GradCheckFailedError with the table where a row failed."""
+        __tracebackhide__ = True
         if not self.ok:
-            raise GradCheckFailedError(f"The gradients of {self.name} are wrong.\n{self.table()}\n",
+            raise GradCheckFailedError(f"The gradients of {self.name} are wrong.\n{self.table()}\nA formula does not give the derivative",
                                        expected="analytical gradients equal to "
                                        "numerical ones", found=f"{sum(r.verdict != OK for r in self.rows)} rows that differ",
                                        remedy="correct the gradient formula of the operation in the first failing row")
@@ -210,7 +211,7 @@ def assert_gradients(fn: Callable[..., Any], inputs: Any, **options: Any) -> Rep
     True
     """
     __tracebackhide__ = True  # pytest shows the line of the test, and the table
-    return check_grad(fn, inputs, **{**options, "raise_exception": True})
+    return check_grad(fn, inputs, **{**options, "raise_exception": False}).raise_if_failed()
 
 
 def _as_function(module: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -248,7 +249,7 @@ def _prepare(inputs: Sequence[Any]) -> tuple[list[Any], list[int]]:
         data = (array_of(x) if isinstance(x, TensorRef) else
                 np.asarray(x) if isinstance(x, (np.ndarray, np.inexact, float, complex)) else None)
         if data is not None and dtype_of(data).category >= FLOATING:
-            values.append(np.array(data, np.complex128 if dtype_of(data).is_complex else np.float64))
+            values.append(np.array(data, np.complex128 if dtype_of(data).is_complex else np.float64, order="C"))
             where.append(i)
         else:
             values.append(TensorRef.of(data) if isinstance(x, np.ndarray) else x)

@@ -15,10 +15,10 @@ import pytest
 @pytest.fixture
 def check_grad() -> Callable[..., Any]:
     """`autograd_tape.assert_gradients`: fails with the table where a gradient is wrong; `raise_exception=False` gives the report."""
-    from . import check_grad as check  # not at import time: pytest loads this plugin in every run
+    from . import assert_gradients, check_grad as check  # not at import time: pytest loads this plugin in every run
 
-    def checked(fn: Callable[..., Any], inputs: Any, **options: Any) -> Any:
+    def checked(fn: Callable[..., Any], inputs: Any, *, raise_exception: bool = True, **options: Any) -> Any:
         __tracebackhide__ = True
-        return check(fn, inputs, **{"raise_exception": True, **options})
+        return (assert_gradients if raise_exception else check)(fn, inputs, **options)
 
     return checked

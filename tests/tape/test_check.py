@@ -352,6 +352,21 @@ class TestOtherWays:
         layouts = [f"{layout} {name}" for name in ("in0", "in1", "v0") for layout in ("transposed", "strided", "broadcast")]
         assert {r.check for r in report.rows} == {"backward", "forward", *layouts, "strided v1", "broadcast v1"}
 
+    @pytest.mark.parametrize("given", [T.t(), T[:, ::2], T[:1].expand(3, 3), T[0, 0], T[:0], T.float(), (T * 1j).conj(), (T * 1j).t()])
+    def test_right_of_inputs_that_lie_anyhow(self, given: Any) -> None:
+        report = check_grad(lambda x: torch.tanh(x) * x, [given], order=2, forward=True, batched=True, layouts=True)
+        assert report.ok, report
+        assert not check_grad(lambda x: torch.tanh(x) * x.detach(), [given]).ok or not given.numel()
+
+    @pytest.mark.parametrize("module, inputs", [
+        (torch.nn.BatchNorm1d(3), [(4, 3)]), (torch.nn.LSTM(2, 2), [(2, 1, 2)]), (torch.nn.Conv1d(2, 2, 2), [(1, 2, 3)]),
+        (torch.nn.MultiheadAttention(2, 1), [(2, 1, 2)] * 3)])
+    def test_right_of_modules(self, module: Any, inputs: Any) -> None:
+        generator = torch.Generator().manual_seed(0)
+        report = check_grad(module, [torch.randn(shape, generator=generator) for shape in inputs], forward=True, batched=True, layouts=True)
+        assert report.ok, report
+        assert {f"strided {name}" for name, _ in module.named_parameters()} < {r.check for r in report.rows}
+
     def test_a_wrong_tangent(self) -> None:
         assert check_grad(with_jvp(1.0), [T], forward=True).ok
         report = check_grad(with_jvp(1.01), [T], forward=True)
@@ -522,13 +537,18 @@ def test_wrong(check_grad):
     with pytest.raises(GradCheckFailedError, match="missing gradient"):
         check_grad(lambda x: TensorRef.of(x.numpy() * 2), [np.ones(3)])
     assert not check_grad(lambda x: TensorRef.of(x.numpy() * 2), [np.ones(3)], raise_exception=False)
+
+def test_that_fails(check_grad):
+    check_grad(lambda x: TensorRef.of(x.numpy() * 2), [np.ones(3)])
 """)
     # An installed package has registered the plugin already; a source tree has not.
     installed = any(e.value == "autograd_tape.pytest_plugin" for e in entry_points(group="pytest11"))
     plugin = [] if installed else ["-p", "autograd_tape.pytest_plugin"]
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider", str(tmp_path)],
                           env={"PYTHONPATH": str(ROOT), "PATH": ""}, cwd=tmp_path, capture_output=True, text=True)
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "\nE       backward      1  out0    in0  " in done.stdout and "in raise_if_failed" not in done.stdout
+    assert ">   " in done.stdout and "return check_grad" not in done.stdout  # the line of the test alone
 
 
 def test_the_plugin_is_an_entry_point() -> None:
