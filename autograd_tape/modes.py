@@ -40,7 +40,7 @@ _loud = 0
 watched = 0
 """How many look at the calls of all public functions."""
 _inferring = 0
-_quiet_sets: list[tuple[dict[str, Any], dict[str, Any], bool]] = []
+_quiet_sets: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], bool]] = []  # namespace, what it holds open and closed, `below`
 
 
 def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any], *, below: bool = False) -> None:
@@ -51,15 +51,19 @@ def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any], *, belo
         below: it is the namespace of the second entrance, which stays open while somebody looks at calls.
     """
     with _lock:
-        _quiet_sets.append((namespace, sets, below))
-        _set_quiet(namespace, sets, below)
+        _quiet_sets.append((namespace, sets, _closed(sets), below))
+        _set_quiet(*_quiet_sets[-1])
 
 
-def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any], below: bool) -> None:
+def _closed(sets: dict[str, Any]) -> dict[str, Any]:
+    return {name: frozenset() if name.startswith("Q_") else value for name, value in sets.items()}
+
+
+def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any], closed: dict[str, Any], below: bool) -> None:
     if _inferring:
         sets = {name: _inferred(value) for name, value in sets.items()}
-    closed = _loud or watched and not below
-    namespace.update({name: frozenset() if closed and name.startswith("Q_") else value for name, value in sets.items()})
+        closed = _closed(sets)
+    namespace.update(closed if _loud or watched and not below else sets)
 
 
 def _inferred(value: Any) -> Any:
@@ -74,8 +78,8 @@ def _change(left: int = 0, watching: int = 0, inferred: int = 0) -> None:
         before = (bool(_loud), bool(watched), bool(_inferring))
         _loud, watched, _inferring = _loud + left, watched + watching, _inferring + inferred
         if (bool(_loud), bool(watched), bool(_inferring)) != before:
-            for namespace, sets, below in _quiet_sets:
-                _set_quiet(namespace, sets, below)
+            for entrance in _quiet_sets:
+                _set_quiet(*entrance)
 
 
 def leave_quiet_path() -> None:
