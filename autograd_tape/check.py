@@ -428,7 +428,7 @@ def _index(position: int, x: TensorRef) -> Index:
 
 # -- other ways to the same derivatives -------------------------------------------------------------------------------
 
-FAILURES = AutogradError, RuntimeError, TypeError, AttributeError, ValueError
+FAILURES = AutogradError, RuntimeError, TypeError, AttributeError, ValueError, LookupError
 """What a rule may raise where a function that is right otherwise is carried out in another way."""
 
 

@@ -385,6 +385,36 @@ class TestOtherWays:
         report = check_grad(mixing(batch), [T], batched=True)
         assert {r.check: r.verdict for r in report.rows}["batched in0"] == "wrong where batched"
 
+    @pytest.mark.parametrize("error", [RuntimeError, TypeError, ValueError, IndexError, KeyError, NotImplementedError])
+    def test_a_rule_that_raises_gives_its_row(self, error: type[Exception]) -> None:
+        class Raising(torch.autograd.Function):
+            @staticmethod
+            def forward(x: Any) -> Any:
+                return x * 2.0
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                if not g.is_contiguous():
+                    raise error("no such layout")
+                return g * 2.0
+
+            @staticmethod
+            def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+                raise error("no batches")
+
+            @staticmethod
+            def jvp(ctx: Any, t: Any) -> Any:
+                raise error("no tangents")
+
+        report = check_grad(Raising.apply, [T], forward=True, batched=True, layouts=True)
+        failed = {r.check for r in report.rows if r.verdict.startswith("cannot be computed")}
+        assert failed >= {"forward", "batched", "batched in0", "transposed v0", "strided v0", "broadcast v0"}, report
+        assert check_grad(Raising.apply, [T]).ok
+
     def test_batched_needs_vmap(self) -> None:
         with pytest.raises(ArgumentError, match="no batched rules"):
             check_grad(F.exp, [X], batched=True)
