@@ -455,7 +455,7 @@ class TestPrinting:
         assert capsys.readouterr().out == report.table() + "\n"
 
     def test_with_rich(self) -> None:
-        pytest.importorskip("rich", reason="rich is missing, which is no dependency")
+        pytest.importorskip("rich", reason="rich is missing: pip install rich")
         report, file = check_grad(lambda x: wrong(x["[bold]a"]), [{"[bold]a": X}]), io.StringIO()
         report.print(file)
         lines = lambda text: [line.split() for line in re.sub("[\u2500-\u257f]|--+", " ", text).splitlines() if line.strip()]
