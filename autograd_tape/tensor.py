@@ -6,7 +6,6 @@ for a tensor class and works on these slots alone.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -16,6 +15,7 @@ import numpy as np
 
 from .dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, Kind, dtype_of, kind
 from .errors import ArgumentError, AutogradError, GradientDTypeError, NoGradError, ShapeMismatchError, type_name
+from .locks import cached_property
 from .strided import deep_copy
 from .version import Version
 
@@ -59,7 +59,7 @@ class Above:
     graph_of: Callable[[Any, Any], Any]
     """`graph`: a tape as a graph of these outputs."""
 
-    @functools.cached_property
+    @cached_property
     def show(self) -> Any:
         """The package `show`, which is imported when something is first to be shown."""
         return import_module(f"{__package__}.show")

@@ -15,11 +15,12 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autograd_tape
 import torchcompat
-from autograd_tape import codegen, modes
+from autograd_tape import codegen, modes, trace
 from autograd_tape.executors.choose import available_executors, get_executor
 from autograd_tape.executors.kernels import _on_demand as kernels
 from autograd_tape.executors.kernels._kernel import Kernel
@@ -129,6 +130,7 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched) -> 
         if rec.has_vjp:
             for overload in overloads(rec):
                 _nodes.node_class(overload)
+    trace(lambda x: (x * 2.0).exp(), np.ones(2)).refresh_graph_values()
     for name in available_executors():
         if name != "mindspore":  # whose kernels are functions, and whose frames are the same
             executor = get_executor(name, "meta" if name == "meta" else "cpu")

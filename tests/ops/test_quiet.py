@@ -50,13 +50,17 @@ def plain(rec: Record, frontend: Frontend, value: Any, recording: bool, floats: 
     """A sample's arguments as plain tensors, in rows; with `floats` all in float32, but indices and masks."""
     index = {np.dtype(np.bool_)} | ({np.dtype(np.int64)} if any(p.type.startswith("Index") for p in rec.params) else set())
 
-    def tensor(x: Any) -> Any:
+    def tensor(x: Any, records: bool) -> Any:
         a = np.array(x, order="C")
         if floats and a.dtype not in index:
             a = a.astype(np.float32)
-        return frontend.wrap(a, node=LEAF if recording and a.dtype.kind == "f" else None)
+        return frontend.wrap(a, node=LEAF if records and a.dtype.kind == "f" else None)
 
-    return tree_map(tensor, value)
+    args, kwargs = value
+    refused = rec.field("refuses_grad") or ()
+    by_name = {p.name: recording and p.name not in refused for p in rec.params}
+    return ([tree_map(lambda x, records=records: tensor(x, records), a) for a, records in zip(args, by_name.values())],
+            {k: tree_map(lambda x, records=by_name[k]: tensor(x, records), a) for k, a in kwargs.items()})
 
 
 @pytest.mark.no_numbers("which path is taken")

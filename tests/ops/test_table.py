@@ -153,6 +153,8 @@ class BareTensor(TensorRef):
 class BareFrontend(Frontend):
     """A front end with torch's error types and texts."""
 
+    numpy_indexing = False
+
     def error(self, error: AutogradError) -> Exception:
         return error.as_builtin()
 
