@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import COMPLEX, FLOATING
 from ...errors import AutogradError
+from ...executors.kernels import elementwise as fused
 from ...functions.refusals import no_kernel
 from ...modes import current_engine
 from ...record import RECORDS, op
@@ -234,6 +235,25 @@ def _fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _prefactor(a, x) * a * value
 
 
+_UNIFORM = 1e8
+"""From where the first term of the uniform expansion is exact, and series would take thousands of terms."""
+
+
+def _uniform(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """For large `a`, P(a, x) up to a, and Q(a, x) beyond: erfc(|eta| sqrt(a / 2)) / 2 -+ exp(-a eta**2 / 2) / sqrt(2 pi a) *
+    (1 / mu - 1 / eta), where mu = (x - a) / a and eta**2 / 2 = mu - log(1 + mu) (Temme 1979, "The asymptotic expansion of the incomplete
+    gamma functions")."""
+    mu = (x - a) / a
+    near = np.abs(mu) < 0.01
+    series = np.polynomial.polynomial.polyval(np.where(near, mu, 0.0), [0, 0, *[(-1.0) ** n / n for n in range(2, 12)]])
+    half = np.where(near, series, mu - np.log1p(mu))  # whose terms cancel near 0
+    eta = np.copysign(np.sqrt(2 * half), mu)
+    first = np.where(np.abs(eta) < 0.01, -1 / 3 + eta / 12 - eta ** 2 * 2 / 135 + eta ** 3 / 864, 1 / mu - 1 / eta)
+    rest = np.exp(-a * half) / np.sqrt(2 * math.pi * a) * first
+    result: np.ndarray = 0.5 * fused.erfc(np.abs(eta) * np.sqrt(a / 2)) + np.where(x > a, rest, -rest)
+    return result
+
+
 def _complement_near_zero(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Q(a, x) for small x: 1 - x**a / gamma(a + 1) * (1 + a * sum (-x)**n / (n! (a + n))), with the terms near 1 left out."""
     power = a * np.log(x) - _lgamma(a + 1)
@@ -255,8 +275,11 @@ def _incomplete(a: np.ndarray, x: np.ndarray, upper: bool) -> Any:
         inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
         below = (x <= 1.1) | (x < a)
         near = inside & below & upper & (x <= 1.1) & (x > 0.5 * a)
+        large = inside & (a > _UNIFORM)
+        inside &= ~large
         for where, method, gives_upper in ((inside & below & ~near, _series, False), (inside & ~below, _fraction, True),
-                                           (near, _complement_near_zero, True)):
+                                           (near, _complement_near_zero, True), (large & (x <= a), _uniform, False),
+                                           (large & (x > a), _uniform, True)):
             if where.any():
                 value = method(a[where], x[where])
                 result[where] = value if gives_upper is upper else 1 - value
