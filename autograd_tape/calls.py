@@ -349,6 +349,8 @@ class Door:
         current = _listening
         asked = tuple([i for i in current if i.frontend in (None, self.frontend) and (i.all_functions or not self.unrecorded)
                        and i.concerns(self)])
+        if self.frontend is TensorRef._front_end and any([i.frontend not in (None, self.frontend) for i in current]):
+            asked = (_ELSEWHERE, *asked)
         self._asked = current, asked
         return asked
 
@@ -369,6 +371,23 @@ class Door:
         if found is None:
             found = self._public[inplace] = self.frontend.function(self.rec.name + ("_" if inplace else ""))
         return found
+
+
+class _Elsewhere(Interceptor):
+    """Calls of `autograd_tape.F` on tensors of another front end whose calls somebody looks at: its own function carries them out, so
+    that who listens there (forward mode, vmap, autocast) meets them."""
+
+    place = ORDER[0]
+
+    def __call__(self, call: Call) -> Any:
+        for x in call.tensors():
+            if x._front_end is not call.frontend:
+                positional, keywords = call.spelled()
+                return x._front_end.function(call.rec.name + "_" * call.inplace)(*positional, **keywords)
+        return NotImplemented
+
+
+_ELSEWHERE = _Elsewhere()
 
 
 class _Named:

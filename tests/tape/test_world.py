@@ -12,6 +12,8 @@ import pytest
 import autograd_tape as at
 import torchcompat as torch
 from autograd_tape import F, GradManager, Operation, Tape, TensorRef, backward, check_grad
+from autograd_tape.tree import leaves as tree_leaves
+from torchcompat._tensor import frontend as torch_functions
 
 X, W = np.array([0.5, -1.0, 2.0]), np.array([1.5, 0.25, -0.5])
 KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
@@ -201,3 +203,26 @@ def test_a_torch_leaf_keeps_its_gradient_in_torchs_layout() -> None:
     assert x.grad is held and held._version == 1
     backward((x * x).sum(), options=at.BackwardOptions(create_graph=True))
     assert x.grad.requires_grad
+
+
+ELSEWHERE: dict[str, Callable[[Any, Any], Any]] = {
+    "regular": lambda F, x: F.sin(x) * x, "irregular": lambda F, x: F.quantile(F.cat([x, x * 2.0]), 0.3),
+    "a list": lambda F, x: F.stack([x, x * x]), "keywords": lambda F, x: F.sum(x * x, dim=0, keepdim=True),
+    "an index": lambda F, x: F.getitem(x, slice(1, None)) * 2.0, "a product": lambda F, x: F.matmul(x, x),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_transforms_of_torch_follow_functions_of_the_tape_library(name: str) -> None:
+    """Forward mode, vmap and autocast listen to torchcompat's operations; on its tensors, those of `F` are the same."""
+    function = ELSEWHERE[name]
+    x, t = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64), torch.tensor([1.0, 0.5, -2.0], dtype=torch.float64)
+    for run in (lambda f: torch.func.jvp(f, (x,), (t,)), lambda f: torch.func.vmap(f)(torch.stack([x, t, x * t])),
+                lambda f: torch.func.vmap(torch.func.jacfwd(f))(torch.stack([x, t]))):
+        ours, torchs = (tree_leaves(run(lambda x, front=front: function(front, x))) for front in (at.F, torch_functions))
+        for found, expected in zip(ours, torchs, strict=True):
+            assert type(found) is torch.Tensor
+            np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    with torch.autocast("cpu"):
+        x = x.float()
+        assert function(at.F, x).dtype is function(torch_functions, x).dtype
