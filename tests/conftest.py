@@ -8,6 +8,7 @@ those that have none: `excused`, by which a test says why a record has nothing t
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -50,6 +51,12 @@ for _name in ("assert_allclose", "assert_array_equal", "assert_equal", "assert_a
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "no_numbers(reason): a test over records that compares something else than numbers")
+
+
+def pytest_collection_finish() -> None:
+    """Recorded tables are millions of objects that stay: no collection, of the many that tests ask for, has to look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
