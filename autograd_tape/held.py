@@ -13,7 +13,6 @@ import linecache
 import os
 import sys
 import threading
-from asyncio import _get_running_loop
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ import numpy as np
 from .calls import Call, Door, Interceptor
 from .errors import AutogradError
 from .indices import Indices
-from .modes import GradMode, Notes, active_tapes, grad_mode, noting
+from .modes import GradMode, Notes, active_tapes, grad_mode, in_loop, noting
 from .node import TapeEntry
 from .tensor import LEAF, TensorRef, listeners, next_id
 
@@ -99,11 +98,7 @@ class Owner:
     @classmethod
     def here(cls) -> Owner:
         """Who is running now."""
-        asyncio = sys.modules.get("asyncio")  # who has tasks has imported it
-        task = None
-        if asyncio is not None and asyncio._get_running_loop() is not None:
-            task = asyncio.current_task()
-        return cls(threading.current_thread(), task)
+        return cls(threading.current_thread(), sys.modules["asyncio"].current_task() if in_loop() else None)
 
     @property
     def gone(self) -> bool:
@@ -300,10 +295,12 @@ class _Holding(Interceptor):
     def concerns(self, door: Door) -> bool:
         return door.irregular
 
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        return _state.frame is not None  # what runs is part of a call that is held
+
     def __call__(self, call: Call) -> Any:
         notes = noting.calls
-        if notes is None or call.out is not None or call.inplace or _state.frame is not None or call.door.at_once \
-                or _get_running_loop() is not None:
+        if notes is None or call.out is not None or call.inplace or call.door.at_once or in_loop():
             args, kwargs = call.spelled()
             return hold(call.rec, lambda *args, **kwargs: call.proceed(), args, kwargs, inplace=call.inplace, positional=call.door.spreads)
         args = tuple([as_it_is(a) for a in call.args])

@@ -1,13 +1,14 @@
 """A thread's recording state: its grad mode, the tapes and backward passes it is in, and whether operations may be quiet.
 
 A compiled operation tries its quiet path first: it asks whether its tensors' kinds are in its *quiet sets*, and so finds the path closed
-where the sets are empty. They are emptied in two ways. Something that changes how operations are carried out (hooks
-on what is saved, another executor) closes the path altogether: `leave_quiet_path`. Somebody who only looks at calls (see `calls`) closes
-the entrance of the public functions; a call that nobody cares for goes on through a second entrance below, whose sets stay as they are.
+where the sets are empty. They are emptied in two ways. Something that changes how operations are carried out (hooks on what is saved,
+another executor) closes the path altogether: `leave_quiet_path`. Somebody who only looks at calls (see `calls`) closes the entrance of the
+public functions; a call that nobody cares for goes on through a second entrance below, whose sets stay as they are.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -163,6 +164,12 @@ noting = _Noting()
 """Where this thread notes calls for the tapes that record it; None where none does. What is part of a call has notes of its own."""
 unsettled: WeakSet[Tape] = WeakSet()
 """The tapes for which there may be such notes."""
+
+
+def in_loop() -> bool:
+    """Whether a loop of asyncio runs on this thread. (Who has one has imported it, which takes a while.)"""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
 
 
 def settle_tapes() -> None:

@@ -22,7 +22,7 @@ from .tensor import TensorRef
 
 def is_straight(operations: Sequence[Operation]) -> bool:
     """Whether operations can run again as a straight function."""
-    return all([isinstance(o.op, Record) and not o.inplace and not o.written and not o.writes and not _has_indices(o.arguments)
+    return all([isinstance(o.op, Record) and not o.inplace and not o.written and not o.writes and not _hides_tensors(o.arguments)
                 for o in operations])
 
 
@@ -86,10 +86,10 @@ def _source(value: Any, names: dict[int, str], cells: dict[str, Any]) -> str:
     return f"c{len(cells) - 1}"
 
 
-def _has_indices(value: Any) -> bool:
+def _hides_tensors(value: Any) -> bool:
     """Whether an argument holds tensors where `_source` does not look."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if value.__class__ is list or value.__class__ is tuple:
-        return any([_has_indices(x) for x in value])
+        return any([_hides_tensors(x) for x in value])
     return isinstance(value, (Indices, list, tuple))

@@ -5,7 +5,7 @@ recording. Everything the quiet path leaves out is here, once for all operations
 from __future__ import annotations
 
 import operator
-from asyncio import _get_running_loop
+import sys
 from typing import Any
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ from ..dtypes import (
 )
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError, type_name
 from ..held import frame, hold, note_size, note_write, recordings
-from ..modes import UNDONE, GradMode, active_tapes, grad_mode, keep_on_tapes, noting
+from ..modes import UNDONE, GradMode, active_tapes, grad_mode, in_loop, keep_on_tapes, noting
 from ..node import OutputEdge, edge_of
 from ..ops._host import data_dependent
 from ..ops._samples import check_number
@@ -34,6 +34,7 @@ from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
 from .refusals import grad_refusal, on_meta, wants_grad
 
+_modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
 _HALVES = ("float16", "bfloat16")
 
 
@@ -241,7 +242,7 @@ class General(Door):
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
         if recordings and not TO_REGULAR and out is None and not inplace and not self._tells and (notes := noting.calls) is not None \
-                and _get_running_loop() is None:
+                and ("asyncio" not in _modules or not in_loop()):
             notes.append(note := [self, _kept(args) if self._lists else args, UNDONE, None])
             try:
                 note[2] = result = (self._below[0] or self._entrance(False))(*args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Callable
 
-from ..dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
+from ..dtypes import BOOL, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ..errors import AutogradError, UnsupportedDTypeError
 from ..modes import GradMode, grad_mode
 from ..tensor import TensorRef
@@ -79,8 +79,3 @@ def cast_unsafely(argument: str, error: type[Exception] = AutogradError) -> Meta
         return error(f"{argument} argument of type <class 'float'> cannot be safely cast to type <class '{to}'>!") if to else None
 
     return refusal
-
-
-def complex_refused(text: str) -> MetaRefusal:
-    """They refuse complex numbers."""
-    return lambda dtype: AutogradError(text.replace("{dtype}", dtype.name)) if dtype.category == COMPLEX else None

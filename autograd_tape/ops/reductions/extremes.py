@@ -18,7 +18,8 @@ from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _mindspore as kernels
 from .._host import on_host
-from .sums import LARGE, finish, reduced_shape
+from .. import _shapes as shapes
+from .sums import LARGE, finish
 from ...annotations import Dims, Functions, Values
 
 SHORT = 4096  # elements up to which finding the position of an extreme is quicker than reducing
@@ -195,7 +196,7 @@ class amax:
     numpy = _amax
     mindspore = kernels.extreme("ReduceMax")
     compose = on_host(_amax)
-    shape = reduced_shape
+    shape = shapes.reduced
     check = _check_extreme
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
 
@@ -222,7 +223,7 @@ class amin:
     numpy = _amin
     mindspore = kernels.extreme("ReduceMin")
     compose = on_host(_amin)
-    shape = reduced_shape
+    shape = shapes.reduced
     check = _check_extreme
     def vjp(F, grad, input, result, dim, keepdim): return _shared(F, grad, input, result, dim, keepdim)
 
@@ -274,7 +275,7 @@ def _extreme_along(ufunc: np.ufunc, name: str) -> Any:
         dim = wrap_dim(dim, input.ndim)
         if not input.size:
             need_elements(name, input.shape, dim)
-            shape = reduced_shape(input.shape, dim, keepdim)
+            shape = shapes.reduced(input.shape, dim, keepdim)
             return np.empty(shape, input.dtype), np.empty(shape, np.int64)
         if input.dtype.char == "E":  # ml_dtypes' comparison does not order NaN, that of float32 does
             values, indices = kernel(input.astype(np.float32), dim, keepdim)
@@ -298,7 +299,7 @@ class max_along:
     numpy = _max_along
     mindspore = kernels.extreme_along("ArgMaxWithValue")
     compose = on_host(_max_along)
-    def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def shape(input, dim, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
     aten = "max.dim"
 
@@ -317,7 +318,7 @@ class min_along:
     numpy = _min_along
     mindspore = kernels.extreme_along("ArgMinWithValue")
     compose = on_host(_min_along)
-    def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def shape(input, dim, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
     def vjp(F, grad, indices, input_shape, dim, keepdim): return F.at_indices(grad, indices, tuple(input_shape), dim, keepdim)
     aten = "min.dim"
 
@@ -416,7 +417,7 @@ class aminmax:
 
     out_dtype = EXPECTED
     numpy = _aminmax
-    def shape(input, dim, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def shape(input, dim, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
     def compose(F, input, dim, keepdim): return F.amin(input, dim, keepdim), F.amax(input, dim, keepdim)
 
     def vjp(F, grad, input, min, max, dim, keepdim):
@@ -470,7 +471,7 @@ class argmax:
     numpy = _argmax
     mindspore = kernels.position("ArgMaxWithValue")
     compose = on_host(_argmax)
-    shape = reduced_shape
+    shape = shapes.reduced
     check = _check_position("argmax")
     def samples(rng): yield rng.standard_normal((2, 3)), 1
 
@@ -492,6 +493,6 @@ class argmin:
     numpy = _argmin
     mindspore = kernels.position("ArgMinWithValue")
     compose = on_host(_argmin)
-    shape = reduced_shape
+    shape = shapes.reduced
     check = _check_position("argmin")
     def samples(rng): yield rng.standard_normal((2, 3)), 1

@@ -57,13 +57,6 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> Any:
     return result if dim is None else finish(result, input)
 
 
-def reduced_shape(input: Sequence[int], dim: Any = None, keepdim: bool = False, *rest: Any) -> tuple[int, ...]:
-    """The shape of a reduction's result."""
-    axes: Sequence[int] | None = normalize_dims(dim, len(input))
-    axes = range(len(input)) if axes is None else axes
-    return tuple([1 if i in axes else n for i, n in enumerate(input) if keepdim or i not in axes])
-
-
 def _overload(name: str) -> Any:
     """The field `aten` of a reduction: that of all elements, or `name`."""
     def aten(dim, keepdim, **_): return "" if dim is None and not keepdim else f".{name}"
@@ -88,7 +81,7 @@ class sum_:
     mindspore = kernels.total("ReduceSum")
     mindspore_takes = "complex"
     compose = on_host(_sum)
-    shape = reduced_shape
+    shape = shapes.reduced
     def vjp(F, grad, input_shape, dim, keepdim): return expand_reduced(F, grad, input_shape, dim, keepdim)
     jvp = "linear"
     aten = _overload("dim_IntList")
@@ -148,7 +141,7 @@ class mean:
     numpy = _mean
     mindspore = kernels.total("ReduceMean")
     def compose(F, input, dim, keepdim): return F.sum(input, dim, keepdim) / input.dtype.type(count(input.shape, dim))
-    shape = reduced_shape
+    shape = shapes.reduced
     def check(input, dim, keepdim, dtype): _refuse_integers(dtype or input.dtype, "mean", "Optional" if dtype else "Input")
 
     def vjp(F, grad, input_shape, dim, keepdim):
@@ -181,7 +174,7 @@ class nansum:
 
     def numpy(input, dim, keepdim): return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
     def compose(F, input, dim, keepdim): return F.sum(F.where(F.ne(input, input), 0, input), dim, keepdim)
-    shape = reduced_shape
+    shape = shapes.reduced
 
     def vjp(F, grad, input, input_shape, dim, keepdim):
         return F.masked_fill(expand_reduced(F, grad, input_shape, dim, keepdim), F.ne(input, input), 0)
@@ -252,7 +245,7 @@ class prod:
     numpy = _prod
     mindspore = kernels.total("ReduceProd")
     compose = on_host(_prod)
-    shape = reduced_shape
+    shape = shapes.reduced
 
     def vjp(F, grad, input, result, dim, keepdim):
         shape = tuple(input.shape)
@@ -352,7 +345,7 @@ class count_nonzero:
     """
 
     numpy = _count_nonzero
-    shape = reduced_shape
+    shape = shapes.reduced
     def compose(F, input, dim): return F.sum(F.ne(input, 0), dim)
     def samples(rng): yield rng.integers(0, 2, (2, 3)), 1
 
@@ -467,7 +460,7 @@ class var_of:
     def compose(F, input, dim, correction, keepdim):
         center = F.abs(input - F.mean(input, dim, True))
         return F.sum(center * center, dim, keepdim) / center.dtype.type(max(count(input.shape, dim) - correction, 0))
-    def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
+    def shape(input, dim, correction, keepdim): return shapes.reduced(input, dim, keepdim)
     check = _check_moment
     def vjp(F, grad, input, dim, correction, keepdim): return _var_gradient(F, grad, input, dim, correction, keepdim)
     aten = "var" + _CORRECTION
@@ -484,7 +477,7 @@ class std_of:
 
     numpy = _std
     def compose(F, input, dim, correction, keepdim): return F.sqrt(F.var_of(input, dim, correction, keepdim))
-    def shape(input, dim, correction, keepdim): return reduced_shape(input, dim, keepdim)
+    def shape(input, dim, correction, keepdim): return shapes.reduced(input, dim, keepdim)
     check = _check_moment
 
     def vjp(F, grad, input, result, dim, correction, keepdim):
@@ -515,7 +508,7 @@ class var_mean_of:
 
     def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, False)
     def compose(F, input, dim, correction, keepdim): return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
-    def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def shape(input, dim, correction, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
     check = _check_moment
 
     def vjp(F, grad, input, dim, correction, keepdim):
@@ -537,7 +530,7 @@ class std_mean_of:
 
     def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, True)
     def compose(F, input, dim, correction, keepdim): return F.std_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
-    def shape(input, dim, correction, keepdim): return (reduced_shape(input, dim, keepdim),) * 2
+    def shape(input, dim, correction, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
     check = _check_moment
 
     def vjp(F, grad, input, std, dim, correction, keepdim):
@@ -662,7 +655,7 @@ def _logsumexp(input: np.ndarray, dim: int | Sequence[int], keepdim: bool) -> np
     result = np.log(shared.add(np.exp(input - top), axes, None, True)) + top
     if keepdim:
         return finish(result, input)
-    return finish(result.reshape(reduced_shape(input.shape, dim)), input)
+    return finish(result.reshape(shapes.reduced(input.shape, dim)), input)
 
 
 @op("logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", promotion="float", result="same", alias="special.logsumexp")
@@ -683,13 +676,13 @@ class logsumexp:
         top = np.where(np.isfinite(top), top, np.zeros((), input.dtype))
         total = shared.add(np.exp(input - top), axes, np.dtype(np.float32), True).astype(input.dtype)
         result = np.log(total) + top
-        return result if keepdim else result.reshape(reduced_shape(input.shape, dim))
+        return result if keepdim else result.reshape(shapes.reduced(input.shape, dim))
 
     def compose(F, input, dim, keepdim):
         top = F.amax(F.real(input) if is_complex(input) else input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
         top = F.where(F.isfinite(top), top, 0)
-        return F.reshape(F.log(F.sum(F.exp(input - top), dim, True)) + top, reduced_shape(input.shape, dim, keepdim))
-    shape = reduced_shape
+        return F.reshape(F.log(F.sum(F.exp(input - top), dim, True)) + top, shapes.reduced(input.shape, dim, keepdim))
+    shape = shapes.reduced
 
     def vjp(F, grad, input, result, dim, keepdim):
         shape = tuple(input.shape)
