@@ -574,7 +574,8 @@ def _broadcast(x: np.ndarray) -> np.ndarray | None:
     dim = next((d for d, size in enumerate(x.shape) if size > 1), None)
     if dim is None or not x.size:
         return None
-    return np.lib.stride_tricks.as_strided(x.copy(), x.shape, [0 if d == dim else step for d, step in enumerate(x.copy().strides)])
+    memory = x.copy()
+    return np.lib.stride_tricks.as_strided(memory, x.shape, [0 if d == dim else step for d, step in enumerate(memory.strides)])
 
 
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray | None]] = {

@@ -13,7 +13,7 @@ from .dtypes import CPU, FLOATING, dtype_of
 from .errors import ArgumentError, AutogradError, NoGradFnError, ShapeMismatchError, type_name
 from .executors import executor_for
 from .frontend import front_end_of
-from .held import Slot, recordings, take_apart, tensors_in
+from .held import HOLDING, Slot, recordings, tensors_in
 from .lazy import array_of, evaluate
 from .modes import GradMode, _ModeContext, active_tapes, aside, grad_mode, keep_on_tapes
 from .node import GradFn, OutputEdge, TapeEntry, edge_of, freed
@@ -282,6 +282,7 @@ class _Replacing(Interceptor):
     place = "gradient"
     all_functions = False
     parts = True
+    listening = False
 
     def concerns(self, door: Door) -> bool:
         return registered(door.rec.name) is not None
@@ -296,9 +297,8 @@ class _Replacing(Interceptor):
                                 expected="an operation that makes a new tensor", found="an update in place, or out=",
                                 remedy=f"use '{call.rec.name}' out of place, or call unregister_grad_fn({call.rec.name!r})")
         tapes = active_tapes()
-        ids = [tape.held.ids_of(inputs) for tape in tapes]
-        args, kwargs = call.spelled()
-        arguments, held_inputs = take_apart(call.rec, args, kwargs, any([p.spread == "*" for p in call.door.params]))
+        arguments, held_inputs = HOLDING.look_up(call.door, call.args)
+        ids = [tape.held.ids_of(held_inputs) for tape in tapes]
         with aside(), _ModeContext(GradMode.DISABLED):
             result = call.proceed()
         outputs = tensors_in(result)
@@ -321,12 +321,11 @@ _REPLACING = _Replacing()
 def _replace(names: bool) -> None:
     """Listens while a gradient function is registered for an operation with a record."""
     changed()
-    if names is not _replace.listening:  # type: ignore[attr-defined]
-        _replace.listening = names  # type: ignore[attr-defined]
+    if names is not _REPLACING.listening:
+        _REPLACING.listening = names
         (listen if names else unlisten)(_REPLACING)
 
 
-_replace.listening = False  # type: ignore[attr-defined]
 on_registration.append(_replace)
 
 

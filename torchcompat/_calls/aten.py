@@ -27,6 +27,7 @@ F = frontend
 Form = tuple[str, str, list[Any], dict[str, Any]]
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+_REDUCTION_NAMES = {number: name for name, number in _REDUCTIONS.items()}
 
 
 class _Naming(threading.local):
@@ -174,23 +175,23 @@ def _native_batch_norm(input: Tensor, weight: Any, bias: Any, running_mean: Any,
 
 
 def _nll_loss_forward(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, ...]:
-    named = {v: k for k, v in _REDUCTIONS.items()}[reduction]
     kept = F.ne(target, ignore_index)
     counted = F.cast(kept, input.dtype) if weight is None else F.where(kept, F.take(weight, F.where(kept, target, 0)), 0.0)
-    return F.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=named), F.sum(counted)
+    return F.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=_REDUCTION_NAMES[reduction]), F.sum(counted)
+
+
+def _several(x: Any, n: int) -> tuple[int, ...]:
+    """One number for each of `n` dimensions."""
+    return (x,) * n if isinstance(x, int) else tuple(x) * (n if len(x) == 1 else 1)
 
 
 def _convolution(input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any,
                  groups: int) -> Tensor:
     n = weight.dim() - 2
-
-    def several(x: Any) -> tuple[int, ...]:
-        return (x,) * n if isinstance(x, int) else tuple(x) * (n if len(x) == 1 else 1)
-
+    stride, padding, dilation, output_padding = [_several(x, n) for x in (stride, padding, dilation, output_padding)]
     if not transposed:
-        return F.convolution_nd(input, weight, bias, several(stride), several(padding), several(dilation), groups)
-    return getattr(F, f"conv_transpose{n}d")(input, weight, bias, several(stride), several(padding), several(output_padding), groups,
-                                             several(dilation))
+        return F.convolution_nd(input, weight, bias, stride, padding, dilation, groups)
+    return getattr(F, f"conv_transpose{n}d")(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def _convolution_backward(grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
@@ -228,10 +229,7 @@ def _to_copy(input: Tensor, *, dtype: Any = None, layout: Any = None, device: An
 
 def _pool(n: int) -> Callable[..., Any]:
     def max_pool(input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Any:
-        def several(x: Any) -> tuple[int, ...]:
-            return (x,) * n if isinstance(x, int) else tuple(x) * (n if len(x) == 1 else 1)
-
-        return F.max_pool_nd(input, several(kernel_size), several(stride or kernel_size), several(padding), several(dilation), ceil_mode)
+        return F.max_pool_nd(input, *[_several(x, n) for x in (kernel_size, stride or kernel_size, padding, dilation)], ceil_mode)
 
     return max_pool
 
@@ -240,7 +238,7 @@ def _named_reduction(name: str, place: int) -> Callable[..., Any]:
     """A loss with its reduction as ATen's number, the argument number `place`."""
     def loss(*args: Any, **kwargs: Any) -> Any:
         number = args[place] if len(args) > place else kwargs.pop("reduction", 1)
-        return getattr(F, name)(*args[:2], reduction={v: k for k, v in _REDUCTIONS.items()}[number],
+        return getattr(F, name)(*args[:2], reduction=_REDUCTION_NAMES[number],
                                 **({"weight": args[2]} if place > 2 and len(args) > 2 else {}))
 
     return loss
