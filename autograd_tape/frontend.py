@@ -23,7 +23,7 @@ from .ops import ALIASES, RECORDS, get_record
 from .functions.compile import compile_function
 from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
-from .functions.namespace import QUIET_SETS, RESULT_KINDS, base_namespace
+from .functions.namespace import HALF_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
 from .record import Param, Record, registered
 from .tensor import LEAF, TensorRef, leaf_node
 from .version import Version
@@ -53,12 +53,14 @@ class Frontend:
             tensor_class._front_end = self
         self.functions: dict[str, Callable[..., Any]] = {}
         self.methods: dict[str, Callable[..., Any]] = {}
-        self.entrances: dict[tuple[str, bool], Callable[..., Any]] = {}
+        self.entrances: dict[tuple[str, bool | str], Callable[..., Any]] = {}
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
+        self.half_namespace = {**self.namespace, "ufunc1": _called, "ufunc2": _called}
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)
+        register_quiet_sets(self.half_namespace, {**HALF_SETS, **RESULT_KINDS}, below=True)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -103,6 +105,15 @@ class Frontend:
             make = general.rec.field("make")
             found = self.entrances[key] = (compile_function(general.rec, self, inplace=inplace, below=general.rest) if make is None else
                                            make(self, self.below_namespace, general.rest))
+        return found
+
+    def half(self, general: Any) -> Callable[..., Any]:
+        """The entrance of a regular operation for tensors in half precision: its quiet path, whose kernel widens them where it must, and
+        `general.whole` where that ends."""
+        key = general.rec.name, "half"
+        found = self.entrances.get(key)
+        if found is None:
+            found = self.entrances[key] = compile_function(general.rec, self, half=True, below=general.whole)
         return found
 
     def method(self, name: str) -> Callable[..., Any]:
@@ -371,6 +382,11 @@ class Frontend:
     def rebase(self, target: TensorRef, node: TapeEntry) -> None:
         """Makes `node` the history of `target` after an in-place update, and of its base and views."""
         views.rebase(self, target, node)
+
+
+def _called(kernel: Callable[..., Any], *operands: Any) -> Any:
+    """A kernel that the worker pool does not share."""
+    return kernel(*operands)
 
 
 def _spread(function: Callable[..., Any], rec: Record) -> Callable[..., Any]:

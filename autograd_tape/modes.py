@@ -49,7 +49,7 @@ def register_quiet_sets(namespace: dict[str, Any], sets: dict[str, Any], *, belo
     they hold the kinds of inference tensors, and operations among these are quiet.
 
     Args:
-        below: it is the namespace of the second entrance, which stays open while somebody looks at calls.
+        below: it is the namespace of an entrance below the door, which stays open while somebody looks at calls.
     """
     with _lock:
         _quiet_sets.append((namespace, sets, _closed(sets), below))
@@ -70,7 +70,7 @@ def _set_quiet(namespace: dict[str, Any], sets: dict[str, Any], closed: dict[str
 def _inferred(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: inference_kind(k) for key, k in value.items()}
-    return frozenset([inference_kind(k) for k in value]) if isinstance(value, frozenset) else inference_kind(value)
+    return frozenset([inference_kind(k) for k in value]) if isinstance(value, frozenset) else value and inference_kind(value)
 
 
 def _change(left: int = 0, watching: int = 0, inferred: int = 0) -> None:

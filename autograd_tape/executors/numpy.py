@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..record import Record
 from .base import Executor
+
+_SINGLE = np.dtype(np.float32)
+
 
 class NumpyExecutor(Executor):
     """Kernels are the records' `numpy` fields."""
@@ -18,44 +21,52 @@ class NumpyExecutor(Executor):
 
     def call(self, rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
         """Calls a kernel; where it is written for float32 and float64, half precision is computed in float32 and rounded."""
-        return in_single(rec, kernel, values) if (rec.quiet == "float" or
-                                                  rec.field("half")) and rec.family not in ("view", "view?") else kernel(*values)
+        return in_single(rec, kernel, values) if widens(rec) else kernel(*values)
 
 
-def in_single(rec: Record, kernel: Callable[..., Any], values: list[Any]) -> Any:
+def widens(rec: Record) -> bool:
+    """Whether an operation's kernel is written for float32 and float64, or has another for half precision. NumPy's own take all."""
+    if isinstance(rec.field("numpy"), np.ufunc) and all(p.is_tensor for p in rec.params):
+        return False
+    return (rec.quiet == "float" or rec.field("half") is not None) and rec.family not in ("view", "view?")
+
+
+def in_single(rec: Record, kernel: Callable[..., Any], values: Sequence[Any]) -> Any:
     """Calls a kernel with half precision widened to float32, and rounds the outputs back."""
-    half = next((v.dtype for v in _arrays(values) if is_half(v.dtype)), None)
+    own = rec.field("half")
+    half: np.dtype | None = None
+    wide: list[Any] = []
+    for v in values:
+        if isinstance(v, np.ndarray):
+            dtype = v.dtype
+            if dtype.itemsize == 2 and is_half(dtype):
+                half = dtype
+                if own is None:
+                    v = v.astype(_SINGLE)
+        elif isinstance(v, (list, tuple)):
+            half = next((x.dtype for x in v if isinstance(x, np.ndarray) and is_half(x.dtype)), half)
+            if isinstance(v, list) and own is None:
+                v = [x.astype(_SINGLE) if isinstance(x, np.ndarray) and is_half(x.dtype) else x for x in v]
+        wide.append(v)
     if half is None:
         return kernel(*values)
-    own = rec.field("half")
     if own is not None:
         return own(*values)
-    results = kernel(*[_widen(v) for v in values])
-    narrow = lambda r: r.astype(half) if np.asarray(r).dtype == np.float32 else r
+    results = kernel(*wide)
+    if results.__class__ is np.ndarray:
+        return results.astype(half) if results.dtype == _SINGLE else results
     if isinstance(results, list):
-        return [narrow(r) for r in results]
+        return [_narrow(r, half) for r in results]
     if isinstance(results, tuple):
         count = len(rec.returns)
-        return (*[narrow(r) for r in results[:count]], *results[count:])
-    return narrow(np.asarray(results))
+        return (*[_narrow(r, half) for r in results[:count]], *results[count:])
+    return _narrow(np.asarray(results), half)
+
+
+def _narrow(result: Any, half: np.dtype) -> Any:
+    return result.astype(half) if np.asarray(result).dtype == _SINGLE else result
 
 
 def is_half(dtype: np.dtype) -> bool:
     """Whether a dtype is float16 or bfloat16."""
     return dtype.itemsize == 2 and dtype.kind not in "iub"
-
-
-def _arrays(values: list[Any]) -> Any:
-    for v in values:
-        if isinstance(v, np.ndarray):
-            yield v
-        elif isinstance(v, (list, tuple)):
-            yield from (x for x in v if isinstance(x, np.ndarray))
-
-
-def _widen(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.astype(np.float32) if is_half(value.dtype) else value
-    if isinstance(value, list):
-        return [_widen(v) for v in value]
-    return value

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..codegen import execute
 from ..executors.kernels.sharing import BIG
+from ..executors.numpy import in_single, widens
 from ..record import RECORDS, Param, Record, get_record
 from ..version import made
 from .general import General, Operator
@@ -277,9 +278,9 @@ def _layout(rec: Record, scalar: str | None) -> list[str]:
     return [f"if not ({rows}): _r0 = laid_out(_r0, {', '.join(arrays)})"]
 
 
-def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False) -> list[str]:
+def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False, half: bool = False) -> list[str]:
     """Statements that turn `_r` into the output tensors, record the entry, and return. With `number`, those for 0-dim results, whose
-    entry notes the inputs' dtype where its formulas would change it."""
+    entry notes the inputs' dtype where its formulas would change it; with `half` those for half precision, where numbers widen too."""
     out: list[str] = []
     rec = rec.numbers.get(scalar or "", rec)
     count = len(rec.returns)
@@ -288,7 +289,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     else:
         out.append("_r0 = _r")
     saved = _saved(rec, scalar) if rec.differentiable else []
-    zero_dim = "" if number else _widens(rec, scalar)
+    zero_dim = "" if number or half else _widens(rec, scalar)
     if zero_dim:
         out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
     for i in range(count):
@@ -338,7 +339,8 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
         body += ["_n.id = next_id()"]
         body += versions
         body += [f"_n.edges = ({edges},)", f"_n.saved = ({', '.join(saved)}{',' if saved else ''})"]
-        body += _meta(rec, scalar) if not number else ["_n.meta = (" + ", ".join([
+        body += _meta(rec, scalar) if not number and not half else ["_n.meta = (" + ", ".join([
+            f"*[(_x._data.shape, _x._k.np) for _x in {p.name}]" if p.type == "Tensor[]" else
             f"None if {p.name}.__class__ in NUMBERS or {p.name} is None else ({p.name}._data.shape, {p.name}._k.np)"
             for p in rec.differentiable_params]) + ",)"]
         if len(differentiable_outputs) == 1:
@@ -354,9 +356,10 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     return [indent + line for line in out]
 
 
-def forward_source(rec: Record, *, spread: bool = False, operator: bool = False, below: bool = False) -> str:
+def forward_source(rec: Record, *, spread: bool = False, operator: bool = False, below: bool = False, half: bool = False) -> str:
     """The source of the operation's function; with `spread` of the method that also takes its list as several arguments; as an `operator`
-    it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position."""
+    it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position; with `half` of
+    that for half precision."""
     more = bool(rec.field("deprecated")) and not operator and not below
     with_out = rec.out and rec.family != "view" and not rec.returns_list and not spread and not below
     lines = [f"def {rec.name}({_by_position(rec) if below else _head(rec.signature(with_out=with_out), more)}):"]
@@ -374,6 +377,12 @@ def forward_source(rec: Record, *, spread: bool = False, operator: bool = False,
     operand = _scalar_operand(rec)
     guard = ["out is None"] if with_out else []
     guard += ["not _more"] if more else []
+    check: list[str] = []
+    if half:
+        if rec.field("opmath") == "number":  # numbers are not rounded before
+            operand, guard = None, [f"{rec.tensor_params[-1].name}._data.ndim"]
+        if rec.field("check") is not None and rec.field("amp") != "lower":  # it may refuse the dtype
+            check = [f"            check({', '.join([f'{p.name}={p.name}' for p in rec.params])})"]
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, f"    return general({args}{', out' if with_out else ''})"]) + "\n"
     lines.append("    try:")
@@ -383,17 +392,18 @@ def forward_source(rec: Record, *, spread: bool = False, operator: bool = False,
         lines += [f"        _c = {operand.name}.__class__",
                   f"        {set_k}",
                   "        if _c is float or _c is int:",
-                  f"            if {' and '.join([*guard, quiet_scalar])}:",
+                  f"            if {' and '.join([*guard, quiet_scalar])}:", *["    " + line for line in check],
                   f"                _o = _k.scalars.get({operand.name})",
                   f"                if _o is None: _o = _k.scalar({operand.name})",
                   f"                _r = {_call(rec, operand.name)}"]
-        lines += _wrap(rec, operand.name, " " * 16)
-        lines += [f"        elif {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
-        lines += _wrap(rec)
-        lines += _scaled_lines(rec, guard)
+        lines += _wrap(rec, operand.name, " " * 16, half=half)
+        lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec)}"]
+        lines += _wrap(rec, half=half)
+        lines += [] if half else _scaled_lines(rec, guard)
     else:
-        lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", f"            _r = {_call(rec)}"]
-        lines += _wrap(rec)
+        lines += [f"        {set_k}", *_gather_lines(rec), f"        if {' and '.join([*guard, quiet])}:", *check,
+                  f"            _r = {_call(rec)}"]
+        lines += _wrap(rec, half=half)
     lines += ["    except STUMBLES: pass", *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               f"    return general({args}{', out' if with_out else ''})"]
     return "\n".join(lines) + "\n"
@@ -577,16 +587,23 @@ def source(name: str) -> str:
     return "\n".join(parts)
 
 
+def _half_kernel(rec: Record, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel as it takes half precision."""
+    return (lambda *values: in_single(rec, kernel, values)) if widens(rec) else kernel
+
+
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
-                     method: bool = False, below: Any = None) -> Callable[..., Any]:
+                     method: bool = False, below: Any = None, half: bool = False) -> Callable[..., Any]:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
     as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
-    goes on where the quiet one ends, as the entrance below the door."""
+    goes on where the quiet one ends, as the entrance below the door; with `half` as that for half precision."""
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
     cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": below or (
         Operator(rec, frontend, operator) if operator else General(rec, frontend, method or inplace)),
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.return_type(rec)}
+    if half:
+        cells |= {"kernel": _half_kernel(rec, cells["kernel"]), "check": rec.field("check")}
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
@@ -594,10 +611,11 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
     body = (inplace_source(rec, operator=bool(operator), below=below is not None) if inplace else
-            forward_source(rec, spread=spread, operator=bool(operator), below=below is not None))
+            forward_source(rec, spread=spread, operator=bool(operator), below=below is not None, half=half))
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
-    variant = " (method)" if spread else f" ({operator})" if operator else " (below)" if below else ""
-    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", frontend.below_namespace if below else frontend.namespace)
+    variant = " (method)" if spread else f" ({operator})" if operator else " (half)" if half else " (below)" if below else ""
+    make = execute(text, "make", f"<{name}{variant}: {frontend.name}>",
+                   frontend.half_namespace if half else frontend.below_namespace if below else frontend.namespace)
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
     function.__module__ = frontend.module

@@ -29,6 +29,7 @@ from ..strided import copy_like, laid_out
 from ..tensor import LEAF, TensorRef, above, as_dtype, next_id
 from ..version import Version, number_of
 from .layout import layout_operands
+from .namespace import HALF_KINDS
 from .nodes import conjugated_class, node_class
 from .out import check_outs, without_out
 from .overloads import check_overloads, match_deprecated, no_match_of, warn_deprecated
@@ -217,6 +218,15 @@ def _reader(rec: Record) -> Reader:
     return reader
 
 
+def half_operand(rec: Record) -> Param | None:
+    """The parameter whose kind tells whether a call is one of half precision, which has a quiet path of its own; None where there is no
+    such path."""
+    if (rec.quiet == "none" or rec.returns_list or rec.takes_inplace or rec.field("numpy") is None or rec.field("redirect") is not None
+            or rec.field("overloads") is not None):
+        return None
+    return next((p for p in rec.tensor_params if p.type in ("Tensor", "Operand", "Tensor[]")), None)
+
+
 class General(Door):
     """The general path of one operation for one front end."""
 
@@ -225,7 +235,10 @@ class General(Door):
         self.method = method
         self.params = [Parameter(p.name, p.keyword_only, ... if p.default is None else rec.defaults[p.name]) for p in rec.params]
         self._below: list[Any] = [None, None]  # the second entrance, and that of the variant in place
+        self._half: Any = None  # the entrance for half precision
         self._read: Reader | None = None
+        first = half_operand(rec)
+        self._half_at = -1 if first is None else rec.params.index(first)
         # What each call on the general path asks of the record.
         self._refuses_grad = rec.field("refuses_grad") or {}
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
@@ -287,6 +300,19 @@ class General(Door):
         return rec.field("meta") is data_dependent or bool((rec.field("sized_by_values") or _never)(*args))
 
     def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """The operation on the quiet path for half precision, or else on the general path."""
+        if self._half_at >= 0 and out is None and not inplace and not recordings:
+            x = args[self._half_at]
+            if x.__class__ is list or x.__class__ is tuple:
+                x = x[0] if x else None
+            if getattr(x, "_k", None) in HALF_KINDS:
+                half = self._half
+                if half is None:
+                    half = self._half = self.frontend.half(self)
+                return half(*args)
+        return self.whole(args, out, inplace)
+
+    def whole(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The operation on the general path."""
         if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
             notes.pop()  # what is not quiet is held as a whole

@@ -29,6 +29,10 @@ QUIET_SETS = {
     "Q_F32": dtypes.CPU_KINDS[np.dtype("f4")],
 }
 RESULT_KINDS = {"KINDS": dtypes.CPU_KINDS, "BOOL": dtypes.BOOL_KIND, "INT64": dtypes.INT64_KIND}
+_HALVES = frozenset([dtypes.CPU_KINDS[d.np] for d in (dtypes.float16, dtypes.bfloat16)])
+HALF_SETS = {**QUIET_SETS, "Q_ALL": _HALVES, "Q_REAL": _HALVES, "Q_FLOAT": _HALVES, "Q_INT": frozenset(), "Q_F32": None}
+"""Those of the entrance for half precision."""
+HALF_KINDS = _HALVES | {dtypes.inference_kind(k) for k in _HALVES}
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
 STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError,
             FloatingPointError, LookupError)

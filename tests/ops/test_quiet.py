@@ -15,9 +15,13 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.ops import RECORDS, Record
 from autograd_tape.functions.compile import forward_source, inplace_source
-from autograd_tape.functions.general import General
+from autograd_tape.functions.general import General, half_operand
 from autograd_tape.tensor import LEAF
+from autograd_tape.tree import tree_map as map_leaves
+from autograd_tape.dtypes import bfloat16, float16, float32
+from torchcompat import Tensor, manual_seed
 from torchcompat._tensor import frontend as torch_frontend
+from torchcompat.autograd import grad
 
 REGULAR = [n for n in NAMES if RECORDS[n].field("numpy") is not None and RECORDS[n].tensor_params and RECORDS[n].field("function") is None
            and RECORDS[n].field("make") is None]
@@ -30,6 +34,8 @@ LOUD = {"cast_like": ({0}, "is about two dtypes"),
         "pow": ({8}, "has a number first")}
 """Which samples of an operation do not take the quiet path, and why."""
 LOUD_IN_PLACE = {"addmm": LOUD["addmm"], "clamp_tensor": LOUD["clamp_tensor"]}
+LOUD_IN_HALF = {"cast_like"}
+HALVES = float16.np, bfloat16.np
 
 
 @pytest.fixture
@@ -113,6 +119,57 @@ def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str
                 loud.add(nr)
         assert loud <= LOUD_IN_PLACE.get(name, (set(), ""))[0], f"{name}_ on {frontend.name}"
     assert quiet or name in LOUD_IN_PLACE, f"no sample of {name} fits its in-place variant"
+
+
+@pytest.mark.no_numbers("the same bits")
+@pytest.mark.parametrize("name", [n for n in REGULAR if half_operand(RECORDS[n]) is not None])
+def test_the_quiet_path_of_half_precision_does_what_the_general_one_does(name: str) -> None:
+    rec = RECORDS[name]
+    door = General(rec, torch_frontend)
+    ended = [0]
+    taken: list[Any] = []  # tensors in half precision that there is a kernel for
+    whole = door.whole
+
+    def carried(path: Callable[..., Any], sample: Any, dtype: Any) -> Any:
+        """The results and gradients in `dtype` as bytes, or the error."""
+        args, kwargs = plain(rec, torch_frontend, tree_map(lambda x: np.asarray(x), copied(bind(rec, sample))), False, True)
+        values = {**dict(zip([p.name for p in rec.params], args)), **kwargs}
+        refused = rec.field("refuses_grad") or ()
+
+        def half(x: Any, records: bool) -> Any:
+            if not isinstance(x, Tensor) or x.dtype is not float32:
+                return x
+            x = torch_frontend.wrap(x._data.astype(dtype), node=LEAF if records else None)
+            leaves.append(x)
+            return x
+
+        leaves: list[Any] = []
+        given = tuple([map_leaves(lambda x, records=p.name not in refused: half(x, records), values.get(p.name, rec.defaults.get(p.name)))
+                       for p in rec.params])
+        manual_seed(0)
+        try:
+            with np.errstate(all="ignore"):
+                found = tensors(path(given))
+                wanted = [t for t in leaves if t.requires_grad]
+                made = [t for t in found if t.requires_grad]
+                grads = grad(made, wanted, [torch_frontend.wrap(np.ones(t.shape, t._data.dtype)) for t in made],
+                             allow_unused=True) if made and wanted else ()
+        except (AutogradError, RuntimeError) as error:
+            return type(error), str(error)
+        taken.extend(leaves)
+        return [None if t is None else (t.dtype, t.shape, t.stride(), t._data.tobytes()) for t in (*found, *grads)]
+
+    def counted(*args: Any) -> Any:
+        ended[0] += 1
+        return whole(*args)
+
+    expected = [carried(whole, sample, d) for sample in samples(rec) for d in HALVES]
+    door.whole = counted  # type: ignore[method-assign]  # a door of the test's own
+    torch_frontend.entrances.pop((name, "half"), None)
+    found = [carried(door.rest, sample, d) for sample in samples(rec) for d in HALVES]
+    torch_frontend.entrances.pop((name, "half"), None)
+    assert found == expected
+    assert ended[0] < len(found) or not taken or name in LOUD_IN_HALF, f"no sample of {name} is quiet in half precision"
 
 
 def test_the_general_path_is_noticed(entered: list[str]) -> None:

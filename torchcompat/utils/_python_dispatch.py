@@ -133,7 +133,7 @@ class _Carrying(Interceptor):
         return not _state.modes
 
     def __call__(self, call: Call) -> Any:
-        return call.door.rest(call.args, call.out, call.inplace)
+        return call.door.whole(call.args, call.out, call.inplace)  # type: ignore[attr-defined]  # it is regular
 
 
 _CARRYING = _Carrying()
