@@ -73,6 +73,11 @@ class Interceptor:
         all are idle no `Call` is made."""
         return False
 
+    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+        """The result of a call as the door has it, or NotImplemented; `asked[at:]` are those further in. One who does without a `Call`,
+        which costs as much as a small operation, says here what `idle` and `__call__` do."""
+        return NotImplemented if self.idle(args) else self(Call(door, args, out, inplace, asked, at))
+
     def __call__(self, call: Call) -> Any:
         """The result of the call, or NotImplemented to let it pass."""
         raise NotImplementedError
@@ -289,10 +294,9 @@ def _ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tupl
     """What those who are asked make of a call, from number `at` on; NotImplemented where they all let it pass."""
     for interceptor in asked[at:] if at else asked:
         at += 1
-        if not interceptor.idle(args):
-            result = interceptor(Call(door, args, out, inplace, asked, at))
-            if result is not NotImplemented:
-                return result
+        result = interceptor.meet(door, args, out, inplace, asked, at)
+        if result is not NotImplemented:
+            return result
     return NotImplemented
 
 
@@ -329,10 +333,9 @@ class Door:
             at = 0
             for interceptor in asked:
                 at += 1
-                if not interceptor.idle(args):
-                    result = interceptor(Call(self, args, out, inplace, asked, at))
-                    if result is not NotImplemented:
-                        return result
+                result = interceptor.meet(self, args, out, inplace, asked, at)
+                if result is not NotImplemented:
+                    return result
             return self.carry_out(args, out, inplace)
         except AutogradError as error:
             raise self.frontend.error(error) from None
@@ -407,7 +410,6 @@ class Plain(Door):
     def __init__(self, function: Callable[..., Any], frontend: Any) -> None:
         super().__init__(_Named(function.__name__), frontend)
         self.params = [Parameter.of(p) for p in inspect.signature(function).parameters.values()]
-        self.names = [p.name for p in self.params]
         self.function = function
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
@@ -435,15 +437,15 @@ HERE = object()
 def passing(function: Callable[..., Any], frontend: Any) -> Callable[..., Any]:
     """Puts a door before a function that makes tensors, or reads them. It begins with ::
 
-        if TO_ALL and (found := passed(function, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(function, (its, arguments))) is not HERE: return found
 
     which costs less than another function around it would."""
     function.door = Plain(function, frontend)  # type: ignore[attr-defined]
     return function
 
 
-def passed(function: Any, given: dict[str, Any]) -> Any:
-    """What those who listen make of a call with these arguments by name; HERE where the function itself is to go on."""
+def passed(function: Any, args: tuple[Any, ...]) -> Any:
+    """What those who listen make of a call with these arguments, one for each parameter; HERE where the function itself is to go on."""
     door: Plain = function.door
     if _thread.inside is door:
         _thread.inside = None
@@ -451,13 +453,16 @@ def passed(function: Any, given: dict[str, Any]) -> Any:
     heard, asked = door._asked
     if heard is not _listening:
         asked = door.hear()
-    if not asked:
-        return HERE
+    at = 0
     try:
-        result = _ask(door, tuple(map(given.__getitem__, door.names)), None, False, asked, 0)
+        for interceptor in asked:
+            at += 1
+            result = interceptor.meet(door, args, None, False, asked, at)
+            if result is not NotImplemented:
+                return result
     except AutogradError as error:
         raise door.frontend.error(error) from None
-    return HERE if result is NotImplemented else result
+    return HERE
 
 
 def below(function: Any) -> Any:

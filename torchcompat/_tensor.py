@@ -243,7 +243,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def detach(self) -> "Tensor":
         """The same memory, without history."""
-        if TO_ALL and (found := passed(Tensor.detach, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.detach, (self,))) is not HERE: return found
         t = _new(Tensor)
         t._data, t._k = self._data.view(), self._k
         t._node, t._base = None, None
@@ -298,7 +298,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
-        if TO_ALL and (found := passed(Tensor.item, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.item, (self,))) is not HERE: return found
         if self._data.size != 1:
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
         data = self._data
@@ -360,7 +360,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return (1, 0)
 
     def __bool__(self) -> bool:
-        if TO_ALL and (found := passed(Tensor.__bool__, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.__bool__, (self,))) is not HERE: return found
         data = self._data
         if data.size != 1:
             if data.size == 0:
@@ -370,7 +370,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return bool(data) if self._k.special is None else bool(self.item())
 
     def __int__(self) -> int:
-        if TO_ALL and (found := passed(Tensor.__int__, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.__int__, (self,))) is not HERE: return found
         try:
             value = self.item()
         except RuntimeError as error:
@@ -378,7 +378,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return int(value) if value.__class__ is not complex else int(_real(value, "int64_t"))
 
     def __float__(self) -> float:
-        if TO_ALL and (found := passed(Tensor.__float__, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(Tensor.__float__, (self,))) is not HERE: return found
         try:
             value = self.item()
         except RuntimeError as error:

@@ -7,7 +7,7 @@ from typing import Any
 from collections.abc import Callable, Sequence
 from types import NoneType
 
-from autograd_tape.calls import Call, Interceptor, listen, listen_for_good, unlisten
+from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.tensor import TensorRef
@@ -71,28 +71,35 @@ class _Functions(Interceptor):
 
     place = "function"
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
-        return not _state.modes and not _overriding(args)
-
-    def __call__(self, call: Call) -> Any:
+    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         state = _state.__dict__  # this thread's, quicker than attribute after attribute
-        modes, special = state.get("modes", ()), _overriding(call.args)
-        function, (args, kwargs) = call.function, call.spelled()
+        modes = state.get("modes")
+        special: Sequence[Any] = ()
+        for value in args:
+            if (kind := value.__class__) not in WITHOUT and not ((kind is tuple or kind is list) and WITHOUT.issuperset(map(type, value))):
+                special = _overriding(args)
+                break
+        if not modes and not special:
+            return NotImplemented
+        function, (given, named) = door.public(inplace), door.spelled(args)
+        if out is not None:
+            named["out"] = out
         types = tuple(dict.fromkeys([type(x) for x in special])) if special else ()
         if modes:
             state["modes"] = modes[:-1]
             try:
-                result = modes[-1].__torch_function__(function, types, args, kwargs)
+                result = modes[-1].__torch_function__(function, types, given, named)
             finally:
                 state["modes"] = modes
             if result is not NotImplemented:
                 return result
         for cls in types:
-            result = cls.__torch_function__(function, types, args, kwargs)
+            result = cls.__torch_function__(function, types, given, named)
             if result is not NotImplemented:
                 return result
         if types:
-            raise TypeError(f"no implementation found for 'torch.{call.name}' on types that implement __torch_function__: {list(types)}")
+            name = Call(door, args, out, inplace, asked, at).name
+            raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: {list(types)}")
         return NotImplemented
 
 
@@ -104,17 +111,12 @@ def look_for_classes() -> None:
     listen_for_good(FUNCTIONS)
 
 
-WITHOUT = {NoneType, bool, int, float, complex, str, slice, DType, Device}
+WITHOUT = {NoneType, bool, int, float, complex, str, slice, dict, DType, Device}
 """Classes that override nothing; Tensor is one of them."""
 
 
 def _overriding(args: tuple[Any, ...]) -> Sequence[Any]:
     """The arguments whose class overrides torch functions, subclasses before their bases."""
-    for value in args:
-        if value.__class__ not in WITHOUT:
-            break
-    else:  # as nearly always
-        return ()
     found: list[Any] = []
     for value in () if _state.disabled else args:
         if value.__class__ in WITHOUT:

@@ -214,7 +214,8 @@ def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
-    if TO_ALL and (found := passed(rand, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(rand, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
+        return found
     size = _named_size("rand", size, named)
     dtype, size = _wanted(dtype, "rand", out) or default_dtype(), _size("rand", size)
     if _fills(out, size, dtype):
@@ -226,7 +227,8 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1."""
-    if TO_ALL and (found := passed(randn, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(randn, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
+        return found
     size = _named_size("randn", size, named)
     if generator is None and dtype is None and out is None and device is None and above.drawn is None and frontend.default_device is None \
             and default_dtype() is float32:
@@ -249,7 +251,9 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
 def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Integers from low (0 where left out) up to, not including, high."""
-    if TO_ALL and (found := passed(randint, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(
+            randint, (low, high, size, generator, out, dtype, layout, device, requires_grad, pin_memory))) is not HERE:
+        return found
     if size is None:
         low, high, size = None, low, high
     elif high is None:
@@ -269,7 +273,8 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: A
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 .. n-1."""
-    if TO_ALL and (found := passed(randperm, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(randperm, (n, generator, out, dtype, layout, device, requires_grad, pin_memory))) is not HERE:
+        return found
     dtype = _wanted(dtype, "randperm", out) or int64
     def draw(shape: tuple[int, ...], _: Any) -> Tensor:
         rows = [_stream(generator).randperm(n, dtype.np) for _ in range(shape[0] if len(shape) > 1 else 1)]
@@ -281,7 +286,8 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
 def _like(function: Any, fill: str) -> Any:
     def like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
              memory_format: Any = None, generator: Any = None) -> Tensor:
-        if TO_ALL and (found := passed(like, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(like, (input, dtype, layout, device, requires_grad, memory_format, generator))) is not HERE:
+            return found
         if not input._data.flags.c_contiguous or memory_format is not None:
             t = _empty_like(input, dtype, device, memory_format)
             getattr(t, fill)(generator=generator)
@@ -307,7 +313,8 @@ def _empty_like(input: Tensor, dtype: DType | None = None, device: Any = None, m
 def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *, dtype: DType | None = None, layout: Any = None,
                  device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """`randint` with the shape, dtype and device of `input`."""
-    if TO_ALL and (found := passed(randint_like, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(randint_like, (input, low, high, dtype, layout, device, requires_grad, memory_format))) is not HERE:
+        return found
     if high is None:
         low, high = None, low
     if high is None:
@@ -340,7 +347,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
            device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
-    if TO_ALL and (found := passed(normal, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(
+            normal, (mean, std, size, generator, out, dtype, device, requires_grad, layout, pin_memory))) is not HERE:
+        return found
     if size is not None:
         dtype, size = _wanted(dtype, "normal", out) or default_dtype(), tuple(size)
         if _fills(out, size, dtype):
@@ -398,7 +407,7 @@ def _turned(p: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
 
 def _inplace(name: str, draw: Any, doc: str, *parameters: str) -> None:
     def method(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-        if TO_ALL and (found := passed(method, locals())) is not HERE: return found
+        if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found
         frontend.check_random_inplace(self)
         for i, (parameter, given) in enumerate(zip(parameters, args)):
             if isinstance(given, Tensor) and given._data.ndim:

@@ -38,6 +38,7 @@ class Irregular(Door):
         super().__init__(rec, frontend)
         self.params = params
         self.spreads = any([p.spread == "*" for p in params])
+        self._flat = not any([p.spread or p.keyword_only for p in params])
         self.at_once = rec.name.endswith("_") or bool(rec.field("writes")) or any([p == "Any" for p, _ in rec.returns])
         self._open = False  # whether the path written by hand may be taken while somebody looks at calls
         self._below: Any = None
@@ -47,6 +48,8 @@ class Irregular(Door):
         if out is None and modes.watched and self._open and not recordings:
             if self._below is None:
                 self._below = self.frontend.below(self, inplace)
+            if self._flat:
+                return self._below(*args)
             given, named = self.spelled(args)
             return self._below(*given, **named)
         return self.rest(args, out)

@@ -143,7 +143,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     tensor([[1, 2],
             [3, 4]])
     """
-    if TO_ALL and (found := passed(tensor, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(tensor, (data, dtype, device, requires_grad, pin_memory))) is not HERE: return found
     t = _new(Tensor)
     if dtype is not None and dtype.__class__ is not DType:
         dtype = checked_dtype(dtype, "tensor")
@@ -212,7 +212,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 @frontend.passing
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without copying where possible."""
-    if TO_ALL and (found := passed(as_tensor, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(as_tensor, (data, dtype, device))) is not HERE: return found
     if isinstance(data, Tensor):
         return convert(data, dtype, None if device is None else Device(device), False, None)
     if isinstance(data, np.ndarray) and data.dtype.isnative:
@@ -305,7 +305,7 @@ def to_dlpack(t: Tensor) -> Any:
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
                   requires_grad: bool = False) -> Tensor:
     """A zero-dimensional tensor of the default dtype."""
-    if TO_ALL and (found := passed(scalar_tensor, locals())) is not HERE: return found
+    if TO_ALL and (found := passed(scalar_tensor, (value, dtype, layout, device, pin_memory, requires_grad))) is not HERE: return found
     made: Tensor = below(tensor)(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)
     return made
 
