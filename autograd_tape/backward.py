@@ -24,7 +24,7 @@ from .frontend import F, front_end_of
 from .modes import GradMode, _mode, grad_mode
 from .node import TapeEntry, edge_of
 from .tape import DefaultTape, Tape
-from .tensor import TapeId, TensorRef
+from .tensor import BUFFERS, TapeId, TensorRef
 from .locks import fork_safe_lock
 from .walk import Walk, chosen
 
@@ -229,8 +229,10 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
     return context
 
 
-def _own_buffer(g: Any, ref: TensorRef, owned: bool) -> np.ndarray:
+def _own_buffer(g: Any, ref: TensorRef, owned: bool) -> Any:
     """A gradient as an array that the caller may change: `g` itself only where nobody else holds it and it is no view."""
+    if g.__class__ is not np.ndarray and g.__class__ in BUFFERS:  # which is no array to those who ask for the gradient
+        return ref._front_end.wrap(g if owned else g.copy(), g.kind)
     array = np.asarray(g, ref._k.np)
     return array if owned and array.base is None and array.flags.writeable else array.copy()
 

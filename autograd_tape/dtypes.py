@@ -203,14 +203,14 @@ def result_dtype(tensors: Iterable[tuple[DType, int]], scalars: Iterable[Any] = 
 
 
 class Device:
-    """Where a tensor lives: a type ("cpu", "cuda", "npu", "meta") and an optional index. Compared by value, hashable.
+    """Where a tensor lives: a type ("cpu", "cuda", "npu", "meta", "mesh") and an optional index. Compared by value, hashable.
 
     >>> Device("cuda:1"), Device("cpu") == Device("cpu"), Device("cuda", 0).index
     (device(type='cuda', index=1), True, 0)
     """
 
     __slots__ = ("type", "index", "__weakref__")
-    TYPES = ("cpu", "cuda", "npu", "meta", "mps", "xpu", "xla", "hpu", "mtia", "privateuseone", "ipu", "lazy", "vulkan")
+    TYPES = ("cpu", "cuda", "npu", "meta", "mps", "xpu", "xla", "hpu", "mtia", "privateuseone", "ipu", "lazy", "vulkan", "mesh")
 
     type: str
     index: int | None

@@ -24,7 +24,7 @@ from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
 from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
 from .ops._host import values_of
-from .tensor import LEAF_CLASSES, NOTHING, TensorRef
+from .tensor import BUFFERS, LEAF_CLASSES, NOTHING, TensorRef
 
 _getrefcount = ownership.count
 _alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
@@ -488,7 +488,7 @@ def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Functions) 
                               found=f"shape {tuple(output.shape)}", remedy="reduce it to a scalar, or pass grad_outputs")
         data = np.ones(output.shape, output._k.np)
     else:
-        data = given._data if isinstance(given, TensorRef) else np.asarray(given)
+        data = given._data if isinstance(given, TensorRef) else given if given.__class__ in BUFFERS else np.asarray(given)
         if data.shape != tuple(output.shape):
             raise ShapeMismatchError("A grad_output has another shape than its output", expected=str(tuple(output.shape)),
                                      found=str(data.shape), remedy="pass a cotangent of the output's shape")
@@ -517,7 +517,11 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
 
     def keep(leaf: Any, g: Any, owned: bool) -> None:
         # What the pass made of several inputs may be one buffer.
-        found[leaf] = g if create_graph else np.array(g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
+        if g.__class__ is not _ndarray and g.__class__ in BUFFERS:
+            g = leaf._front_end.wrap(g if owned else g.copy(), g.kind)
+            owned = True
+        found[leaf] = g if create_graph or isinstance(g, TensorRef) else np.array(
+            g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
 
     plain = not WATCHED and not observers and _end_in([edge for edge, _ in roots], set(keys))
     engine = Engine(F, create_graph=create_graph, retain_graph=create_graph or retain_graph, capture=None if plain else keys, wrap=wrap,

@@ -253,7 +253,7 @@ class Frontend:
             d = t._k.device
             if device is None or (device is not d and device != d and device_yields(device, tensors)):
                 device = d
-            elif d is not device and d != device and t.ndim:
+            elif d is not device and d != device and t.ndim and (device.type != "mesh" or d.type != "cpu"):
                 raise AutogradError(f"Expected all tensors to be on the same device, but found at least two devices, {device} and {d}!",
                                     remedy=f"move one of them with .to('{device}')")
         if device is None:
@@ -415,8 +415,9 @@ def _as_function(callable_: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def device_yields(device: Device, tensors: Sequence[TensorRef]) -> bool:
-    """Whether all tensors on `device` are zero-dimensional CPU tensors, which go along with any other device."""
-    return device.type == "cpu" and all(t.ndim == 0 for t in tensors if t._k.device == device)
+    """Whether all tensors on `device` are CPU tensors that go along with another device: zero-dimensional, or with some on a mesh."""
+    return device.type == "cpu" and (all(t.ndim == 0 for t in tensors if t._k.device == device)
+                                     or any(t._k.device.type == "mesh" for t in tensors))
 
 
 def kind_dtype(dtype: np.dtype) -> Any:

@@ -119,6 +119,10 @@ class Record:
                           name, "Tensor", "Scalar" or "default", and its arguments but for trailing defaults
     `put_back(F, base, new, nr, ...)`  of a view, the value of its base once the view, that of number `nr`, is `new`; or ATen's name of
                           what puts `new` into the base, and the arguments after these two; left out, "as_strided_scatter"
+    `sharding`            how its results are sharded: letters, "m k, k n -> m n", words that name a rule, "reduces dim by add", or a
+                          function of the call (see `sharding.rules`); left out, what the family says, else every device computes all of it
+    `passes_partial`      through which operands it passes on sums that wait to be added: "all" together, "each" of them by itself, or the
+                          number of the only one; left out, as `jvp` says
     `sized_by_values(...)`  whether the values of these arguments decide on the result's size; that `meta` is `data_dependent` says so, too
     `unset`               whether the values of its result are whatever lay in memory
     `writes`              whether it writes to its first argument, where its name does not say so by an underscore

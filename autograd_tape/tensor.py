@@ -56,6 +56,8 @@ class Above:
     operations: Callable[[], Any]
     vjp_rule: Callable[..., Any]
     """`manual`: an entry that saved other tensors, an executor's operations on buffers, an operation's rule by name."""
+    sharded_class: Callable[..., Any] | None = None
+    """`sharding.gradients`: what makes the entry of an operation on sharded tensors; None until there are any."""
     graph_of: Callable[[Any, Any], Any]
     """`graph`: a tape as a graph of these outputs."""
 
@@ -171,6 +173,8 @@ class Later:
         return getattr(owner if instance is None else instance, self.name)
 
 
+BUFFERS: set[Any] = {np.ndarray}
+"""The classes of what tensors have their elements in: NumPy's arrays, and what else an executor computes with."""
 LEAF_CLASSES: set[type] = set()
 """TensorRef and its subclasses: how the engine tells a leaf from an entry with one look-up."""
 
@@ -317,6 +321,11 @@ class TensorRef:
         return self._data is not None
 
     @property
+    def sharding(self) -> Any:
+        """How it lies over a mesh, a `sharding.Sharding`; None where it is on none."""
+        return getattr(self._data, "sharding", None)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The sizes."""
         if watchers:
@@ -417,7 +426,7 @@ class TensorRef:
         F = self._front_end
         if not isinstance(value, TensorRef):
             try:
-                value = np.array(value, self._k.np, order="K")
+                value = np.array(value, self._k.np, order="K") if value.__class__ not in BUFFERS else value.astype(self._k.np, order="K")
             except (TypeError, ValueError):
                 raise ArgumentError("A gradient is made of numbers", expected="a tensor, an array or nested lists of numbers",
                                     found=type_name(value), remedy="pass an array of the tensor's shape, or None") from None
@@ -426,14 +435,14 @@ class TensorRef:
                                      found=str(tuple(value.shape)), remedy="give a gradient of the tensor's shape")
         if isinstance(value, TensorRef) and value._k.dtype is not self._k.dtype:
             value = F.function("cast")(value, self._k.dtype)
-        return F.own(value)
+        return F.own(value) if isinstance(value, TensorRef) else F.wrap(value, kind(self._k.dtype, self._k.device))
 
     def _add_grad(self, gradient: Any) -> None:
         """Adds a gradient, an array of anybody's or a tensor with a history, to `.grad`; in its place, for others may hold that."""
         have = self.grad
         new = self._as_grad(gradient)
         self._grad = new if have is None else have + new if new.requires_grad or have.requires_grad else (
-            self._front_end.wrap(np.asarray(have._data + new._data, self._k.np)))
+            self._front_end.wrap((have._data + new._data).astype(self._k.np, copy=False), kind(self._k.dtype, self._k.device)))
         for hook in list((getattr(self, "_info", NOTHING).post_accumulate or {}).values()):
             hook(self)
 
@@ -501,6 +510,8 @@ class TensorRef:
         flag = ", requires_grad=True" if self.requires_grad else ""
         if self._data is None:
             return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype.name}{flag})"
+        if self._data.__class__ is not np.ndarray:
+            return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype.name}, sharding={self.sharding}{flag})"
         return f"{type(self).__name__}({np.array2string(self._data, separator=', ')}, dtype={self.dtype.name}{flag})"
 
     if TYPE_CHECKING:  # operators, which are installed from the records, as all methods are

@@ -26,7 +26,7 @@ from ..ops._samples import check_number
 from ..record import Param, Record
 from ..saved import INFERENCE_SAVED
 from ..strided import copy_like, laid_out
-from ..tensor import LEAF, TensorRef, above, as_dtype, next_id
+from ..tensor import BUFFERS, LEAF, TensorRef, above, as_dtype, next_id
 from ..version import Version, number_of
 from .layout import layout_operands
 from .namespace import HALF_KINDS
@@ -462,7 +462,7 @@ class General(Door):
             values["dtype"] = outs[0]._k.dtype
 
     def _broadcast_arrays(self, arrays: dict[str, Any]) -> list[np.ndarray]:
-        return [arrays[p.name] for p in self.rec.tensor_params if p.type != "Tensor[]" and isinstance(arrays[p.name], np.ndarray)]
+        return [arrays[p.name] for p in self.rec.tensor_params if p.type != "Tensor[]" and arrays[p.name].__class__ in BUFFERS]
 
     def _arrays(self, values: dict[str, Any], tensors: list[TensorRef], device: Device) -> tuple[DType | None, dict[str, Any]]:
         """(dtype of the computation, kernel arguments)."""
@@ -503,7 +503,8 @@ class General(Door):
                 if value != 1:
                     scaled = rec.params[1].name
                     number: Any = arrays[scaled].dtype.type if compute is None else compute.np.type
-                    arrays[scaled] = np.asarray(arrays[scaled] * number(value))
+                    product = arrays[scaled] * number(value)
+                    arrays[scaled] = product if product.__class__ in BUFFERS else np.asarray(product)
             else:
                 arrays[p.name] = value
         if self._opmath and compute is not None and compute.name in _HALVES:
@@ -555,7 +556,8 @@ class General(Door):
             if i >= len(rec.returns) and not rec.returns_list:  # saved for the gradient only
                 arrays.append(array)
                 continue
-            array = np.asarray(array)
+            if array.__class__ not in BUFFERS:
+                array = np.asarray(array)
             if (rec.result == "same" or asked) and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
                 array = array.astype(compute.np)
             arrays.append(array)
@@ -611,7 +613,11 @@ class General(Door):
         if is_complex and rec.complex == "no gradient":
             raise AutogradError(f"{rec.name} does not support automatic differentiation for outputs with complex dtype.",
                                 remedy="detach its inputs")
-        node = conjugated_class(rec)() if is_complex else node_class(rec)()
+        cls = conjugated_class(rec) if is_complex else node_class(rec)
+        if above.sharded_class is not None:
+            inputs = [x for p in rec.differentiable_params for x in (values[p.name] if p.type == "Tensor[]" else (values[p.name],))]
+            cls = above.sharded_class(cls, inputs, targets) or cls
+        node = cls()
         for _ in targets[1:]:
             next_id()
         node.id = next_id()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..codegen import execute
 from ..node import TapeEntry
 from ..record import Record
 from ..saved import stale, unpack
-from ..tensor import TensorRef
+from ..tensor import BUFFERS, TensorRef
 from .attributes import saved_properties
 from .namespace import NUMBERS
 from ..annotations import Functions, Values
@@ -38,7 +36,7 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
         elif read.kind == "kernel":
             targets.append(name)
             if recorded:
-                after.append(f"if {name}.__class__ is ndarray: {name} = F.wrap({name})")
+                after.append(f"if {name}.__class__ in BUFFERS: {name} = F.wrap({name}, getattr({name}, 'kind', None))")
         else:
             nr = read.nr
             targets += [name, f"_v{i}", f"_sv{i}", f"_k{i}"]
@@ -90,7 +88,7 @@ def node_class(rec: Record) -> type[TapeEntry]:
     if found is not None:
         return found
 
-    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "ndarray": np.ndarray}
+    namespace: dict[str, Any] = {"stale": stale, "unpack": unpack, "NUMBERS": NUMBERS, "BUFFERS": BUFFERS}
     for target, function, _ in rec.vjps:
         namespace["vjp" if target is None else f"vjp_{target}"] = function
     methods = {}

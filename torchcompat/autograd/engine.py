@@ -16,7 +16,7 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.node import WATCHED, NoGradView, edge_of
-from autograd_tape.tensor import LEAF, NOTHING, TensorRef
+from autograd_tape.tensor import BUFFERS, LEAF, NOTHING, TensorRef
 from autograd_tape.version import Version
 from autograd_tape.views import Poisoned, empty_strided, is_dense
 
@@ -70,6 +70,9 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
     have = getattr(leaf, "_grad", None)
     data = leaf._data
     if have is None:
+        if g.__class__ is not _ndarray and g.__class__ in BUFFERS:
+            leaf._grad = frontend.wrap(g if owned else g.copy(), g.kind)
+            return
         if g.__class__ is not _ndarray or g.dtype is not data.dtype:
             g = np.asarray(g, data.dtype)
             if g.shape != data.shape:

@@ -165,6 +165,7 @@ class mm:
             [7.]])
     """
 
+    sharding = "m k, k n -> m n"
     out_dtype = EXPECTED
     amp = "lower"
     numpy = _mm
@@ -187,6 +188,7 @@ class mm:
 class mm_nt:
     """`input` times the transpose of `mat2`: (n, m) and (p, m)."""
 
+    sharding = "m k, n k -> m n"
     def numpy(input, mat2): return input.dot(mat2.T)
     def shape(input, mat2): return (input[0], mat2[0])
     def compose(F, input, mat2): return F.mm(input, F.transpose(mat2, 0, 1))
@@ -203,6 +205,7 @@ class mm_nt:
 class mm_tn:
     """The transpose of `input` times `mat2`: (m, n) and (m, p)."""
 
+    sharding = "k m, k n -> m n"
     def numpy(input, mat2): return input.T.dot(mat2)
     def shape(input, mat2): return (input[1], mat2[1])
     def compose(F, input, mat2): return F.mm(F.transpose(input, 0, 1), mat2)
@@ -268,6 +271,12 @@ class matmul:
     >>> torch.matmul(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
     tensor([3., 7.])
     """
+
+    def sharding(call):
+        n, m = len(call.shape("input")), len(call.shape("other"))
+        first, second = ("k" if n == 1 else "*b m k"), ("k" if m == 1 else "*b k n")
+        result = " ".join(["*b"] * (max(n, m) > 2) + ["m"] * (n > 1) + ["n"] * (m > 1))
+        return call.letters(f"{first}, {second} -> {result}")
 
     out_dtype = EXPECTED
     amp = "lower"
@@ -802,6 +811,9 @@ class linear:
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[1., 1.], [0., 1.]]), torch.tensor([0., 1.]))
     tensor([[3., 3.]])
     """
+
+    def sharding(call):
+        return call.letters("*b k, n k -> *b n" if call["bias"] is None else "*b k, n k, n -> *b n", linear="each", added=(2,))
 
     out_dtype = EXPECTED
     amp = "lower"

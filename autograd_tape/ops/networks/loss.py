@@ -70,6 +70,10 @@ def _mse_half(input: Any, target: Any, reduction: str) -> Any:
 class mse:
     """(input - target)^2, reduced."""
 
+    def sharding(call):
+        return call.of(lambda F, input, target, reduction: (F.mean if reduction == "mean" else F.sum)(F.square(F.sub(input, target)))
+                       ) if call["reduction"] != "none" else call.elementwise()
+
     numpy = _mse
     half = _mse_half
     shape = shapes.reduced_pair

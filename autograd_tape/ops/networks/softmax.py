@@ -139,6 +139,7 @@ class softmax:
     tensor([0.5000, 0.5000])
     """
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     layout = "rows"
     def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"

@@ -72,6 +72,7 @@ class sum_:
     tensor([4., 6.])
     """
 
+    sharding = "reduces dim by add"
     out_dtype = EXPECTED
     computed_in_out = True
     def no_out(dim, keepdim, **_): return dim is None and not keepdim
@@ -133,6 +134,12 @@ class mean:
     >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]), dim=1)
     tensor([1.5000, 3.5000])
     """
+
+    def sharding(call):
+        n = 1
+        for d in call.dims("dim", call["input"].ndim):
+            n *= call.shape("input")[d]
+        return call.of(lambda F, input, dim=None, keepdim=False: F.div(F.sum(input, dim, keepdim), n))
 
     out_dtype = OutRule("mean.dtype_out(): input types can't be cast to the desired output type {found}", castable)
     saved_also = {"self_sym_numel": "prod(input_shape)"}

@@ -178,6 +178,7 @@ class reshape:
             [2., 3.]])
     """
 
+    sharding = "reshape shape"
     numpy = _reshape
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
     def batch(F, call): return _sizes_of_batch(F, call, "shape")
@@ -259,6 +260,7 @@ class view:
     tensor([1065353216], dtype=torch.int32)
     """
 
+    sharding = "reshape size"
     numpy = _view
     keywords = {"dtype": "view_dtype"}
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
@@ -780,6 +782,7 @@ class clone:
     tensor([1., 2.])
     """
 
+    sharding = "*a -> *a"
     numpy = _clone
     compose = on_host(numpy)
 
@@ -862,6 +865,7 @@ def _restored(grad: np.ndarray, dtype: np.dtype) -> np.ndarray:
 class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
+    sharding = "*a -> *a"
     meta_layout = "input"
     saved_as = {"input_dtype": None}
 

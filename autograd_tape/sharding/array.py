@@ -1,0 +1,344 @@
+"""Sharded arrays: what tensors on a mesh have as their buffer.
+
+A `ShardedArray` has shape, dtype and strides of the whole, and the parts of the devices that this process holds. It is no NumPy array, so
+that nothing takes it for one: what NumPy cannot be told to do with it is an error.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dtypes import Kind, dtype_of, kind
+from ..errors import AutogradError
+from ..executors.meta import meta_array
+from ..strided import dense_strides
+from ..tensor import BUFFERS
+from .chain import Step, chain
+from .mesh import Mesh, Sharding, replicated
+
+
+class Collective(NamedTuple):
+    """A collective that was carried out.
+
+    Attributes:
+        kind: its name: "all_reduce", ...
+        axes: the axes of the mesh it went over.
+        bytes: what each device sent.
+        shape: of the whole tensor.
+        cause: the operation that needed it.
+    """
+
+    kind: str
+    axes: tuple[str, ...]
+    bytes: float
+    shape: tuple[int, ...]
+    cause: str
+
+
+class _Thread(threading.local):
+    listeners: tuple[Callable[[Collective], Any], ...] = ()
+    causes: tuple[str, ...] = ()
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def collectives(listener: Callable[[Collective], Any] | None = None) -> Iterator[list[Collective]]:
+    """Inside, the collectives of this thread are noted in the list that it gives, and told to `listener`.
+
+    >>> from autograd_tape.sharding import Mesh, gather, shard
+    >>> import numpy as np
+    >>> with collectives() as found:
+    ...     x = gather(shard(np.zeros((4, 4)), Mesh({"data": 2}), ("data", None)))
+    >>> [(c.kind, c.axes, c.bytes) for c in found]
+    [('all_gather', ('data',), 64.0)]
+    """
+    found: list[Collective] = []
+    before = _thread.listeners
+    _thread.listeners = (*before, found.append) if listener is None else (*before, found.append, listener)
+    try:
+        yield found
+    finally:
+        _thread.listeners = before
+
+
+@contextmanager
+def cause(name: str) -> Iterator[None]:
+    """Inside, collectives are said to be needed by this operation, unless one around it says so."""
+    before = _thread.causes
+    _thread.causes = (*before, name)
+    try:
+        yield
+    finally:
+        _thread.causes = before
+
+
+def note(kind: str, axes: tuple[str, ...], size: float, shape: tuple[int, ...]) -> None:
+    """Tells those who listen of a collective."""
+    if _thread.listeners:
+        made = Collective(kind, axes, size, shape, _thread.causes[0] if _thread.causes else "")
+        for listener in _thread.listeners:
+            listener(made)
+
+
+class ShardedArray:
+    """An array over a mesh.
+
+    Attributes:
+        geometry: an array without data that has shape, dtype and strides of the whole.
+        parts: the parts of the devices held here, in the order of `mesh.carrier.held(mesh)`; replicas may be one array.
+        sharding: how it lies.
+        shared: whether it is a view of another, or has been viewed.
+        copied: whether it is to be a view, but could not share its base's memory.
+    """
+
+    __slots__ = ("geometry", "parts", "sharding", "shared", "copied", "__weakref__")
+    __array_priority__ = 2000
+
+    def __init__(self, geometry: np.ndarray, parts: Sequence[np.ndarray], sharding: Sharding) -> None:
+        self.geometry, self.parts, self.sharding, self.copied = geometry, list(parts), sharding, False
+        self.shared = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the whole."""
+        return self.geometry.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype."""
+        return self.geometry.dtype
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The strides in bytes of the whole."""
+        return self.geometry.strides
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.geometry.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements of the whole."""
+        return self.geometry.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.geometry.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole."""
+        return self.geometry.nbytes
+
+    @property
+    def flags(self) -> Any:
+        """Those of the geometry."""
+        return self.geometry.flags
+
+    @property
+    def base(self) -> Any:
+        """The memory that stands for that of the whole: views have that of what they are views of."""
+        return self.geometry.base
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh."""
+        return self.sharding.mesh
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of tensors over it."""
+        return kind(dtype_of(self.geometry), self.mesh.device)
+
+    def __repr__(self) -> str:
+        return f"ShardedArray(shape={self.shape}, dtype={self.dtype}, {self.sharding})"
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise TypeError(f"a sharded array of shape {self.shape} is not in one place: gather() it first")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        """Sums of gradients, of arrays that lie alike, and what `alpha` makes of an operand."""
+        if ufunc is np.multiply and method == "__call__" and out is None and not np.ndim(inputs[inputs[0] is self]):
+            number = inputs[inputs[0] is self]
+            return like(self, mapped(lambda part: np.asarray(part * number), self.parts))
+        if ufunc is not np.add or method != "__call__" or kwargs.keys() - {"casting"}:
+            raise TypeError(f"numpy.{ufunc.__name__} does not know sharded arrays: use the operation of the same name on tensors")
+        a, b = inputs
+        a, b = placed(a, b.sharding) if not isinstance(a, ShardedArray) else a, b
+        if not isinstance(b, ShardedArray) or b.sharding != a.sharding:
+            b = placed(b, a.sharding)
+        if out is not None:
+            for x, y in alike(a.parts, b.parts):
+                np.add(x, y, out=x, **kwargs)
+            return a
+        return like(a, mapped(np.add, a.parts, b.parts))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is np.copyto:
+            target, source = args
+            if not isinstance(target, ShardedArray):
+                raise TypeError("a sharded array is not in one place: gather() it first")
+            return store(target, source)
+        if function in (np.may_share_memory, np.shares_memory):
+            return any([function(x, y) for x in _arrays(args[0]) for y in _arrays(args[1])])
+        if function in (np.shape, np.ndim, np.size):
+            return function(self.geometry, *args[1:], **kwargs)
+        raise TypeError(f"numpy.{function.__name__} does not know sharded arrays: use the operation of the same name on tensors")
+
+    def __add__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.add, "__call__", self, other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.multiply, "__call__", self, other)
+
+    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> ShardedArray:
+        """With another dtype."""
+        if not copy and self.dtype == dtype:
+            return self
+        return like(self, mapped(lambda p: p.astype(dtype, **kwargs), self.parts))
+
+    def copy(self, order: str = "C") -> ShardedArray:
+        """With parts of its own."""
+        return like(self, mapped(lambda p: p.copy(order), self.parts))
+
+
+BUFFERS.add(ShardedArray)
+
+
+def _arrays(value: Any) -> Sequence[np.ndarray]:
+    return value.parts if isinstance(value, ShardedArray) else (value,)
+
+
+def mapped(function: Callable[..., Any], *parts: Sequence[Any]) -> list[Any]:
+    """`function` of the parts of each device; once for devices whose parts are the same arrays."""
+    known: dict[tuple[int, ...], Any] = {}
+    made = []
+    for each in zip(*parts):
+        key = tuple([id(p) for p in each])
+        if key not in known:
+            known[key] = function(*each)
+        made.append(known[key])
+    return made
+
+
+def alike(targets: Sequence[np.ndarray], sources: Sequence[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of parts, one for each target that is an array of its own."""
+    return list({id(t): (t, s) for t, s in zip(targets, sources)}.values())
+
+
+def geometry(shape: tuple[int, ...], dtype: np.dtype, part: np.ndarray | None = None) -> np.ndarray:
+    """That of a whole with this shape, its dimensions in memory in the order that they have in a part."""
+    if part is None or part.flags.c_contiguous or part.ndim != len(shape):
+        return meta_array(shape, dtype)
+    steps = dense_strides(shape, [s // part.itemsize for s in part.strides])
+    return meta_array(shape, dtype, tuple([s * dtype.itemsize for s in steps]))
+
+
+def like(model: ShardedArray, parts: Sequence[np.ndarray]) -> ShardedArray:
+    """Parts that lie as those of another array do."""
+    return ShardedArray(geometry(model.shape, parts[0].dtype, parts[0]), parts, model.sharding)
+
+
+def sharded(array: Any, sharding: Sharding) -> ShardedArray:
+    """An array that this process has whole, cut: devices hold copies. Of partial sums the first device of an axis has it, others zeros."""
+    array = np.asarray(array)
+    sharding.check(array.shape)
+    mesh, known, parts = sharding.mesh, {}, []
+    for device in mesh.carrier.held(mesh):
+        bounds = sharding.bounds(array.shape, device)
+        at = mesh.coordinates(device)
+        empty = any([at[a] for a in sharding.partial_sum_axes])
+        key = (empty, *[(b.start, b.stop) for b in bounds])
+        if key not in known:
+            known[key] = np.zeros_like(array[bounds]) if empty else array[bounds].copy("K")
+        parts.append(known[key])
+    return ShardedArray(geometry(array.shape, array.dtype, array), parts, sharding)
+
+
+def placed(array: Any, goal: Sharding) -> ShardedArray:
+    """An array sharded as `goal`: itself where it is, else by the cheapest chain of collectives."""
+    if not isinstance(array, ShardedArray):
+        return sharded(array, goal)
+    if array.sharding == goal:
+        return array
+    goal.check(array.shape)
+    if array.mesh is not goal.mesh:
+        raise AutogradError(f"A tensor on {array.mesh} does not go to {goal.mesh} by itself", expected=repr(goal.mesh),
+                            found=repr(array.mesh), remedy="gather() it, then shard() it")
+    parts, at = array.parts, array.sharding
+    for step in chain(at, goal, array.shape, array.itemsize):
+        parts, at = _carried(step, parts, at, array.shape), step.sharding
+        if step.kind not in ("slice", "part"):
+            note(step.kind, step.axes, step.bytes, array.shape)
+    if array.sharding.partial_sum_axes and goal == array.sharding.summed and not array.shared:
+        array.parts, array.sharding = parts, goal  # the sum is made once, for whoever else needs it
+        return array
+    return ShardedArray(geometry(array.shape, array.dtype, parts[0]), parts, goal)
+
+
+def summed(array: Any) -> Any:
+    """An array whose parts are no sums that wait."""
+    return placed(array, array.sharding.summed) if isinstance(array, ShardedArray) else array
+
+
+def _carried(step: Step, parts: list[np.ndarray], at: Sharding, shape: tuple[int, ...]) -> list[np.ndarray]:
+    mesh = at.mesh
+    carrier = mesh.carrier
+    if step.kind == "all_reduce":
+        return carrier.all_reduce(mesh, parts, step.axes)
+    if step.kind == "all_gather":
+        return carrier.all_gather(mesh, parts, step.axes, step.dims[0])
+    if step.kind == "reduce_scatter":
+        return carrier.reduce_scatter(mesh, parts, step.axes, step.dims[0])
+    if step.kind == "all_to_all":
+        return carrier.all_to_all(mesh, parts, step.axes, *step.dims)
+    held = carrier.held(mesh)
+    if step.kind == "part":
+        zero = [any([mesh.coordinates(d)[a] for a in step.axes]) for d in held]
+        return [z if nothing else p for p, z, nothing in zip(parts, mapped(np.zeros_like, parts), zero)]
+    known: dict[Any, np.ndarray] = {}
+    made = []
+    for device, part in zip(held, parts):
+        had, wanted = at.bounds(shape, device), step.sharding.bounds(shape, device)
+        inside = tuple([slice(w.start - h.start, w.stop - h.start) for h, w in zip(had, wanted)])
+        key = (id(part), *[(b.start, b.stop) for b in inside])
+        if key not in known:
+            known[key] = part[inside].copy()
+        made.append(known[key])
+    return made
+
+
+def gathered(array: Any) -> np.ndarray:
+    """The whole array: a copy, or what it was where it is no sharded one."""
+    if not isinstance(array, ShardedArray):
+        return np.asarray(array)
+    return placed(array, replicated(array.mesh, array.ndim)).parts[0].copy("K")
+
+
+def store(target: ShardedArray, source: Any) -> None:
+    """Writes elements into an array, which goes on to lie as it does.
+
+    Raises:
+        AutogradError: it is to be a view, but has memory of its own.
+    """
+    if target.copied:
+        raise AutogradError("This view of a sharded tensor is a copy, since its elements lie on other devices than those of its base",
+                            expected="a view whose shards are views", found=str(target.sharding), remedy="change the base itself")
+    for x, y in alike(target.parts, placed(source, target.sharding).parts):
+        np.copyto(x, y, casting="unsafe")
+
+
+__all__ = ["Collective", "ShardedArray", "alike", "cause", "collectives", "gathered", "geometry", "like", "mapped", "note", "placed",
+           "sharded", "store", "summed"]

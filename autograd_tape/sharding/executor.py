@@ -1,0 +1,174 @@
+"""The executor of meshes: it carries out an operation on the parts of sharded arrays, as the record's rule says.
+
+Operands are moved to where the rule wants them, the kernel of the devices' own executor computes each part, and what comes out is a sharded
+array again. An operation without a rule is computed whole by every device; that is told once, and counted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import AutogradError
+from ..executors import Executor, get_executor, register_executor
+from ..record import Record
+from .array import ShardedArray, cause, gathered, geometry, mapped, note, placed
+from .mesh import Mesh, replicated
+from .rules import Call, Plan, is_array, rule_of
+
+replications: Counter[str] = Counter()
+"""How often an operation without a rule had split operands, by name."""
+
+
+class ReplicationWarning(UserWarning):
+    """An operation has no rule for sharded tensors, so that each device computed the whole of it."""
+
+
+class MeshExecutor(Executor):
+    """Operations on `ShardedArray`s; plain arrays among the operands count as whole on every device."""
+
+    name = "mesh"
+
+    def kernel(self, rec: Record) -> Callable[..., Any] | None:
+        """A function of sharded arrays."""
+        names = [p.name for p in rec.params if p.passed]
+        return lambda *values: self.carried_out(rec, dict(zip(names, values)))
+
+    def run(self, rec: Record, arrays: dict[str, Any]) -> Any:
+        """See `Executor`."""
+        return self.carried_out(rec, {p.name: arrays.get(p.name, rec.defaults.get(p.name)) for p in rec.params if p.passed})
+
+    def status(self, rec: Record) -> str:
+        """Every operation that the devices have."""
+        return get_executor("numpy").status(rec)
+
+    def carried_out(self, rec: Record, values: dict[str, Any]) -> Any:
+        """The results of an operation, by its rule."""
+        mesh = _mesh_of(rec, values)
+        if mesh is None:
+            return get_executor("numpy").run(rec, values)
+        with cause(rec.public or rec.name):
+            return self._by_plan(Call(rec, values, mesh, self.F))
+
+    def _by_plan(self, call: Call) -> Any:
+        rec, values, mesh = call.rec, call.values, call.mesh
+        if rec.field("random"):
+            return self._drawn(call)
+        rule = rule_of(rec)
+        plan = None if rule is None else rule(call)
+        if plan is None:
+            if any([isinstance(a, ShardedArray) and not a.sharding.replicated for _, v in call.operands
+                    for a in (v if isinstance(v, (list, tuple)) else (v,))]):
+                told = not replications[rec.name]
+                replications[rec.name] += 1
+                if told:
+                    warnings.warn(f"{rec.name}() has no rule for sharded tensors: each device computes all of it", ReplicationWarning,
+                                  stacklevel=2)
+            plan = call.whole()
+        if plan.run is not None:
+            return plan.run(values)
+        moved = {name: [placed(a, s) for a, s in zip(values[name], goal)] if isinstance(goal, list) else placed(values[name], goal)
+                 for name, goal in plan.inputs.items()}
+        local = _local_executor(mesh)
+        held = mesh.carrier.held(mesh)
+        flat = [a.parts for v in moved.values() for a in (v if isinstance(v, list) else (v,))]
+        shapes = _names(moved)
+
+        def compute(device: int, *parts: np.ndarray) -> Any:
+            at = iter(parts)
+            given = {**values, **{name: [next(at) for _ in range(n)] if n is not None else next(at) for name, n in shapes}}
+            if plan.arguments is not None:
+                given = plan.arguments(device, given)
+            result = local.run(rec, given)
+            return result if isinstance(result, (tuple, list)) else (result,)
+
+        if plan.arguments is None:
+            made = mapped(lambda *parts: compute(0, *parts), *flat) if flat else [compute(0)] * len(held)
+        else:
+            made = [compute(device, *parts) for device, *parts in zip(held, *flat)]
+        results = self._results(call, plan, moved, made)
+        return results[0] if len(rec.returns) + len(rec.saved_returns) == 1 and not rec.returns_list else results
+
+    def _results(self, call: Call, plan: Plan, moved: dict[str, Any], made: Sequence[Sequence[Any]]) -> list[Any]:
+        rec, mesh = call.rec, call.mesh
+        shapes: Any = plan.shapes
+        shardings = plan.outputs or [replicated(mesh, np.ndim(r)) for r in made[0]]
+        views = rec.family in ("view", "view?")
+        if views or shapes is None and any([not s.replicated for s in shardings]):
+            whole = self._foreseen(rec, call.values)
+            shapes = [g.shape if g is not None else None for g in whole]
+        found: list[Any] = []
+        for i, sharding in enumerate(shardings):
+            parts = [r[i] for r in made]
+            if not isinstance(parts[0], (np.ndarray, np.generic)):
+                found.append(parts[0])
+                continue
+            parts = mapped(np.asarray, parts) if not isinstance(parts[0], np.ndarray) else parts
+            shape = parts[0].shape if shapes is None else tuple(shapes[i])
+            if plan.combine != "add" and sharding.partial_sum_axes:
+                size = 2 * (1 - 1 / mesh.count(sharding.partial)) * parts[0].nbytes
+                parts, sharding = mesh.carrier.all_reduce(mesh, parts, sharding.partial, plan.combine), sharding.summed
+                note("all_reduce", sharding.partial, size, shape)
+            array = ShardedArray(whole[i] if views else geometry(shape, parts[0].dtype, parts[0]), parts, sharding)
+            if views:
+                source = call.values[rec.params[0].name]
+                array.copied = isinstance(source, ShardedArray) and (source.copied or not all(
+                    [not p.size or np.may_share_memory(p, q) for p, q in zip(parts, source.parts)]))
+                array.shared = True
+                if isinstance(source, ShardedArray):
+                    source.shared = True
+            found.append(array)
+        return found
+
+    def _foreseen(self, rec: Record, values: dict[str, Any]) -> Sequence[Any]:
+        """Arrays without data like the whole results."""
+        given = {name: _geometries(v) for name, v in values.items()}
+        made = get_executor("meta", "meta").run(rec, given)
+        return made if isinstance(made, (tuple, list)) else (made,)
+
+    def _drawn(self, call: Call) -> Any:
+        """Random numbers: drawn for the whole, once in this process, so that they are those of a tensor that is not sharded."""
+        whole = {name: gathered(v) if is_array(v) else v for name, v in call.values.items()}
+        first = next((v for _, v in call.operands if isinstance(v, ShardedArray)), None)
+        made = _local_executor(call.mesh).run(call.rec, whole)
+        results = []
+        for r in made if isinstance(made, (tuple, list)) else (made,):
+            if isinstance(r, np.ndarray):
+                r = placed(r, first.sharding.summed if first is not None and first.shape == r.shape else replicated(call.mesh, r.ndim))
+            results.append(r)
+        return results[0] if not isinstance(made, (tuple, list)) else results
+
+
+def _names(moved: dict[str, Any]) -> list[tuple[str, int | None]]:
+    return [(name, len(v) if isinstance(v, list) else None) for name, v in moved.items()]
+
+
+def _geometries(value: Any) -> Any:
+    if isinstance(value, ShardedArray):
+        return value.geometry
+    return [_geometries(v) for v in value] if isinstance(value, list) else value
+
+
+def _mesh_of(rec: Record, values: dict[str, Any]) -> Mesh | None:
+    found: Mesh | None = None
+    for value in values.values():
+        for a in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(a, ShardedArray):
+                if found is not None and a.mesh is not found:
+                    raise AutogradError(f"{rec.name}() takes tensors of one mesh", expected=repr(found), found=repr(a.mesh),
+                                        remedy="gather() one of them, then shard() it over the other's mesh")
+                found = a.mesh
+    return found
+
+
+def _local_executor(mesh: Mesh) -> Executor:
+    return get_executor("numpy")
+
+
+register_executor("mesh", ["mesh"], lambda device_type: MeshExecutor())
+
+__all__ = ["MeshExecutor", "ReplicationWarning", "replications"]

@@ -1,0 +1,95 @@
+"""Gradients of sharded tensors: what the entries of operations on meshes do.
+
+Their formulas run on tensors always, so that each of their operations goes by its own rule. Every gradient is moved before it is
+accumulated (`accumulated`), so that what the engine adds lies alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dtypes import CPU_KINDS
+from ..node import TapeEntry
+from ..tensor import TensorRef, above
+from .array import ShardedArray, cause
+from .functions import moved, sharding_of
+from .mesh import Sharding
+
+
+def accumulated(cotangent: TensorRef, target: Sharding | None) -> TensorRef:
+    """A cotangent as it is added to others of a tensor that lies as `target`: partial sums are added where the target has none, and stay
+    where it has some; then it is split as that is. It becomes a plain tensor where that is None."""
+    at = sharding_of(cotangent)
+    if target is not None:
+        waiting = at.partial_sum_axes.difference(target.split) if at is not None and target.partial_sum_axes else ()
+        target = target.with_dims(target.dims, waiting)
+    return moved(cotangent, target)
+
+
+def _wrapped(F: Any, g: Any) -> Any:
+    if g is None or isinstance(g, TensorRef):
+        return g
+    return F.wrap(g, g.kind if isinstance(g, ShardedArray) else CPU_KINDS[g.dtype])
+
+
+class _Sharded(TapeEntry):
+    """What an entry has beside those of its operation.
+
+    Attributes:
+        targets: how the inputs lie, None for those on no mesh.
+        seeds: how gradients of the outputs are to lie.
+    """
+
+    __slots__ = ()
+    targets: Sequence[Sharding | None]
+    seeds: Sequence[Sharding | None]
+
+
+_classes: dict[type[TapeEntry], type[TapeEntry]] = {}
+
+
+def sharded_class(plain: type[TapeEntry], inputs: Sequence[Any], outputs: Sequence[TensorRef]) -> Any:
+    """What makes an entry of class `plain` for these inputs and outputs, None where none is on a mesh.
+
+    Args:
+        inputs: the differentiable inputs, None for numbers.
+    """
+    found = [sharding_of(t) if isinstance(t, TensorRef) else None for t in (*inputs, *outputs)]
+    if not any([s is not None for s in found]):
+        return None
+    targets, seeds = found[:len(inputs)], [s and s.summed for s in found[len(inputs):]]
+    cls = _classes.get(plain)
+    if cls is None:
+        cls = _classes[plain] = type(plain.__name__, (plain,), {
+            "__slots__": (), "__module__": plain.__module__, "recorded": _recorded(plain), "raw": _raw})
+
+    def made() -> TapeEntry:
+        entry = cls()
+        entry.__dict__.update(targets=targets, seeds=seeds)
+        return entry
+
+    return made
+
+
+def _recorded(plain: type[TapeEntry]) -> Any:
+    def recorded(self: Any, grad: Any, F: Any) -> Any:
+        several = isinstance(grad, (list, tuple))
+        given = [g if g is None or sharding_of(g) is not None or s is None else moved(g, s)
+                 for g, s in zip(grad if several else [grad], self.seeds)]
+        with cause(f"gradient of {self.op_name}"):
+            made = plain.recorded(self, given if several else given[0], F)
+            return [None if g is None else accumulated(g, s) for g, s in zip(made, self.targets)]
+
+    return recorded
+
+
+def _raw(self: Any, grad: Any, F: Any) -> Any:
+    tensors = self.front_end
+    grads = [_wrapped(tensors, g) for g in grad] if isinstance(grad, (list, tuple)) else _wrapped(tensors, grad)
+    return [None if g is None else g._data for g in self.recorded(grads, tensors)]
+
+
+above.sharded_class = sharded_class
+
+__all__ = ["accumulated", "sharded_class"]

@@ -1,0 +1,419 @@
+"""How a result is sharded: what a record's field `sharding` says, carried out.
+
+Most operations are told by *letters*: what each dimension of operands and results runs over. "m k, k n -> m n" is a matrix product: its
+results are split as the operands are along `m` and `n`, and where `k` is split each device has a part of the sum. Where operands disagree,
+`propagate` chooses what moves fewer bytes. Element-wise operations, reductions, products and most views are told so; for the others the
+field is a function of the `Call`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from ..dims import wrap_dim
+from ..executors import get_executor
+from ..executors.meta import over
+from ..record import Param, Record
+from .array import ShardedArray, geometry, summed
+from .chain import LATENCY, chain
+from .mesh import Mesh, Sharding, replicated
+
+Letters = Sequence[Any]
+"""What the dimensions of one tensor run over: any hashable things, None for what must be whole, `ONE` for size 1."""
+ONE = "1"
+
+
+@attrs.define
+class Plan:
+    """How an operation is carried out on shards.
+
+    Attributes:
+        inputs: the shardings that the operands must have, by parameter; a list for a list of tensors.
+        outputs: those of what the kernel returns.
+        shapes: the shapes of the whole outputs, None to ask the meta executor.
+        arguments: a function of (device, arguments by name) that gives the arguments for the kernel on its parts; None where they stay.
+        combine: what parts of results over partial axes are combined with at once where that is no sum.
+        run: in place of all these, what computes the result of the arguments by name, of other operations.
+    """
+
+    inputs: Mapping[str, Any] = attrs.field(factory=dict)
+    outputs: Sequence[Sharding] = ()
+    shapes: Sequence[Sequence[int]] | None = None
+    arguments: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
+    combine: str = "add"
+    run: Callable[[dict[str, Any]], Any] | None = None
+
+
+class Call:
+    """A call of an operation on sharded arrays, for a rule to look at.
+
+    Attributes:
+        rec: the operation's record.
+        values: the arguments by name.
+        mesh: the mesh.
+        F: the operations on sharded arrays, for rules that make one of others.
+    """
+
+    def __init__(self, rec: Record, values: dict[str, Any], mesh: Mesh, F: Any) -> None:
+        self.rec, self.values, self.mesh, self.F = rec, values, mesh, F
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of an operand."""
+        return tuple(self.values[name].shape)
+
+    def sharding(self, name: str) -> Sharding:
+        """The sharding of an operand; that of a plain array is whole."""
+        return sharding_of(self.values[name], self.mesh)
+
+    def dims(self, name: str, ndim: int) -> tuple[int, ...]:
+        """The dimensions that a parameter names, all of `ndim` where it names none."""
+        value = self.values.get(name)
+        if value is None or value.__class__ is tuple and not value:
+            return tuple(range(ndim))
+        return tuple([wrap_dim(d, ndim) for d in (value if isinstance(value, (tuple, list)) else (value,))])
+
+    @property
+    def operands(self) -> list[tuple[Param, Any]]:
+        """(parameter, array) of the arguments that are arrays, or lists of them."""
+        return [(p, v) for p in self.rec.tensor_params if is_array(v := self.values.get(p.name))
+                or isinstance(v, (list, tuple)) and len(v) and is_array(v[0])]
+
+    def whole(self) -> Plan:
+        """Every device computes all of it."""
+        return Plan({p.name: [replicated(self.mesh, a.ndim) for a in v] if isinstance(v, (list, tuple)) else replicated(self.mesh, v.ndim)
+                     for p, v in self.operands})
+
+    def of(self, function: Callable[..., Any]) -> Plan:
+        """Made of others: `function(F, **arguments)` of the operations on sharded arrays, whose sums do not wait unless the operation is
+        linear."""
+        settle = summed if not linearity(self.rec) else lambda array: array
+        return Plan(run=lambda values: function(self.F, **{n: settle(v) for n, v in values.items()}))
+
+    def elementwise(self) -> Plan:
+        """As element-wise operations go."""
+        return elementwise(self)
+
+    def letters(self, notation: str, **options: Any) -> Plan:
+        """The plan of a notation such as "m k, k n -> m n": see `parsed`."""
+        given, made = parsed(notation, [v.ndim for _, v in self.operands])
+        return self.propagate(given, made, **options)
+
+    def propagate(self, given: Sequence[Letters], made: Sequence[Letters], *, linear: str | None = None, combine: str = "add",
+                  shapes: Sequence[Sequence[int]] | None = None, added: Sequence[int] = (), **options: Any) -> Plan:
+        """The plan of an operation whose operands, in order, have these letters, and whose results have those.
+
+        Args:
+            linear: what passes partial sums on, see `propagate`; left out, what the record says.
+            added: the numbers of operands that are added to what is made of the others, as a bias is.
+            combine: what parts are combined with over letters that results have not, where these are split.
+            options: further attributes of the plan.
+        """
+        flat = [(p.name, a) for p, v in self.operands for a in (v if isinstance(v, (list, tuple)) else (v,))]
+        if linear is None:
+            linear = linearity(self.rec)
+        found = propagate(self.mesh, [(tuple(a.shape), sharding_of(a, self.mesh), a.dtype.itemsize, letters)
+                                      for (_, a), letters in zip(flat, given)], made, linear if combine == "add" else "",
+                          self.rec.elementwise or linear != "" and combine == "add", added)
+        inputs: dict[str, Any] = {}
+        for (name, _), sharding in zip(flat, found[0]):
+            if isinstance(self.values[name], (list, tuple)):
+                inputs.setdefault(name, []).append(sharding)
+            else:
+                inputs[name] = sharding
+        if shapes is None and all([letter is not None for letters in made for letter in letters]):
+            sizes: dict[Any, int] = {}
+            for (_, a), letters in zip(flat, given):
+                for n, letter in zip(a.shape, letters):
+                    if letter is not None and sizes.get(letter, 1) == 1:
+                        sizes[letter] = n
+            if all([letter in sizes or letter == ONE for letters in made for letter in letters]):
+                shapes = [[1 if letter == ONE else sizes[letter] for letter in letters] for letters in made]
+        return Plan(inputs, found[1], shapes, combine=combine, **options)
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array, sharded or not."""
+    return isinstance(value, (np.ndarray, ShardedArray))
+
+
+def sharding_of(array: Any, mesh: Mesh) -> Sharding:
+    """How an array lies; a plain one every device has whole."""
+    return array.sharding if isinstance(array, ShardedArray) else replicated(mesh, array.ndim)
+
+
+def linearity(rec: Record) -> str:
+    """What of a record's operands partial sums pass through: see `propagate`."""
+    told: str | None = rec.field("passes_partial")
+    if told is not None:
+        return told
+    jvp = rec.field("jvp")
+    return "all" if jvp == "linear" or jvp is None and rec.family in ("view", "view?") else "each" if jvp == "bilinear" else ""
+
+
+def parsed(notation: str, ndims: Sequence[int]) -> tuple[list[Letters], list[Letters]]:
+    """The letters of operands and results in a notation, for operands with these numbers of dimensions.
+
+    Words are separated by spaces: a letter; "*x" any number of dimensions, aligned from the right as in broadcasting; an upper-case letter
+    a dimension that must be whole; "1" one of size 1.
+
+    >>> parsed("*b m k, *b k n -> *b m n", [3, 2])
+    ([[('b', 0), 'm', 'k'], ['k', 'n']], [[('b', 0), 'm', 'n']])
+    """
+    left, _, right = notation.partition("->")
+    given: list[Letters] = []
+    most: dict[str, int] = {}
+
+    def read(words: list[str], count: int | None) -> Letters:
+        found: list[Any] = []
+        for word in words:
+            if word.startswith("*"):
+                n = most.get(word[1:], 0) if count is None else count - len(words) + 1
+                most[word[1:]] = max(most.get(word[1:], 0), n)
+                found += [(word[1:], i) for i in reversed(range(n))]
+            else:
+                found.append(None if word.isupper() else word)
+        return found
+
+    for words, n in zip([term.split() for term in left.split(",")], ndims):
+        given.append(read(words, n))
+    return given, [read(term.split(), None) for term in right.split(",")]
+
+
+def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, int, Letters]], made: Sequence[Letters], linear: str,
+              empties: bool = True, added: Sequence[int] = ()) -> tuple[list[Sharding], list[Sharding]]:
+    """(shardings that the operands must have, those of the results).
+
+    Each letter gets the axes that some operand has it split over, or none. Of all combinations of these the one is taken that moves fewest
+    bytes.
+
+    Args:
+        operands: of each (shape, sharding, bytes of an element, letters).
+        linear: "all" where the operation is linear in all operands together, so that it passes sums on whose parts lie over the same axes;
+            "each" where it is linear in each of them, so that it passes on those of one; the number of the only one that it is linear
+            in; otherwise "".
+        empties: whether devices may have nothing to compute.
+        added: the numbers of operands that are added to what is made of the others.
+    """
+    proposals: dict[Any, list[tuple[str, ...]]] = {}
+    wide = {letter for shape, _, _, letters in operands for n, letter in zip(shape, letters) if n != 1}
+    broadcast = [{letter for n, letter in zip(shape, letters) if n == 1 and letter in wide} for shape, _, _, letters in operands]
+    for i, (shape, sharding, _, letters) in enumerate(operands):
+        for letter, axes in zip(letters, sharding.dims):
+            if axes and letter is not None and letter not in broadcast[i] and axes not in proposals.setdefault(letter, []):
+                if empties or shape[letters.index(letter)] >= _needed(mesh, axes):
+                    proposals[letter].append(axes)
+    partials = _partials([s.partial_sum_axes for _, s, _, _ in operands], linear)
+    best: tuple[float, dict[Any, tuple[str, ...]], list[frozenset[str]]] | None = None
+    tried = 0
+    for chosen in itertools.product(*[[*axes, ()] for axes in proposals.values()]):
+        used = list(itertools.chain(*chosen))
+        if len(set(used)) != len(used):
+            continue
+        tried += 1
+        if tried > 64 and best is not None:
+            break
+        letters_axes = dict(zip(proposals, chosen))
+        for partial in partials:
+            if any([a in used for part in partial for a in part]):
+                continue
+            wanted = [_wanted(mesh, letters_axes, broadcast[i], letters, partial[i]) for i, (_, _, _, letters) in enumerate(operands)]
+            cost = sum([_cost(sharding, goal, shape, size) for (shape, sharding, size, _), goal in zip(operands, wanted)])
+            # Of equal costs that which shares the work among more devices, then that which leaves sums for later.
+            cost -= 1e-3 * sum([mesh.axes[a] for a in used])
+            if best is None or cost < best[0] - 1e-6:
+                best = cost, letters_axes, partial
+    assert best is not None  # all whole is always a way
+    _, found, partial = best
+    kept = frozenset(itertools.chain(*partial))
+    sums = kept.union(*[axes for letter, axes in found.items() if all([letter not in letters for letters in made])])
+    inputs = [_wanted(mesh, found, broadcast[i], letters, sums if i in added else partial[i])
+              for i, (_, _, _, letters) in enumerate(operands)]
+    outputs = []
+    for letters in made:
+        dims = [found.get(letter, ()) if letter is not None else () for letter in letters]
+        summed = [a for letter, axes in found.items() if letter not in letters for a in axes]
+        outputs.append(Sharding(mesh, dims, kept.union(summed)))
+    return inputs, outputs
+
+
+def _needed(mesh: Mesh, axes: tuple[str, ...]) -> int:
+    """The sizes from which on no device goes without elements, or None: of k devices in a row the last has some from (k - 1) ** 2 + 1 on
+    whatever the size."""
+    needed = 1
+    for axis in axes:
+        needed *= (mesh.axes[axis] - 1) ** 2 + 1
+    return needed
+
+
+def _wanted(mesh: Mesh, axes: Mapping[Any, tuple[str, ...]], single: set[Any], letters: Letters, partial: frozenset[str]) -> Sharding:
+    return Sharding(mesh, [() if letter is None or letter in single else axes.get(letter, ()) for letter in letters], partial)
+
+
+def _partials(found: Sequence[frozenset[str]], linear: str) -> list[list[frozenset[str]]]:
+    """The partial sums that operands may keep, most first."""
+    none = [frozenset[str]()] * len(found)
+    every = frozenset[str]().union(*found)
+    if not every or not linear:
+        return [none]
+    if linear == "all":
+        return [[every] * len(found), none]
+    if linear == "each":
+        return [*[[part if j == i else frozenset[str]() for j in range(len(found))] for i, part in enumerate(found) if part], none]
+    first = int(linear)  # the number of the operand that it is linear in
+    return [[part if i == first else frozenset[str]() for i, part in enumerate(found)], none]
+
+
+def _cost(at: Sharding, goal: Sharding, shape: tuple[int, ...], itemsize: int) -> float:
+    return sum([step.bytes + LATENCY for step in chain(at, goal, shape, itemsize) if step.kind not in ("slice", "part")])
+
+
+# -- rules by name ------------------------------------------------------------------------------------------------------
+
+
+def elementwise(call: Call) -> Plan:
+    """Operands broadcast against each other."""
+    arrays = [v for _, v in call.operands]
+    n = max([a.ndim for a in arrays])
+    shape = np.broadcast_shapes(*[tuple(a.shape) for a in arrays])
+    outs = len(call.rec.returns) + len(call.rec.saved_returns)
+    return call.propagate([range(n - a.ndim, n) for a in arrays], [range(n)] * outs, shapes=[shape] * outs)
+
+
+def rule_of(rec: Record) -> Callable[[Call], Plan] | None:
+    """The rule of an operation; None where there is none, so that every device computes all of it."""
+    told = rec.field("sharding")
+    if callable(told):
+        return told
+    if isinstance(told, str):
+        named = NAMED.get(told.partition(" ")[0])
+        return (lambda call: call.letters(told)) if named is None else named(told)
+    return elementwise if rec.elementwise else viewed if rec.family == "view" else None
+
+
+def reduction(told: str) -> Callable[[Call], Plan]:
+    """"reduces dim by add": over the dimensions that a parameter names, kept where `keepdim`; "dim" is left out where it is all."""
+    words = told.split()
+    combine, parameter = words[-1], words[1] if len(words) > 3 else ""
+
+    def rule(call: Call) -> Plan:
+        array = call.operands[0][1]
+        dims = call.dims(parameter, array.ndim) if parameter else tuple(range(array.ndim))
+        keep = call.values.get("keepdim", False)
+        out = [ONE if d in dims else d for d in range(array.ndim) if keep or d not in dims]
+        return call.propagate([range(array.ndim)], [out], combine=combine)
+
+    return rule
+
+
+def along(told: str) -> Callable[[Call], Plan]:
+    """"along dim": each line along the dimensions that a parameter names is computed by itself, so that these must be whole; all results
+    have the operand's dimensions, or lack these where there is a `keepdim` that is False."""
+    parameter = told.split()[1]
+
+    def rule(call: Call) -> Plan:
+        array = call.operands[0][1]
+        dims = call.dims(parameter, array.ndim)
+        drops = call.values.get("keepdim") is False
+        given = [None if d in dims else d for d in range(array.ndim)]
+        outs = len(call.rec.returns) + len(call.rec.saved_returns)
+        return call.propagate([given], [[x for x in given if x is not None or not drops]] * outs)
+
+    return rule
+
+
+def viewed(call: Call) -> Plan:
+    """The rule of views: a dimension of the view is one of the operand's, where it goes through memory in the same steps and as far; the
+    others must be whole."""
+    name, array = call.operands[0][0].name, call.operands[0][1]
+    # Steps that tell dimensions apart, over memory that nobody looks at.
+    steps = [array.itemsize * (101 + 2 * i) ** 2 for i in range(array.ndim)]
+    probe = over(np.zeros(1, array.dtype), tuple(array.shape), tuple(steps))
+    made = get_executor("numpy").run(call.rec, {**call.values, name: probe})
+    views = made if isinstance(made, (tuple, list)) else [made]
+    found = []
+    for view in views:
+        lines = {step: n for n, step in zip(view.shape, view.strides)}
+        found.append({d for d, step in enumerate(steps) if lines.get(step) == array.shape[d]})
+    kept = set.intersection(*found) if found else set()
+    given = [d if d in kept else None for d in range(array.ndim)]
+    letters = [[given[steps.index(step)] if step in steps else None for step in view.strides] for view in views]
+    plan = call.propagate([given], letters, shapes=[v.shape for v in views])
+    sized = next((p.name for p in call.rec.params if p.name in ("size", "shape")), None)
+    if sized is not None:
+        shape, out = views[0].shape, plan.outputs[0]
+        plan.arguments = lambda device, values: {**values, sized: out.local_shape(shape, device)}
+    return plan
+
+
+def reshaped(told: str) -> Callable[[Call], Plan]:
+    """"reshape shape": into the shape that a parameter names. Of dimensions that are joined or cut, the outermost stays split where all
+    devices have whole rows of what is inside."""
+    parameter = told.split()[1]
+
+    def rule(call: Call) -> Plan:
+        name, array = call.operands[0][0].name, call.operands[0][1]
+        old, at, mesh = tuple(array.shape), call.sharding(name), call.mesh
+        asked = call[parameter]
+        new = geometry(old, np.dtype("?")).reshape(asked).shape
+        kept: list[tuple[str, ...]] = [()] * len(old)
+        made: list[tuple[str, ...]] = [()] * len(new)
+        for ins, outs in _groups(old, new):
+            if ins and outs:
+                axes = at.dims[ins[0]]
+                while axes and not (len(ins) == len(outs) == 1) and (old[ins[0]] % mesh.count(axes) or new[outs[0]] % mesh.count(axes)):
+                    axes = axes[:-1]
+                kept[ins[0]] = made[outs[0]] = axes
+        partial = at.partial_sum_axes
+        out = Sharding(mesh, made, partial)
+        return Plan({name: Sharding(mesh, kept, partial)}, [out], [new],
+                    lambda device, values: {**values, parameter: out.local_shape(new, device)})
+
+    return rule
+
+
+def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """The dimensions of two shapes, those of size 1 aside, in groups that have the same elements.
+
+    >>> _groups((2, 3, 4, 1, 5), (6, 2, 2, 5))
+    [([0, 1], [0]), ([2], [1, 2]), ([4], [3])]
+    """
+    ins, outs = [d for d, n in enumerate(old) if n != 1], [d for d, n in enumerate(new) if n != 1]
+    if 0 in old:
+        return []
+    found, i, j = [], 0, 0
+    while i < len(ins) and j < len(outs):
+        first, second = [ins[i]], [outs[j]]
+        a, b = old[ins[i]], new[outs[j]]
+        while a != b:
+            if a < b:
+                i += 1
+                first.append(ins[i])
+                a *= old[ins[i]]
+            else:
+                j += 1
+                second.append(outs[j])
+                b *= new[outs[j]]
+        found.append((first, second))
+        i, j = i + 1, j + 1
+    return found
+
+
+NAMED: dict[str, Callable[[str], Callable[[Call], Plan]]] = {"reduces": reduction, "along": along, "reshape": reshaped}
+"""What the first word of a field `sharding` can be, that is no notation."""
+
+
+def split_only(sharding: Sharding, dims: Iterable[int]) -> Sharding:
+    """Without the splits of other dimensions, and without partial sums."""
+    kept = set(dims)
+    return Sharding(sharding.mesh, [axes if d in kept else () for d, axes in enumerate(sharding.dims)])
+
+
+__all__ = ["Call", "Letters", "Plan", "elementwise", "linearity", "parsed", "propagate", "rule_of", "sharding_of", "split_only"]
