@@ -382,6 +382,9 @@ class _Elsewhere(Interceptor):
 
     place = ORDER[0]
 
+    def idle(self, args: tuple[Any, ...]) -> bool:
+        return not any([a.__class__ is not TensorRef and isinstance(a, (TensorRef, tuple, list)) for a in args])
+
     def __call__(self, call: Call) -> Any:
         for x in call.tensors():
             if x._front_end is not call.frontend:

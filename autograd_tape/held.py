@@ -24,7 +24,7 @@ from .errors import AutogradError
 from .indices import Indices
 from .modes import GradMode, Notes, active_tapes, grad_mode, in_loop, noting
 from .node import TapeEntry
-from .tensor import LEAF, TensorRef, listeners, next_id
+from .tensor import LEAF, LEAF_CLASSES, TensorRef, listeners, next_id
 
 if TYPE_CHECKING:
     from .record import Record
@@ -154,19 +154,28 @@ class Copies:
 # -- one call ---------------------------------------------------------------------------------------------------------
 
 
-class _Frame:
-    """A call while it runs: what it writes to, and whether the size of what it returns depends on values.
+class _Frame(Notes):
+    """A call while it runs, with the notes of its parts: what it writes to, and whether the size of what it returns depends on values.
 
     Attributes:
         given: its arguments, its tensors and for each tape their ids, as it was called. They are looked up before anything is written to.
     """
 
-    __slots__ = ("tapes", "written", "sized", "given", "look_up")
+    __slots__ = ("written", "sized", "given", "look_up")
+    parts = True
 
     def __init__(self, tapes: Sequence[Tape], look_up: Callable[[], tuple[dict[str, Any], list[TensorRef]]]) -> None:
         self.tapes, self.sized, self.look_up = tapes, False, look_up
         self.written: dict[int, np.ndarray] = {}
         self.given: tuple[dict[str, Any], list[TensorRef], list[tuple[int, ...]]] | None = None
+
+    def run(self, function: Callable[..., Any], args: Sequence[Any] = ()) -> Any:
+        """What the call returns; `function(*args)` carries it out."""
+        before, _state.frame, noting.calls = noting.calls, self, self
+        try:
+            return function(*args)
+        finally:
+            _state.frame, noting.calls = None, before
 
     def start(self) -> tuple[dict[str, Any], list[TensorRef], list[tuple[int, ...]]]:
         """Looks up what it was given."""
@@ -222,16 +231,6 @@ def settle() -> None:
             tape.held  # noqa: B018  # which takes them in
 
 
-def _run(frame: _Frame, call: Callable[[], Any]) -> tuple[Any, Notes]:
-    """What a call returns, and the notes of its parts."""
-    notes, noting.calls = noting.calls, Notes(frame.tapes, parts=True)
-    parts, _state.frame = noting.calls, frame
-    try:
-        return call(), parts
-    finally:
-        _state.frame, noting.calls = None, notes
-
-
 def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, inplace: bool = False,
          positional: bool = False) -> Any:
     """`call(*args, **kwargs)`, which carries out the operation of `rec`, held by the tapes that record. What it calls in turn is part
@@ -256,9 +255,23 @@ def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dic
             note_write(target)
         return call(*args, **kwargs)
 
-    result, parts = _run(current, run)
-    parts.enter()
+    result = current.run(run)
+    current.enter()
     _add(current, rec, result, inplace, mode)
+    return result
+
+
+def hold_later(door: Door, args: tuple[Any, ...], notes: Notes, function: Callable[..., Any], given: Sequence[Any]) -> Any:
+    """`function(*given)`, which carries out the call of an irregular operation with `args`, noted for the tapes as a whole."""
+    args = tuple([a if a.__class__ in _KEPT or a.__class__ in LEAF_CLASSES else as_it_is(a) for a in args])
+    current, mode = _Frame(notes.tapes, lambda: take_apart(door.rec, *door.spelled(args), door.spreads)), grad_mode()
+    result = current.run(function, given)
+    if current.given is None:
+        notes.append([door, args, result, result._node or next_id() if isinstance(result, TensorRef) else
+                      [o._node or next_id() for o in tensors_in(result)], current, mode, current.sized])
+    else:  # something was written to
+        current.enter()
+        _add(current, door.rec, result, False, mode)
     return result
 
 
@@ -275,6 +288,10 @@ def _add(current: _Frame, rec: Record, result: Any, inplace: bool, mode: GradMod
 def made_by(nodes: Sequence[Any]) -> TapeEntry | None:
     """The entry that a noted call made, from the nodes of its outputs."""
     return next((node if node._tag == 0 else node.entry for node in nodes if node.__class__ is not int and node is not LEAF), None)
+
+
+_KEPT = {bool, int, float, str, type(None), slice}
+"""What holds nothing that may change behind a tape's back, and needs no copy."""
 
 
 def as_it_is(value: Any) -> Any:
@@ -303,20 +320,7 @@ class _Holding(Interceptor):
         if notes is None or call.out is not None or call.inplace or call.door.at_once or in_loop():
             args, kwargs = call.spelled()
             return hold(call.rec, lambda *args, **kwargs: call.proceed(), args, kwargs, inplace=call.inplace, positional=call.door.spreads)
-        args = tuple([as_it_is(a) for a in call.args])
-        current, mode = _Frame(notes.tapes, lambda: self.look_up(call.door, args)), grad_mode()
-        result, parts = _run(current, call.proceed)
-        if current.given is None:
-            notes.append([call.door, args, result, [o._node or next_id() for o in tensors_in(result)], parts, mode, current.sized])
-        else:  # something was written to
-            parts.enter()
-            _add(current, call.rec, result, False, mode)
-        return result
-
-    @staticmethod
-    def look_up(door: Door, args: tuple[Any, ...]) -> tuple[dict[str, Any], list[TensorRef]]:
-        """The arguments of a call of an irregular operation as tapes hold them, and its tensors."""
-        return take_apart(door.rec, *door.spelled(args), door.spreads)
+        return hold_later(call.door, call.args, notes, call.proceed, ())
 
 
 HOLDING = _Holding()
@@ -475,13 +479,16 @@ class Held:
         for note in notes:
             door, args, result, nodes, *whole = note
             rec, outputs = door.rec, tensors_in(result)
+            nodes = [nodes] if isinstance(result, TensorRef) else nodes
             if whole:
-                arguments, inputs = HOLDING.look_up(door, args)
+                given, named = door.spelled(args)
+                arguments, inputs = take_apart(rec, given, named, door.spreads)
                 mode, sized = whole[1:]
             else:
                 arguments, inputs = take_apart(rec, args, {})
-                nodes = [nodes] if isinstance(result, TensorRef) else nodes
-                recorded = made_by(nodes) is not None or not rec.differentiable or not any([x._node is not None for x in inputs])
+                made = made_by(nodes)
+                recorded = (not made.blank if made is not None else
+                            not rec.differentiable or not any([x._node is not None for x in inputs]))
                 mode, sized = GradMode.ENABLED if recorded else GradMode.DISABLED, door.sized_by(args)
             self.add(tape, rec, arguments, self.ids_of(inputs), inputs, outputs, {}, False, mode, sized, nodes=nodes)
 

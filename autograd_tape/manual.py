@@ -13,7 +13,7 @@ from .dtypes import CPU, FLOATING, dtype_of
 from .errors import ArgumentError, AutogradError, NoGradFnError, ShapeMismatchError, type_name
 from .executors import executor_for
 from .frontend import front_end_of
-from .held import HOLDING, Slot, recordings, tensors_in
+from .held import Slot, recordings, take_apart, tensors_in
 from .lazy import array_of, evaluate
 from .modes import GradMode, _ModeContext, active_tapes, aside, grad_mode, keep_on_tapes
 from .node import GradFn, OutputEdge, TapeEntry, edge_of, freed
@@ -297,7 +297,7 @@ class _Replacing(Interceptor):
                                 expected="an operation that makes a new tensor", found="an update in place, or out=",
                                 remedy=f"use '{call.rec.name}' out of place, or call unregister_grad_fn({call.rec.name!r})")
         tapes = active_tapes()
-        arguments, held_inputs = HOLDING.look_up(call.door, call.args)
+        arguments, held_inputs = take_apart(call.rec, *call.door.spelled(call.args), call.door.spreads)
         ids = [tape.held.ids_of(held_inputs) for tape in tapes]
         with aside(), _ModeContext(GradMode.DISABLED):
             result = call.proceed()

@@ -127,17 +127,18 @@ UNDONE: Any = object()
 
 class Notes(list[Any]):
     """Calls of a thread that the tapes which record it have yet to take in: each [door, arguments, result, node of each output, or an id
-    for it], and where it is made of others [.., their notes, grad mode, whether values decide a size].
+    for it], and those of irregular operations [.., notes of the parts, None where the entry was made by hand, grad mode, whether values
+    decide a size].
 
     To note a call is all the work there is while it runs. What it means is found out when somebody asks, at the latest before anything
     that it was called with changes.
     """
 
-    __slots__ = ("tapes", "parts")
+    __slots__ = ("tapes",)
+    parts = False  # whether the calls are part of another
 
-    def __init__(self, tapes: Sequence[Tape], parts: bool = False) -> None:
-        super().__init__()
-        self.tapes, self.parts = tapes, parts
+    def __init__(self, tapes: Sequence[Tape]) -> None:
+        self.tapes = tapes
 
     def hand_over(self) -> None:
         """Gives the tapes what was noted."""

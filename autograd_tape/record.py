@@ -184,6 +184,8 @@ class Record:
                           "whole" where torch carries out in one piece, and leaves as it is, what is made of others here: nothing is
                           cast, in its parts neither
     `parts`               the operations whose work that quiet path does itself: it is closed to those who look at them
+    `recorded(entry, ...)`  the arguments of the regular operation whose entry that quiet path made of these arguments; calls of an
+                          operation that says so are noted by tapes without a look inside
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn

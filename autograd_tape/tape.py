@@ -304,22 +304,22 @@ class Tape:
         noted, self.noted = self.noted, []
         self._to_hold += noted
         for note in noted:
-            if len(note) == 4:
-                self.enter(note)
-            else:
-                for part in note[4]:
-                    self.enter(part)
+            self.enter(note)
         if self._notes is None:
             unsettled.discard(self)
 
     def enter(self, note: list[Any]) -> None:
-        """Takes in the entry of a regular call that was noted."""
-        general, args, result, nodes = note
+        """Takes in the entries of a call that was noted."""
+        door, args, result, nodes, *whole = note
+        if whole and whole[0] is not None:
+            for part in whole[0]:
+                self.enter(part)
+            return
         outputs, nodes = ((result,), (nodes,)) if isinstance(result, TensorRef) else (tuple(result), nodes)
         entry = made_by(nodes)
         if entry is not None and not entry.blank and not any([o is a for o in outputs for a in args]):
-            values = general.named(args)
-            self.add(entry, tuple(general.tensors_of(values)), outputs, values, (None, tuple(
+            values, tensors = door.recorded(entry, args)
+            self.add(entry, tuple(tensors), outputs, values, (None, tuple(
                 [o.id if node.__class__ is int or node is LEAF else node.id for o, node in zip(outputs, nodes)])))
 
     @property

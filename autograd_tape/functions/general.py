@@ -20,7 +20,7 @@ from ..dtypes import (
 from ..errors import ArgumentError, AutogradError, ShapeMismatchError, type_name
 from ..held import frame, hold, note_size, note_write, recordings
 from ..modes import UNDONE, GradMode, active_tapes, grad_mode, in_loop, keep_on_tapes, noting
-from ..node import OutputEdge, edge_of
+from ..node import OutputEdge, TapeEntry, edge_of
 from ..ops._host import data_dependent
 from ..ops._samples import check_number
 from ..record import Param, Record
@@ -256,7 +256,7 @@ class General(Door):
         """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
         if recordings and not TO_REGULAR and out is None and not inplace and not self._tells and (notes := noting.calls) is not None \
                 and ("asyncio" not in _modules or not in_loop()):
-            notes.append(note := [self, _kept(args) if self._lists else args, UNDONE, None])
+            notes.append(note := [self, _kept(args) if self._lists and list in map(type, args) else args, UNDONE, None])
             try:
                 note[2] = result = (self._below[0] or self._entrance(False))(*args)
             except (AutogradError, TypeError) as error:
@@ -436,9 +436,10 @@ class General(Door):
 
     # -- arguments ------------------------------------------------------------------------------------------------
 
-    def named(self, args: Sequence[Any]) -> dict[str, Any]:
-        """Arguments by name."""
-        return dict(zip(self._names, args))
+    def recorded(self, entry: TapeEntry, args: Sequence[Any]) -> tuple[dict[str, Any], list[TensorRef]]:
+        """The arguments by name, and the tensors among them, of the operation whose entry a call with `args` made."""
+        values = dict(zip(self._names, args))
+        return values, self.tensors_of(values)
 
     def tensors_of(self, values: dict[str, Any]) -> list[TensorRef]:
         """The tensors among the arguments."""

@@ -7,19 +7,26 @@ general)` returns a function with that path, which calls `general(args, out)` wh
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from .. import modes
+from .. import calls, modes
 from ..calls import LISTENING, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
-from ..held import recordings
+from ..held import HOLDING, hold_later, recordings
+from ..modes import UNDONE, grad_mode, in_loop, noting
+from ..node import TapeEntry
 from ..record import Record, get_record, if_any
+from ..tensor import TensorRef, next_id
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
 from .namespace import REALS
+
+
+_modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
 
 
 class Irregular(Door):
@@ -42,16 +49,38 @@ class Irregular(Door):
         self.at_once = rec.name.endswith("_") or bool(rec.field("writes")) or any([p == "Any" for p, _ in rec.returns])
         self._open = False  # whether the path written by hand may be taken while somebody looks at calls
         self._below: Any = None
+        self._recorded: Callable[..., Any] | None = rec.field("recorded")
+
+    def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
+        """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
+        if not recordings or out is not None or inplace or self.at_once or (notes := noting.calls) is None \
+                or "asyncio" in _modules and in_loop():
+            return super().__call__(args, out, inplace)
+        heard, asked = self._asked
+        if heard is not calls._listening:
+            asked = self.hear()
+        for interceptor in asked:
+            if interceptor is not HOLDING and not interceptor.idle(args):
+                return super().__call__(args, out, inplace)
+        if self._recorded is None:
+            return self.plain(*args) if notes.parts else hold_later(self, args, notes, self.plain, args)
+        notes.append(note := [self, args, UNDONE, None, None, grad_mode(), False])
+        note[2] = result = (self._below or self._entrance())(*args)
+        note[3] = result._node or next_id()
+        return result
+
+    def _entrance(self) -> Any:
+        below = self._below = self.frontend.below(self, False)
+        return below
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""
         if out is None and modes.watched and self._open and not recordings:
-            if self._below is None:
-                self._below = self.frontend.below(self, inplace)
+            below = self._below or self._entrance()
             if self._flat:
-                return self._below(*args)
+                return below(*args)
             given, named = self.spelled(args)
-            return self._below(*given, **named)
+            return below(*given, **named)
         return self.rest(args, out)
 
     def hear(self) -> tuple[Interceptor, ...]:
@@ -69,7 +98,16 @@ class Irregular(Door):
 
     def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The function itself."""
+        if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
+            notes.pop()  # what is not quiet is held as a whole
+            return self.plain(*args) if notes.parts else hold_later(self, args, notes, self.plain, args)
         return self.plain(*args) if out is None else self.plain(*args, out)
+
+    def recorded(self, entry: TapeEntry, args: Sequence[Any]) -> tuple[dict[str, Any], list[TensorRef]]:
+        """The arguments by name, and the tensors among them, of the operation whose entry the path written by hand made."""
+        assert self._recorded is not None
+        values = dict(zip([p.name for p in entry.op.params], self._recorded(entry, *args)))
+        return values, [x for x in values.values() if isinstance(x, TensorRef)]
 
 
 def irregular_function(rec: Record, frontend: Any, inner: Callable[..., Any] | None = None) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from ...errors import ArgumentError, AutogradError, IndexRangeError
 from ...executors.kernels.embedding import index_add
 from ...executors.kernels.reduce import add_at
 from ...functions.nodes import node_class
+from ...held import recordings
 from ...indices import _ALL, Indices
 from ...modes import GradMode, grad_mode
 from ...record import op
@@ -751,6 +752,16 @@ def _hot_namespace(F: Functions, ns: Any) -> tuple[Any, ...]:
     return ns, F.Tensor, object.__new__, ns["unwatched_view"], grad_mode, GradMode.ENABLED, next_id
 
 
+def _unless_held(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation that a quiet path calls: while a tape records, which holds the whole, not there."""
+    def called(*args: Any) -> Any:
+        if recordings:
+            raise ValueError
+        return function(*args)
+
+    return called
+
+
 @op("getitem(Tensor input, Any index) -> Tensor", method=False, out=False, namespace="_internal")
 class getitem:
     """`x[index]`, for all indices torch takes: a view where numbers, ranges, None and Ellipsis suffice, else a copy.
@@ -764,7 +775,7 @@ class getitem:
         ns, Tensor, new, unwatched_view, grad_mode, ENABLED, next_id = _hot_namespace(F, namespace)
         select, range_, new_node = node_class(_VIEWS["select"]), node_class(_VIEWS["slice"]), object.__new__
         nodes = {name: node_class(rec) for name, rec in _VIEWS.items()}
-        gather = F.index
+        gather = F.index if namespace is F.namespace else _unless_held(F.index)
 
         # The quiet path in one frame: a view of one number, one range, or a tuple of these.
         def getitem(input, index):
@@ -847,6 +858,7 @@ class getitem:
         return getitem
 
     parts = ("basic_select", "basic_slice", "basic_unsqueeze", "index")
+    def recorded(entry, input, index): return input, entry.saved[1]
     reads = _reads
 
     def function(F, input, index): return _get(F, input, index)
