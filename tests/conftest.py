@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +18,10 @@ import numpy as np
 import pytest
 
 from autograd_tape.ops import RECORDS
+
+# Modules are compiled once, not in each of the processes that tests start: whoever wants no bytecode wants it for his own programs.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True)

@@ -6,23 +6,47 @@ import ast
 import signal
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests import sources
 
 FOLDER = Path(__file__).parent
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.rglob("*.py"))}
-STEMS: dict[str, set[Path]] = {}
-for _path in TREES:
-    STEMS.setdefault(_path.stem, set()).add(_path)
-DEFINITIONS: dict[Path, dict[str, list[ast.FunctionDef]]] = {}
-for _path, _tree in TREES.items():
-    for _node in ast.walk(_tree):
-        if isinstance(_node, ast.FunctionDef):
-            DEFINITIONS.setdefault(_path, {}).setdefault(_node.name, []).append(_node)
-TESTS = [(path, function) for path, names in DEFINITIONS.items() if path.name.startswith("test_")
-         for name, found in names.items() if name.startswith("test_") for function in found]
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: tree for _, path, tree in sources.trees([FOLDER])}
+
+
+@cache
+def stems() -> dict[str, set[Path]]:
+    """The files by the names of their modules."""
+    found: dict[str, set[Path]] = {}
+    for path in trees():
+        found.setdefault(path.stem, set()).add(path)
+    return found
+
+
+@cache
+def definitions() -> dict[Path, dict[str, list[ast.FunctionDef]]]:
+    """The functions of each file by name."""
+    found: dict[Path, dict[str, list[ast.FunctionDef]]] = {}
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(path, {}).setdefault(node.name, []).append(node)
+    return found
+
+
+@cache
+def checks() -> list[tuple[Path, ast.FunctionDef]]:
+    """The tests, and where they stand."""
+    return [(path, function) for path, names in definitions().items() if path.name.startswith("test_")
+            for name, found in names.items() if name.startswith("test_") for function in found]
+
 
 REASONS = (
     "Numba is not installed", "NumPy is not linked to OpenBLAS", "torch is not installed", "is missing: pip install", "REASON",
@@ -48,39 +72,39 @@ def says(node: ast.AST) -> bool:
 def visible(path: Path) -> dict[str, list[ast.FunctionDef]]:
     """The tests' own functions that a file can call: defined in it, in what it imports, or fixtures of the folders that it lies in."""
     imported = {path}
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(trees()[path]):
         names = [node.module or "", *[a.name for a in node.names]] if isinstance(node, ast.ImportFrom) else \
             [a.name for a in node.names] if isinstance(node, ast.Import) else []
         for name in names:
-            imported |= STEMS.get(name.rpartition(".")[2], set())
-    imported |= {other for other in TREES if other.name == "conftest.py" and path.is_relative_to(other.parent)}
+            imported |= stems().get(name.rpartition(".")[2], set())
+    imported |= {other for other in trees() if other.name == "conftest.py" and path.is_relative_to(other.parent)}
     found: dict[str, list[ast.FunctionDef]] = {}
     for other in imported:
-        for name, functions in DEFINITIONS.get(other, {}).items():
+        for name, functions in definitions().get(other, {}).items():
             found.setdefault(name, []).extend(functions)
     return found
 
 
-VISIBLE = {path: visible(path) for path in TREES}
+@cache
+def visible_in() -> dict[Path, dict[str, list[ast.FunctionDef]]]:
+    return {path: visible(path) for path in trees()}
 
 
 def checking() -> set[ast.FunctionDef]:
     """The functions that check something, themselves or by one of the tests' functions that they call."""
-    calls = {function: (path, {*called(function)}) for path, names in DEFINITIONS.items() for found in names.values() for function in found}
+    calls = {function: (path, {*called(function)}) for path, names in definitions().items() for found in names.values()
+             for function in found}
     known = {function for function in calls if says(function)}
     while True:
         more = {function for function, (path, names) in calls.items() if function not in known and any(
-            helper in known for name in names for helper in VISIBLE[path].get(name, ()))}
+            helper in known for name in names for helper in visible_in()[path].get(name, ()))}
         if not more:
             return known
         known |= more
 
 
-CHECKING = checking()
-
-
 def unchecked(known: set[ast.FunctionDef]) -> list[str]:
-    return [f"{path.name}:{test.lineno}: {test.name}" for path, test in TESTS if test not in known]
+    return [f"{path.name}:{test.lineno}: {test.name}" for path, test in checks() if test not in known]
 
 
 def forgiving(path: Path, function: ast.FunctionDef) -> list[str]:
@@ -99,7 +123,7 @@ def forgiving(path: Path, function: ast.FunctionDef) -> list[str]:
 def unknown_skips(path: Path) -> list[str]:
     """Skips without a reason of the list, and failures that are expected."""
     found = []
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(trees()[path]):
         if isinstance(node, ast.Attribute) and node.attr == "xfail":
             found.append(f"{path.name}:{node.lineno}: xfail")
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -113,16 +137,16 @@ def unknown_skips(path: Path) -> list[str]:
 
 
 def test_every_test_checks_something() -> None:
-    assert len(TESTS) > 800
-    assert unchecked(CHECKING) == []
+    assert len(checks()) > 800
+    assert unchecked(checking()) == []
 
 
 def test_no_test_forgives_an_error_in_passing() -> None:
-    assert [line for path, test in TESTS for line in forgiving(path, test)] == []
+    assert [line for path, test in checks() for line in forgiving(path, test)] == []
 
 
 def test_tests_are_left_out_for_known_reasons() -> None:
-    assert [line for path in TREES if path != Path(__file__) for line in unknown_skips(path)] == []
+    assert [line for path in trees() if path != Path(__file__) for line in unknown_skips(path)] == []
 
 
 @pytest.mark.parametrize("source, found", [
@@ -139,9 +163,9 @@ def test_tests_are_left_out_for_known_reasons() -> None:
 def test_the_reading_finds(source: str, found: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path, tree = FOLDER / "test_made.py", ast.parse(source)
     functions = {f.name: [f] for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)}
-    monkeypatch.setitem(TREES, path, tree)
-    monkeypatch.setattr(sys.modules[__name__], "DEFINITIONS", {path: functions})
-    monkeypatch.setitem(VISIBLE, path, visible(path))
+    monkeypatch.setattr(sys.modules[__name__], "trees", lambda: {path: tree})
+    monkeypatch.setattr(sys.modules[__name__], "definitions", lambda: {path: functions})
+    monkeypatch.setattr(sys.modules[__name__], "visible_in", lambda: {path: visible(path)})
     test = functions["test_a"][0]
     seen = {"unchecked": {test} - checking(), "forgiving": forgiving(path, test), "unknown_skips": unknown_skips(path)}
     assert [kind for kind, lines in seen.items() if lines] == found

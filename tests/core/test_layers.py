@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests import sources
 
 import autograd_tape as at
 import torchcompat.func  # noqa: F401  # whose package names what it imports later
@@ -54,7 +55,7 @@ class Graph:
 
     def __init__(self, modules: dict[str, Path]) -> None:
         self.modules = modules
-        self.trees = {name: ast.parse(path.read_text()) for name, path in modules.items()}
+        self.trees = {name: sources.tree(path.read_text()) for name, path in modules.items()}
         self.arrows = {name: set(self.imported(name)) - {name} for name in modules}
 
     def base(self, module: str, node: ast.ImportFrom) -> str:

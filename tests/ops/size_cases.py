@@ -21,6 +21,7 @@ import attrs
 import ml_dtypes
 import numpy as np
 from tests.ops.op_cases import IN_PLACE, UNINITIALISED, bind, is_array, samples
+from tests.sources import tree
 
 import autograd_tape
 import autograd_tape as at
@@ -76,18 +77,24 @@ def constants() -> dict[tuple[str, str], int]:
         if path.stem in ("__init__", "mindspore", "meta", "stubs", "_mindspore"):
             continue
         module = importlib.import_module("autograd_tape." + ".".join(path.relative_to(FOLDER).with_suffix("").parts))
-        read = {node.id for function in ast.walk(ast.parse(path.read_text())) if isinstance(function, (ast.FunctionDef, ast.Lambda))
-                for node in ast.walk(function) if isinstance(node, ast.Name) and node.id.strip("_").isupper()}
-        found |= {(module.__name__, name): value for name in sorted(read - NO_SIZES.keys())
-                  if type(value := vars(module).get(name)) is int}
+        wanted = {name for name, value in vars(module).items() if name.strip("_").isupper() and type(value) is int} - NO_SIZES.keys()
+        if wanted:
+            found |= {(module.__name__, name): vars(module)[name] for name in sorted(wanted & read_in_functions(path))}
     return found
+
+
+def read_in_functions(path: Path) -> set[str]:
+    """The names that stand in functions of a file."""
+    return {node.id for function in ast.walk(tree(path.read_text())) if isinstance(function, (ast.FunctionDef, ast.Lambda))
+            for node in ast.walk(function) if isinstance(node, ast.Name)}
 
 
 def literals() -> list[str]:
     """Where a size is compared with a number that has no name, and so would not be found by `constants`."""
     found = []
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(tree(text)) if ".size" in text else ():
             if isinstance(node, ast.Compare) and not isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
                 sides = [node.left, *node.comparators]
                 sized = any(isinstance(n, ast.Attribute) and n.attr == "size" for side in sides for n in ast.walk(side))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-import autograd_tape
-import torchcompat
+from tests import sources
+
 from autograd_tape.ops import ALIASES, RECORDS, Record
 
-FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
 NAMES = {name.rpartition(".")[2] for name in (*RECORDS, *ALIASES)}
 LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/ops/networks/_losses.py", "REDUCTIONS"): "what `reduction` may be",
@@ -64,6 +62,10 @@ def lists(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
                 yield target, named
 
 
+NAMED = r"\brec(ord)?\.name"
+"""How code speaks of the name of a record."""
+
+
 def comparisons(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
     """(function, operations) of each comparison of a record's name with those of operations, but in records."""
     def visit(node: ast.AST, owner: str) -> Iterator[tuple[str, list[str]]]:
@@ -71,7 +73,7 @@ def comparisons(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
             return
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             owner = node.name
-        elif isinstance(node, ast.Compare) and re.search(r"\brec(ord)?\.name$", ast.unparse(node.left)):
+        elif isinstance(node, ast.Compare) and re.search(f"{NAMED}$", ast.unparse(node.left)):
             found = [w for c in node.comparators for w in ([c.value] if isinstance(c, ast.Constant) else words(c)) if w in NAMES]
             if found:
                 yield owner, found
@@ -81,10 +83,9 @@ def comparisons(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
     yield from visit(tree, "")
 
 
-def trees() -> Iterator[tuple[str, ast.Module]]:
-    for folder in FOLDERS:
-        for path in sorted(folder.rglob("*.py")):
-            yield f"{folder.name}/{path.relative_to(folder).as_posix()}", ast.parse(path.read_text())
+def trees(having: str = "") -> Iterator[tuple[str, ast.Module]]:
+    for folder, path, tree in sources.trees(having=having):
+        yield f"{folder.name}/{path.relative_to(folder).as_posix()}", tree
 
 
 def test_no_list_elsewhere_names_operations() -> None:
@@ -93,7 +94,7 @@ def test_no_list_elsewhere_names_operations() -> None:
 
 
 def test_no_code_elsewhere_asks_for_an_operation_by_name() -> None:
-    found = {(path, owner): named for path, tree in trees() for owner, named in comparisons(tree)}
+    found = {(path, owner): named for path, tree in trees(NAMED) for owner, named in comparisons(tree)}
     assert found.keys() == COMPARED.keys(), {key: found[key] for key in found.keys() - COMPARED.keys()}
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import sources
 
 import autograd_tape
 import torchcompat
@@ -33,7 +34,6 @@ from autograd_tape.tensor import TensorRef
 from torchcompat._calls.frontend import TorchFrontend
 from torchcompat._calls import aten as _aten
 
-FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
 EVALUATED = {("functions/attributes.py", "_computed_getter"), ("functions/attributes.py", "get"), ("record.py", "nodes"),
              ("record.py", "defaults"), ("_calls/aten.py", "_read")}
 """Where expressions of records are evaluated; each has a test below."""
@@ -55,11 +55,8 @@ def callers(*names: str) -> set[tuple[str, str]]:
         for child in ast.iter_child_nodes(node):
             visit(child, path, owner)
 
-    for folder in FOLDERS:
-        for path in folder.rglob("*.py"):
-            text = path.read_text()
-            if any(name in text for name in names):
-                visit(ast.parse(text), str(path.relative_to(folder)), "<module>")
+    for folder, path, tree in sources.trees(having="|".join(names)):
+        visit(tree, str(path.relative_to(folder)), "<module>")
     return found
 
 
@@ -87,7 +84,7 @@ class Watched:
 
         def watching(source: str, name: str, filename: str, namespace: dict[str, Any]) -> Any:
             code = sys._getframe(1).f_code
-            folder = next(f for f in FOLDERS if code.co_filename.startswith(str(f)))
+            folder = next(f for f in sources.FOLDERS if code.co_filename.startswith(str(f)))
             self.callers.add((str(Path(code.co_filename).relative_to(folder)), code.co_name))
             made = plain(source, name, filename, namespace)
             self.made[filename] = made

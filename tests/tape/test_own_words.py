@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import sources
 
 import autograd_tape as at
 import torchcompat as torch
@@ -37,8 +38,9 @@ RAISED_AS_THEY_ARE = {
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(set(ROOT.rglob("*.py")) - {ROOT / "errors.py"}):  # where torch's words are taken out
-        yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
+    for _, path, tree in sources.trees([ROOT], "(?i)torch"):
+        if path != ROOT / "errors.py":  # where torch's words are taken out
+            yield str(path.relative_to(ROOT)), tree
 
 
 def texts(tree: ast.AST) -> Iterator[str]:

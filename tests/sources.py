@@ -1,0 +1,34 @@
+"""The sources of both packages as trees, for the tests that read them."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import autograd_tape
+import torchcompat
+
+FOLDERS = [Path(package.__file__).parent for package in (autograd_tape, torchcompat)]
+
+
+def tree(text: str) -> ast.Module:
+    """The tree of a source: objects by the hundred thousand and no garbage, looking for which would take most of the time."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(text)
+    finally:
+        if running:
+            gc.enable()
+
+
+def trees(folders: list[Path] = FOLDERS, having: str = "") -> Iterator[tuple[Path, Path, ast.Module]]:
+    """(folder, file, tree) of each source in whose text the pattern `having` is found: most of the time goes into trees."""
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            if re.search(having, text):
+                yield folder, path, tree(text)
