@@ -559,7 +559,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def share_memory_(self) -> "Tensor":
         """Moves the memory to where processes share it, with all tensors that look at it; itself."""
-        self.untyped_storage().share_memory_()
+        self.untyped_storage()._share(self)
         return self
 
     def is_shared(self) -> bool:

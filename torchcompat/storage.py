@@ -131,11 +131,15 @@ class UntypedStorage:
         Raises:
             RuntimeError: it is on a device that has no memory of this process.
         """
+        self._share()
+        return self
+
+    def _share(self, *tensors: Any) -> None:
+        """The same, told which tensors look at the memory: if they are all, no others are looked for."""
         if self.device.type == "meta":
             raise RuntimeError("_share_fd_: only available on CPU")
         if self.device.type == "cpu":
-            shared.share([self])
-        return self
+            shared.share([self], tensors)
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the memory is page-locked; never here."""

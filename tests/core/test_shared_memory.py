@@ -13,6 +13,7 @@ import pytest
 import torchcompat as torch
 from torchcompat import multiprocessing as mp
 from torchcompat import nn
+from torchcompat._memory import shared
 
 DTYPES = [torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="descriptors of memory cannot be sent on this system")
@@ -67,6 +68,45 @@ def test_everything_that_looks_at_the_memory_moves() -> None:
     assert base[1].tolist() == names["transposed"][:, 1].tolist() == [7.0] * 4
     names["row"].fill_(8.0)
     assert base[1].tolist() == [8.0] * 4
+
+
+OTHERS: dict[str, Any] = {
+    "a view": lambda t: t[1:], "an empty view": lambda t: t[:0], "bytes": lambda t: t.view(torch.uint8), "detached": lambda t: t.detach(),
+    "data": lambda t: t.data, "a parameter": lambda t: nn.Parameter(t), "set to it": lambda t: torch.empty(0).set_(t),
+    "saved": lambda t: (nn.Parameter(torch.ones(4)) * t).grad_fn._saved_other, "from its storage": lambda t: torch.tensor(
+        [], dtype=t.dtype).set_(t.untyped_storage()), "a view of a view": lambda t: t[1:].t()[:2], "an alias": lambda t: t.view_as(t),
+}
+MINE: dict[str, Any] = {"itself": lambda t: t, "a part": lambda t: t[:3], "detached": lambda t: t.detach(), "a parameter": nn.Parameter}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("mine", MINE)
+def test_whoever_looks_moves_whichever_is_shared(mine: str, other: str) -> None:
+    """One holder more than is known of is enough to look for all of them."""
+    made = torch.arange(4.0)
+    found = OTHERS[other](made)
+    asked = MINE[mine](made)
+    del made
+    asked.share_memory_()
+    assert asked.is_shared() and found.is_shared()
+    assert found.untyped_storage() is asked.untyped_storage() and found.untyped_storage().data_ptr() == asked.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.ones(3), lambda: torch.ones(2, 3).t().detach(), lambda: torch.ones(3)[1:].detach(), lambda: torch.tensor(1.0),
+    lambda: torch.ones(0), lambda: nn.Parameter(torch.ones(3)), lambda: torch.ones(3) + 1,
+    lambda: torch.from_numpy(np.ones(3)).clone(), lambda: torch.rand(2, 2), lambda: torch.ones(4, 4)[1:, ::2].detach(),
+    lambda: torch.ones(3).to(torch.bfloat16), lambda: torch.UntypedStorage(8),
+    lambda: nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)),
+])
+def test_nobody_else_is_looked_for_where_there_is_nobody(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "_tensors", lambda: pytest.fail("all objects were looked through"))
+    made = make()
+    if isinstance(made, nn.Module):
+        assert all(t.is_shared() for t in made.share_memory().state_dict().values())
+    else:
+        before = made.tolist()
+        assert made.share_memory_() is made and made.is_shared() and made.tolist() == before
 
 
 def test_frozen_tensors_move_too() -> None:

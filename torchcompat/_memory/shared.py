@@ -9,10 +9,12 @@ from __future__ import annotations
 import gc
 import mmap
 import os
+import sys
 import tempfile
 import weakref
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import Any
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -66,12 +68,15 @@ def is_shared(owner: np.ndarray) -> bool:
     return isinstance(owner, np.memmap) and owner.mode != "c" or block_of(owner) is not None
 
 
-def share(storages: Iterable[Any]) -> None:
+def share(storages: Iterable[Any], tensors: Iterable[TensorRef] = ()) -> None:
     """Moves storages into one block, with every tensor that looks at them, under whatever name: views, detached tensors, `.data`. Arrays
-    that were made of them (`tensor.numpy()`) keep the memory that was."""
+    that were made of them (`tensor.numpy()`) keep the memory that was. Where nobody holds the memory but `tensors`, no others are looked
+    for among all objects there are."""
     moving = {id(s._owner): s for s in storages if not is_shared(s._owner)}
     if not moving:
         return
+    known = {id(t): t for t in tensors}
+    looking = [*known.values()] if _alone(moving, known.values()) else _tensors()
     starts, end = {}, 0
     contents = {}
     for key, storage in moving.items():
@@ -85,7 +90,7 @@ def share(storages: Iterable[Any]) -> None:
     for key, storage in moving.items():
         moved[key] = new = block.array(starts[key], storage._owner.nbytes)
         new[...] = contents[key]
-    for tensor in _tensors():
+    for tensor in looking:
         owner = owner_of(tensor._data)
         to = moved.get(id(owner))
         if to is not None and moving[id(owner)]._owner is owner:
@@ -93,6 +98,30 @@ def share(storages: Iterable[Any]) -> None:
             tensor._data = np.ndarray(data.shape, data.dtype, to, address(data) - address(owner) if data.size else 0, data.strides)
     for key, storage in moving.items():
         storage._moved(moved[key])
+
+
+def _holders(item: list[np.ndarray]) -> int:
+    """How many hold the one array of a list, but for the list."""
+    return sys.getrefcount(item[0]) - _OWN
+
+
+_OWN = 0
+_OWN = _holders([np.empty(0)])  # how many the call itself counts depends on the interpreter
+
+
+def _alone(storages: dict[int, Any], tensors: Collection[TensorRef]) -> bool:
+    """Whether storages, by the address of their owner, have no holders but themselves and some tensors."""
+    arrays = Counter([id(t._data) for t in tensors])
+    held = {key: 1 + (s._bytes is s._owner or s._bytes.base is s._owner) for key, s in storages.items()}
+    for t in {id(t._data): t for t in tensors}.values():
+        key, times = id(owner_of(t._data)), arrays[id(t._data)]
+        if key == id(t._data):
+            held[key] = held.get(key, 0) + times
+        elif id(t._data.base) == key and _holders([t._data]) == times:
+            held[key] = held.get(key, 0) + 1
+        else:
+            return False
+    return all([_holders([s._owner]) == held[key] for key, s in storages.items()])
 
 
 def _tensors() -> list[Any]:

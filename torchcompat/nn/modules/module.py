@@ -512,7 +512,8 @@ class Module(StateDict):
     def share_memory(self) -> "Module":
         """Puts all parameters and buffers into memory that processes share."""
         tensors = [t for t in (*self.parameters(), *self.buffers()) if not is_lazy(t) and t.device.type == "cpu"]
-        share([t.untyped_storage() for t in tensors + [t.grad for t in tensors if t.is_leaf and t.grad is not None]])
+        tensors += [t.grad for t in tensors if t.is_leaf and t.grad is not None]
+        share([t.untyped_storage() for t in tensors], tensors)
         return self._apply(lambda t: t.share_memory_())  # refused by what has no memory yet
 
     def train(self, mode: bool = True) -> "Module":
