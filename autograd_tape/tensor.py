@@ -66,6 +66,11 @@ class Above:
         """The package `show`, which is imported when something is first to be shown."""
         return import_module(f"{__package__}.show")
 
+    @cached_property
+    def draw_sharding(self) -> Any:
+        """That of `sharding.draw`, likewise."""
+        return import_module(f"{__package__}.sharding.draw").draw_sharding
+
 
 above = Above()
 
@@ -510,9 +515,9 @@ class TensorRef:
         flag = ", requires_grad=True" if self.requires_grad else ""
         if self._data is None:
             return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype.name}{flag})"
-        if self._data.__class__ is not np.ndarray:
-            return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype.name}, sharding={self.sharding}{flag})"
-        return f"{type(self).__name__}({np.array2string(self._data, separator=', ')}, dtype={self.dtype.name}{flag})"
+        shown, place = (self._data, []) if self._data.__class__ is np.ndarray else self._data.shown()
+        values = f"shape={self.shape}" if shown is None else np.array2string(shown, separator=", ")
+        return f"{type(self).__name__}({', '.join([values, f'dtype={self.dtype.name}', *place])}{flag})"
 
     if TYPE_CHECKING:  # operators, which are installed from the records, as all methods are
 

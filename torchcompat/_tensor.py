@@ -427,9 +427,10 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         node, dtype, device, cls = self.creator, self._k.dtype, self._k.device, type(self)
         if node.__class__ is NoGradView:
             node = None
+        shown, place = (None, []) if device.type == "meta" else values(self).shown() if device.type == "mesh" else (values(self), [])
         return tensor_str(
-            None if device.type == "meta" else values(self), dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
-            device=None if device.type == "cpu" else str(device), requires_grad=self._node is not None,
+            shown, place=place, dtype_name=repr(dtype), is_default_dtype=_is_default(dtype),
+            device=None if device.type in ("cpu", "mesh") else str(device), requires_grad=self._node is not None,
             grad_fn_name=None if node is None else node.name() if hasattr(node, "name") else type(node).__name__,
             shape=self._data.shape, is_default_float=dtype is default_dtype(), is_parameter=self._is_param,
             class_name="tensor" if cls is Tensor or "_plain" in cls.__dict__ else cls.__name__, contents=tensor_contents,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -200,6 +200,7 @@ def tensor_str(
     is_parameter: bool = False,
     tangent: str | None = None,
     contents: str | None = None,
+    place: Sequence[str] = (),
 ) -> str:
     """The ``repr`` of a tensor.
 
@@ -216,6 +217,7 @@ def tensor_str(
         is_parameter: whether a tensor of a subclass is also a parameter, which wraps it in ``Parameter(...)``.
         tangent: text of a forward-mode tangent.
         contents: what to show for the elements.
+        place: words that say where a sharded tensor's elements lie.
     """
     prefix = class_name + "("
     indent = len(prefix)
@@ -237,6 +239,7 @@ def tensor_str(
         if not is_default_dtype:
             suffixes.append("dtype=" + dtype_name)
         body = contents or array_str(array, indent)
+    suffixes += place
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:

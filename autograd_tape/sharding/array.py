@@ -163,6 +163,24 @@ class ShardedArray:
     def __repr__(self) -> str:
         return f"ShardedArray(shape={self.shape}, dtype={self.dtype}, {self.sharding})"
 
+    def shown(self) -> tuple[np.ndarray | None, list[str]]:
+        """(the elements that a text of it shows, words that say where they lie): those of the whole where this process holds all parts,
+        otherwise those of its own part, None where parts have none. Nothing is moved for it."""
+        held, place = self.mesh.carrier.held(self.mesh), [f"sharding={self.sharding}"]
+        if self.mesh.carrier.executor == "meta":
+            return None, place
+        if len(held) < self.mesh.size:
+            return self.parts[0], [f"part={held[0]}", f"shape={self.shape}", *place]
+        whole = np.zeros(self.shape, self.dtype)
+        replicas = [a for a in self.mesh.names if a not in self.sharding.split and a not in self.sharding.partial_sum_axes]
+        for device, part in zip(held, self.parts):
+            at = self.mesh.coordinates(device)
+            if not any([at[a] for a in replicas]):
+                first = not any([at[a] for a in self.sharding.partial_sum_axes])
+                inside = self.sharding.bounds(self.shape, device)
+                whole[inside] = part if first else whole[inside] + part
+        return whole, place
+
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise TypeError(f"a sharded array of shape {self.shape} is not in one place: gather() it first")
 

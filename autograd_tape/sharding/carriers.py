@@ -24,10 +24,12 @@ class Carrier:
     Attributes:
         name: what it is called.
         count: the number of devices it has, None where that is any.
+        executor: the name of that which computes parts.
     """
 
     name = ""
     count: int | None = None
+    executor = "numpy"
 
     def held(self, mesh: Mesh) -> Sequence[int]:
         """The devices whose parts this process holds."""

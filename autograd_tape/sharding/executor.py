@@ -166,7 +166,7 @@ def _mesh_of(rec: Record, values: dict[str, Any]) -> Mesh | None:
 
 
 def _local_executor(mesh: Mesh) -> Executor:
-    return get_executor("numpy")
+    return get_executor(mesh.carrier.executor)
 
 
 register_executor("mesh", ["mesh"], lambda device_type: MeshExecutor())

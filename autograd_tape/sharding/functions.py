@@ -19,7 +19,8 @@ def _moved(array: Any, sharding: Sharding | None) -> Any:
     return gathered(array) if sharding is None else placed(array, sharding)
 
 
-@op("reshard(Tensor input, Any sharding) -> Tensor", family="generic", promotion="none", namespace="_internal", method=False, out=False)
+@op("reshard(Tensor input, Any sharding) -> Tensor", family="generic", promotion="none", namespace="_internal", method=False, out=False,
+    quiet="all")
 class reshard_op:
     """The same values, lying as `sharding` says; a plain tensor where that is None. The gradient is the same values, too: where it is
     accumulated it is moved to where the input lies, so that a sum is spread and a gathering summed."""

@@ -16,6 +16,7 @@ import attrs
 from ..dtypes import Device
 from ..errors import ArgumentError, ShapeMismatchError, type_name
 from ..locks import fork_safe_lock
+from ..tensor import above
 from .carriers import SIMULATED, Carrier, piece
 
 _meshes: list[Mesh] = []
@@ -212,6 +213,10 @@ class Sharding:
         (slice(2, 3, None), slice(0, 5, None))
         """
         return _bounds(self, tuple(shape), device)
+
+    def draw(self, shape: Sequence[int], file: Any = None) -> Any:
+        """A picture of an array of this shape: see `autograd_tape.sharding.draw_sharding`."""
+        return above.draw_sharding(self, shape, file)
 
     def local_shape(self, shape: Sequence[int], device: int) -> tuple[int, ...]:
         """The shape of what a device holds of a tensor of this shape."""

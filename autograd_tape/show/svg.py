@@ -81,13 +81,7 @@ class Drawing:
             ArgumentError: another kind of file.
         """
         check_file(file)
-        if not hasattr(file, "write"):
-            with open(file, "w", encoding="utf-8") as opened:
-                opened.write(self.svg)
-        elif isinstance(file, (io.RawIOBase, io.BufferedIOBase)) or "b" in str(getattr(file, "mode", "")):
-            file.write(self.svg.encode())
-        else:
-            file.write(self.svg)
+        write(self.svg, file)
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -105,6 +99,17 @@ def check_file(file: Any) -> None:
         raise ArgumentError("A drawing cannot be written to this", expected=expected, found=type(file).__name__, remedy=remedy)
     if os.path.splitext(os.fspath(file))[1].lower() not in (".svg", b".svg"):
         raise ArgumentError("Drawings are SVG", expected=expected, found=repr(os.fspath(file)), remedy=remedy)
+
+
+def write(svg: str, file: Any) -> None:
+    """Writes an SVG document to a file that `check_file` accepts."""
+    if not hasattr(file, "write"):
+        with open(file, "w", encoding="utf-8") as opened:
+            opened.write(svg)
+    elif isinstance(file, (io.RawIOBase, io.BufferedIOBase)) or "b" in str(getattr(file, "mode", "")):
+        file.write(svg.encode())
+    else:
+        file.write(svg)
 
 
 def _document(picture: Picture, found: Layout) -> str:
