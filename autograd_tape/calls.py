@@ -179,7 +179,7 @@ class Call:
     def proceed(self, args: tuple[Any, ...] | None = None) -> Any:
         """What the interceptors further in, and at last the operation itself, make of the call, perhaps with other arguments."""
         door, args = self.door, self.args if args is None else args
-        result = _ask(door, args, self.out, self.inplace, self._asked, self._at) if self._at < len(self._asked) else NotImplemented
+        result = ask(door, args, self.out, self.inplace, self._asked, self._at) if self._at < len(self._asked) else NotImplemented
         return door.carry_out(args, self.out, self.inplace) if result is NotImplemented else result
 
     @property
@@ -290,7 +290,7 @@ def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...],
     return spell
 
 
-def _ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+def ask(door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
     """What those who are asked make of a call, from number `at` on; NotImplemented where they all let it pass."""
     for interceptor in asked[at:] if at else asked:
         at += 1
@@ -364,6 +364,10 @@ class Door:
     def rest(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The operation itself, not on its quiet path."""
         raise NotImplementedError
+
+    def whole(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+        """The operation itself, on no quiet path at all."""
+        return self.rest(args, out, inplace)
 
     def redirect(self, args: tuple[Any, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
@@ -475,5 +479,5 @@ def below(function: Any) -> Any:
     return function
 
 
-__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "TO_REGULAR", "Call", "Door", "Interceptor", "Parameter", "Plain", "below", "changed",
-           "listen", "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of", "speller", "unlisten"]
+__all__ = ["HERE", "LISTENING", "ORDER", "TO_ALL", "TO_REGULAR", "Call", "Door", "Interceptor", "Parameter", "Plain", "ask", "below",
+           "changed", "listen", "listen_for_good", "listening", "mapped", "passed", "passing", "same", "source_of", "speller", "unlisten"]

@@ -10,7 +10,7 @@ import numpy as np
 from ..record import Record
 from .base import Executor
 
-_SINGLE = np.dtype(np.float32)
+SINGLE = np.dtype(np.float32)
 
 
 class NumpyExecutor(Executor):
@@ -42,29 +42,29 @@ def in_single(rec: Record, kernel: Callable[..., Any], values: Sequence[Any]) ->
             if dtype.itemsize == 2 and is_half(dtype):
                 half = dtype
                 if own is None:
-                    v = v.astype(_SINGLE)
+                    v = v.astype(SINGLE)
         elif isinstance(v, (list, tuple)):
             half = next((x.dtype for x in v if isinstance(x, np.ndarray) and is_half(x.dtype)), half)
             if isinstance(v, list) and own is None:
-                v = [x.astype(_SINGLE) if isinstance(x, np.ndarray) and is_half(x.dtype) else x for x in v]
+                v = [x.astype(SINGLE) if isinstance(x, np.ndarray) and is_half(x.dtype) else x for x in v]
         wide.append(v)
     if half is None:
         return kernel(*values)
     if own is not None:
         return own(*values)
     results = kernel(*wide)
-    if results.__class__ is np.ndarray:
-        return results.astype(half) if results.dtype == _SINGLE else results
     if isinstance(results, list):
-        return [_narrow(r, half) for r in results]
+        return [narrow(r, half) for r in results]
     if isinstance(results, tuple):
         count = len(rec.returns)
-        return (*[_narrow(r, half) for r in results[:count]], *results[count:])
-    return _narrow(np.asarray(results), half)
+        return (*[narrow(r, half) for r in results[:count]], *results[count:])
+    return narrow(results, half)
 
 
-def _narrow(result: Any, half: np.dtype) -> Any:
-    return result.astype(half) if np.asarray(result).dtype == _SINGLE else result
+def narrow(result: Any, half: np.dtype) -> Any:
+    """A result of a computation in float32, rounded; others as they are, as arrays."""
+    result = np.asarray(result)
+    return result.astype(half) if result.dtype == SINGLE else result
 
 
 def is_half(dtype: np.dtype) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..codegen import execute
 from ..executors.kernels.sharing import BIG
-from ..executors.numpy import in_single, widens
+from ..executors.numpy import SINGLE, in_single, narrow, widens
 from ..record import RECORDS, Param, Record, get_record
 from ..version import made
 from .general import General, Operator
@@ -589,7 +589,12 @@ def source(name: str) -> str:
 
 def _half_kernel(rec: Record, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel as it takes half precision."""
-    return (lambda *values: in_single(rec, kernel, values)) if widens(rec) else kernel
+    if not widens(rec):
+        return kernel
+    if rec.field("half") is None and len(rec.returns) == 1 and not rec.saved_returns and all([
+            p.type == "Tensor" for p in rec.params if p.passed]):
+        return lambda *arrays: narrow(kernel(*[a.astype(SINGLE) for a in arrays]), arrays[0].dtype)  # `in_single` for tensors alone
+    return lambda *values: in_single(rec, kernel, values)
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",

@@ -11,11 +11,11 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
+from autograd_tape.calls import Door, Interceptor, ask, listen, unlisten
 from autograd_tape.dtypes import Device, DType, Kind, bfloat16, float16, float32
-from autograd_tape.record import Record
+from autograd_tape.functions.general import General
+from autograd_tape.record import Record, get_record
 
-from .._making.conversion import convert
 from .._tensor import Tensor, frontend
 from ..dispatch import ENABLED_BY, DispatchKey, is_excluded
 
@@ -226,21 +226,27 @@ class _Casting(Interceptor):
     def concerns(self, door: Door) -> bool:
         return door.rec.field("amp") is not None
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
-        return state.loud is None or state.busy
-
-    def __call__(self, call: Call) -> Any:
-        if call.out is not None or call.inplace or is_excluded(DispatchKey.AutocastCPU):
+    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+        own = state.__dict__  # this thread's, quicker than attribute after attribute
+        if own.get("loud") is None or own.get("busy") or out is not None or inplace or is_excluded(DispatchKey.AutocastCPU):
             return NotImplemented
-        kinds = {t._k: None for t in call.tensors()}
-        target = _target(call.rec, kinds)
+        kinds: dict[Kind, None] = {}
+        for a in args:
+            if isinstance(a, Tensor):
+                kinds[a._k] = None
+            elif a.__class__ is tuple or a.__class__ is list:
+                kinds.update([(x._k, None) for x in a if isinstance(x, Tensor)])
+        target = _target(door.rec, kinds)
         if target is None:
             return NotImplemented
-        castable = target != "whole" and any([k.dtype in _CAST and k.dtype is not target for k in kinds])
-        own = state.__dict__  # this thread's, quicker than attribute after attribute
         own["busy"] = True
         try:
-            return call.proceed(tuple([_cast(a, target) for a in call.args]) if castable else None)
+            for k in kinds if target != "whole" else ():
+                if k.dtype is not target and k.dtype in _CAST:
+                    args = tuple([_cast(a, target) for a in args])
+                    break
+            result = ask(door, args, None, False, asked, at) if at < len(asked) else NotImplemented
+            return door.carry_out(args, None, False) if result is NotImplemented else result
         finally:
             own["busy"] = False
 
@@ -255,15 +261,15 @@ def _enabled_keys(tensors: Any) -> list[DispatchKey]:
 ENABLED_BY.append(_enabled_keys)
 
 
-_NUMBERS = frozenset([type(None), bool, int, float, str])
 _CAST = frozenset([float32, bfloat16, float16])
 
 
+_convert = General(get_record("cast"), frontend)
+
+
 def _cast(value: Any, dtype: Any) -> Any:
-    if value.__class__ in _NUMBERS:
-        return value
     if isinstance(value, Tensor):
-        return convert(value, dtype, None, False, None) if value._k.dtype in _CAST and value._k.dtype is not dtype else value
+        return _convert((value, dtype)) if (own := value._k.dtype) is not dtype and own in _CAST else value
     if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
         return type(value)(_cast(v, dtype) for v in value)
     return value

@@ -133,7 +133,7 @@ class _Carrying(Interceptor):
         return not _state.modes
 
     def __call__(self, call: Call) -> Any:
-        return call.door.whole(call.args, call.out, call.inplace)  # type: ignore[attr-defined]  # it is regular
+        return call.door.whole(call.args, call.out, call.inplace)
 
 
 _CARRYING = _Carrying()
