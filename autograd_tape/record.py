@@ -292,7 +292,7 @@ class Record:
         made of it, and gradients take it as constant."""
         return self._parsed[2]
 
-    @property
+    @cached_property
     def returns_list(self) -> bool:
         """Whether the operation returns a list of tensors."""
         return self.returns[0][0] == "Tensor[]"

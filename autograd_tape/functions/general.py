@@ -221,8 +221,7 @@ def _reader(rec: Record) -> Reader:
 def half_operand(rec: Record) -> Param | None:
     """The parameter whose kind tells whether a call is one of half precision, which has a quiet path of its own; None where there is no
     such path."""
-    if (rec.quiet == "none" or rec.returns_list or rec.takes_inplace or rec.field("numpy") is None or rec.field("redirect") is not None
-            or rec.field("overloads") is not None):
+    if rec.quiet == "none" or rec.returns_list or rec.field("numpy") is None:
         return None
     return next((p for p in rec.tensor_params if p.type in ("Tensor", "Operand", "Tensor[]")), None)
 
@@ -240,8 +239,9 @@ class General(Door):
         first = half_operand(rec)
         self._half_at = -1 if first is None else rec.params.index(first)
         # What each call on the general path asks of the record.
-        self._refuses_grad = rec.field("refuses_grad") or {}
+        self.refuses_grad = rec.field("refuses_grad") or {}
         self._overloads, self._redirect, self._check = rec.field("overloads"), rec.field("redirect"), rec.field("check")
+        self._leads = self._overloads is not None or self._redirect is not None or bool(rec.takes_inplace)
         self.is_view = rec.family in ("view", "view?")
         self._opmath, self._rows = rec.field("opmath"), rec.field("layout") == "rows"
         self._ordered = layout_operands(rec)
@@ -305,7 +305,7 @@ class General(Door):
             x = args[self._half_at]
             if x.__class__ is list or x.__class__ is tuple:
                 x = x[0] if x else None
-            if getattr(x, "_k", None) in HALF_KINDS:
+            if getattr(x, "_k", None) in HALF_KINDS and not self.leads_elsewhere(args, False):
                 half = self._half
                 if half is None:
                     half = self._half = self.frontend.half(self)
@@ -328,6 +328,14 @@ class General(Door):
             return function(*target[1]) if out is None else function(*target[1], out=out)
         return self.run(args, out, inplace)
 
+    def leads_elsewhere(self, args: tuple[Any, ...], inplace: bool) -> bool:
+        """Whether another operation carries out a call with these arguments, or nobody does."""
+        if not self._leads:
+            return False
+        given = self.rec.takes_inplace
+        return (self._overloads is not None and not isinstance(args[0], TensorRef) or bool(given and not inplace and args[given])
+                or self._redirect is not None and self._redirect(*args) is not None)
+
     def redirect(self, args: tuple[Any, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
         return None if self._redirect is None else self._redirect(*args)
@@ -343,9 +351,7 @@ class General(Door):
                             inplace=inplace)
             if self._sized and self.sized_by(args):
                 note_size()
-        if self._read is None:
-            self._read = _reader(rec)
-        read = self._read(*args)
+        read = self.read(args)
         if read is not None:
             values, tensors = read
         else:
@@ -373,7 +379,7 @@ class General(Door):
                     raise AutogradError(node.forbids)
         if out is not None:
             self._check_out(out, tensors, values)
-        for name, step in self._refuses_grad.items():
+        for name, step in self.refuses_grad.items():
             if wants_grad(values[name]):
                 raise grad_refusal(step(values["input"]), name)
         if inplace:
@@ -387,8 +393,7 @@ class General(Door):
                         refusal = rec.complex_refusal(SCALAR_TYPE_NAMES[dtype.name], values, meta)
                         if refusal is not None:
                             raise refusal
-        if self._check is not None:
-            self._check(**values)
+        self.check(values)
         if recordings:
             for target in (values[rec.params[0].name],) if inplace else () if out is None else out if isinstance(out, tuple) else (out,):
                 note_write(target)
@@ -440,6 +445,17 @@ class General(Door):
         """The arguments by name, and the tensors among them, of the operation whose entry a call with `args` made."""
         values = dict(zip(self._names, args))
         return values, self.tensors_of(values)
+
+    def read(self, args: tuple[Any, ...]) -> tuple[dict[str, Any], list[TensorRef]] | None:
+        """(arguments by name, the tensors among them) where they are of the right types and need no change; else None."""
+        if self._read is None:
+            self._read = _reader(self.rec)
+        return self._read(*args)
+
+    def check(self, values: dict[str, Any]) -> None:
+        """Raises where the record says that arguments are wrong, of the right types though they are."""
+        if self._check is not None:
+            self._check(**values)
 
     def tensors_of(self, values: dict[str, Any]) -> list[TensorRef]:
         """The tensors among the arguments."""

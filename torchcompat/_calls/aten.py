@@ -1,7 +1,8 @@
 """Operations as ATen has them: what `__torch_dispatch__` is shown of a record, and functions that exist in ATen only.
 
-`form` says under which name and overload, and with which arguments, an operation is shown: what its record's `aten` says. `decomposed`
-carries one out by others where somebody looks, as torch's own composites always are. `FUNCTIONS` are carried out by `torch.ops.aten`.
+`Plan.form` says under which name and overload, and with which arguments, an operation is shown: what its record's `aten` says.
+`Plan.decomposed` carries one out by others where somebody looks, as torch's own composites always are. `FUNCTIONS` are carried out by
+`torch.ops.aten`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from ..autograd.engine import grad
 from ..autograd.grad_mode import enable_grad
 
 F = frontend
-Form = tuple[str, str, list[Any], dict[str, Any]]
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _REDUCTION_NAMES = {number: name for name, number in _REDUCTIONS.items()}
@@ -41,55 +41,68 @@ VIEWS = ("view", "view?")
 # -- forms ------------------------------------------------------------------------------------------------------------------------------
 
 
-def form(door: Door, values: dict[str, Any]) -> Form:
-    """(name, overload, positional arguments, keyword arguments) of an operation in ATen, by its record's `aten`, with trailing defaults
-    left out."""
-    plan = _plan(door.rec)
-    name, overload, spell = plan.read if plan.chosen is None else _read(plan.chosen(**values), tuple(values))
-    name = name or plan.name
-    if plan.is_view and naming.copies:
-        name += "_copy"
-    if spell is not None:
-        return name, overload or "default", *spell(**values)
-    if not overload:
-        overload = "default" if plan.operand is None else "Tensor" if isinstance(values[plan.operand], Tensor) else "Scalar"
-    positional, kwargs = door.spelled(tuple(values.values()))
-    args = list(positional)
-    for i in plan.dims:
-        if i < len(args):
-            args[i] = _dims(args[i])
-    if kwargs and isinstance(layout := kwargs.get("memory_format"), str):
-        kwargs["memory_format"] = getattr(torch, layout.removeprefix("torch."))
-    return name, overload, args, kwargs
-
-
-class _Plan:
-    """What `form` asks of a record.
+class Plan:
+    """How a dispatch mode is shown the operation of a door.
 
     Attributes:
-        chosen: a function of the arguments that tells what `aten` says, where it is one.
-        read: what it says, where it is none; see `_read`.
-        operand: the last operand after the first, which chooses the overload.
+        name: the record's name.
+        names: those of its parameters.
+        chosen: a function of the arguments that tells what the record's `aten` says, where it is one.
+        said: what it says, where it is none; see `_read`.
+        operand: the place of the last operand after the first, which chooses the overload; -1 where there is none.
         dims: the places of lists of numbers among the parameters by position.
         first: whether ATen returns more than the record's one output, for its own backward.
+        decompose: what torch makes of other operations before anybody sees it.
     """
 
-    def __init__(self, rec: Any) -> None:
+    def __init__(self, door: Door) -> None:
+        rec = door.rec
+        self.door, self.name, self.names, self.is_view = door, rec.name, tuple([p.name for p in rec.params]), rec.family in VIEWS
         said = rec.field("aten")
-        self.name, self.is_view, self.first = rec.name, rec.family in VIEWS, str(said).endswith("[0]")
+        self.first = str(said).endswith("[0]")
         self.decompose = rec.field("decompose")
         self.chosen = said if callable(said) else None
-        self.read = _read(said if isinstance(said, str) else "", tuple([p.name for p in rec.params]))
-        self.operand = next((p.name for p in reversed(rec.params[1:]) if p.type == "Operand"), None)
+        self.said = _read(said if isinstance(said, str) else "", self.names)
+        self.operand = next((i for i, p in reversed([*enumerate(rec.params)][1:]) if p.type == "Operand"), -1)
         self.dims = [i for i, p in enumerate([p for p in rec.params if not p.keyword_only]) if p.type.startswith("int[]")]
+        self.formats = any([p.name == "memory_format" for p in rec.params])
+
+    def decomposed(self, values: dict[str, Any]) -> Any:
+        """What the record's `decompose` makes of other operations; NotImplemented for what it does not."""
+        return NotImplemented if self.decompose is None else self.decompose(F, **values)
+
+    def form(self, values: dict[str, Any], end: str = "") -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+        """(the operation in ATen, positional arguments, keyword arguments), without defaults at the end. `end` is the underscore of the
+        variant in place."""
+        name, overload, spell = self.said if self.chosen is None else _read(self.chosen(**values), self.names)
+        args = tuple(values.values())
+        if not overload:
+            overload = "default" if self.operand < 0 or spell is not None else "Tensor" if isinstance(
+                args[self.operand], Tensor) else "Scalar"
+        name = name or self.name
+        if self.is_view and naming.copies:
+            name += "_copy"
+        func = _overloads.get((name + end, overload)) or overload_of(name + end, overload, self.door.public(bool(end)))
+        if spell is not None:
+            positional, kwargs = spell(*args)
+        else:
+            positional, kwargs = self.door.spelled(args)
+            if self.dims:
+                positional = tuple([_dims(a) if i in self.dims else a for i, a in enumerate(positional)])
+            if self.formats and isinstance(layout := kwargs.get("memory_format"), str):
+                kwargs["memory_format"] = getattr(torch, layout.removeprefix("torch."))
+        return func, positional, kwargs
 
 
-_plan = functools.lru_cache(None)(_Plan)
+_plans: dict[Any, Plan] = {}
 
 
-def first_of_several(rec: Any) -> bool:
-    """Whether ATen returns more than the record's one output, for its own backward."""
-    return _plan(rec).first
+def plan_of(door: Door) -> Plan:
+    """How the operation of a door is shown."""
+    found = _plans.get(door.rec)
+    if found is None:
+        found = _plans[door.rec] = Plan(door)
+    return found
 
 
 @functools.lru_cache(None)
@@ -123,7 +136,7 @@ def _without_defaults(args: list[Any], defaults: list[Any]) -> list[Any]:
 
 
 _WORDS: dict[str, Any] = {
-    "_call": lambda *args, **kwargs: (list(args), {k: v for k, v in kwargs.items() if v is not None}),
+    "_call": lambda *args, **kwargs: (args, {k: v for k, v in kwargs.items() if v is not None}),
     "dims": _dims, "number": _REDUCTIONS.__getitem__, "prod": prod, "but": _without_defaults, "index_list": index_list,
     "cast": lambda input, dtype: input if dtype is None else F.cast(input, dtype),
 }
@@ -134,12 +147,6 @@ _WORDS: dict[str, Any] = {
 
 
 F.functions["scalar_tensor"] = functools.partial(torch.scalar_tensor, layout=torch.strided)  # no record, but others are made of it
-
-
-def decomposed(rec: Any, values: dict[str, Any]) -> Any:
-    """What torch makes of other operations before anybody sees it, by its record's `decompose`; NotImplemented for what it does not."""
-    decompose = _plan(rec).decompose
-    return NotImplemented if decompose is None else decompose(F, **values)
 
 
 # -- functions of ATen alone ------------------------------------------------------------------------------------------------------------

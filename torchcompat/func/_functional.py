@@ -140,7 +140,7 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     """Carries out an operation some of whose arguments are functional tensors of `level`."""
     rec: Record = general.rec
     if rec.family == "view":
-        result = aten.decomposed(rec, dict(zip([p.name for p in rec.params], args)))
+        result = aten.plan_of(general).decomposed(dict(zip([p.name for p in rec.params], args)))
         if result is not NotImplemented:
             return result
     values = _values(level, args)

@@ -14,7 +14,10 @@ from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good
 from autograd_tape.strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
 from autograd_tape.executors.meta import meta_array, over
+from autograd_tape.functions.general import General
+from autograd_tape.held import recordings
 from autograd_tape.modes import GradMode, _mode, grad_mode, no_grad
+from autograd_tape.tensor import LEAF
 from autograd_tape.version import Version
 
 from .._tensor import Tensor, _kind_for, frontend
@@ -93,18 +96,13 @@ def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict
     """What the innermost mode, or else a subclass, makes of an operation; NotImplemented where none takes it."""
     special = [type(t) for t in tensors if t._k.special is not None and dispatches(t)]
     types = tuple(dict.fromkeys(special)) if special else ()
-    before, state = grad_mode(), _state.__dict__  # this thread's, quicker than attribute after attribute
-    modes = state.get("modes", ())
-    if not types and not modes:
+    if _state.modes:
+        return _by_mode(func, args, kwargs, types)
+    if not types:
         return NotImplemented
+    before = grad_mode()
     _mode.set(GradMode.DISABLED)
     try:
-        if modes:
-            state["modes"] = modes[:-1]
-            rule = func.rules.get(type(modes[-1])) if func.rules else None
-            if rule is not None:
-                return rule(modes[-1], func, types, args, kwargs)
-            return modes[-1].__torch_dispatch__(func, types, args, kwargs)
         for cls in sorted(types, key=lambda c: -len(c.__mro__)):
             rule = func.rules.get(cls)
             result = cls.__torch_dispatch__(func, types, args, kwargs) if rule is None else rule(cls, func, types, args, kwargs)
@@ -112,16 +110,30 @@ def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict
                 return result
     finally:
         _mode.set(before)
-        state["modes"] = modes
     raise TypeError(f"Multiple dispatch failed for 'torch.ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
                     + "\n".join(f"  - tensor subclass {c}" for c in types))
+
+
+def _by_mode(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[type, ...] = ()) -> Any:
+    """What the innermost mode, which there must be, makes of an operation."""
+    before, state = grad_mode(), _state.__dict__  # this thread's, quicker than attribute after attribute
+    modes = state["modes"]
+    mode = modes[-1]
+    _mode.set(GradMode.DISABLED)
+    state["modes"] = modes[:-1]
+    try:
+        rule = func.rules.get(type(mode)) if func.rules else None
+        return mode.__torch_dispatch__(func, types, args, kwargs) if rule is None else rule(mode, func, types, args, kwargs)
+    finally:
+        _mode.set(before)
+        state["modes"] = modes
 
 
 _NUMBERS: dict[str, Callable[..., Any]] = {"item": lambda x: x, "__bool__": bool, "__int__": int, "__float__": float}
 
 
 class _Carrying(Interceptor):
-    """Operations that the thread's innermost mode carries out: on the general path, which asks it once arguments are checked."""
+    """Operations that the thread's innermost mode carries out, once their arguments are checked."""
 
     place, frontend = "dispatch", frontend
     all_functions = False
@@ -129,11 +141,68 @@ class _Carrying(Interceptor):
     def concerns(self, door: Door) -> bool:
         return not door.irregular
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
-        return not _state.modes
+    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+        if not _state.__dict__.get("modes"):
+            return NotImplemented
+        if out is None and not recordings and isinstance(door, General) and not door.leads_elsewhere(args, inplace):
+            found = door.read(args)
+            if found is not None:
+                result = _at_once(door, *found, inplace)
+                if result is not NotImplemented:
+                    return result
+        return door.whole(args, out, inplace)
 
-    def __call__(self, call: Call) -> Any:
-        return call.door.whole(call.args, call.out, call.inplace)
+
+def _at_once(door: General, values: dict[str, Any], tensors: list[Any], inplace: bool) -> Any:
+    """What the innermost mode makes of an operation whose arguments are of the right types: what `General.run` does, where there is little
+    to it; NotImplemented where there is more, such as a history that is changed in place."""
+    refuses_complex = door.rec.refuses_complex
+    recorded = False
+    for t in tensors:
+        k = t._k
+        if t._data is None or k.special is not None or refuses_complex and k.dtype.is_complex:
+            return NotImplemented
+        if t._node is not None:
+            recorded = True
+    if recorded and (inplace or door.refuses_grad or any([
+            n is not None and n is not LEAF and n._tag == 0 and n.forbids is not None for n in [t._node for t in tensors]])):
+        return NotImplemented
+    if inplace:
+        target, *others = tensors
+        frontend.check_inplace(target, others)
+        frontend.check_memory(door.rec, target, others)
+    door.check(values)
+    plan = aten.plan_of(door)
+    if not inplace and plan.decompose is not None:
+        result = plan.decomposed(values)
+        if result is not NotImplemented:
+            return result
+    func, positional, kwargs = plan.form(values, "_" * inplace)
+    if inplace:
+        version = Version.of(target)
+        before = version.number
+        _by_mode(func, positional, kwargs)
+        version.number = before  # what it is made of counts as one change
+        frontend.bump(target)
+        return target
+    result = _by_mode(func, positional, kwargs)
+    if plan.first:
+        result = result[0]
+    if result.__class__ is Tensor and not recorded and not plan.is_view and result._node is None:
+        for t in tensors:
+            if t is result:
+                break
+        else:
+            return result
+    return _given(door, plan, values, tensors, result)
+
+
+def _given(door: General, plan: aten.Plan, values: dict[str, Any], tensors: list[Any], result: Any) -> Any:
+    """What an operation returns of what a mode or a class returned: recorded, and no argument itself."""
+    given = [id(t) for t in tensors]
+    outputs = [frontend.bare(o) if o._node is not None or id(o) in given else o
+               for o in ([result] if isinstance(result, Tensor) else result)]
+    return door.carried_out(values, tensors, outputs, not (plan.is_view and aten.naming.copies))
 
 
 _CARRYING = _Carrying()
@@ -182,36 +251,25 @@ def _detached(t: Any) -> Any:
     return result
 
 
-def below_autograd(general: Any, values: dict[str, Any], tensors: Sequence[Any], inplace: bool) -> Any:
+def below_autograd(general: Any, values: dict[str, Any], tensors: list[Any], inplace: bool) -> Any:
     """Carries out an operation whose arguments are checked by asking a mode or subclass; NotImplemented where there is none."""
     if not looked_at(tensors):
         return NotImplemented
+    plan = aten.plan_of(general)
     if not inplace:
-        result = aten.decomposed(general.rec, values)
+        result = plan.decomposed(values)
         if result is not NotImplemented:
             return result
-    name, overload, positional, kwargs = aten.form(general, values)
+    func, positional, kwargs = plan.form(values, "_" * inplace)
     if inplace:
-        return _in_place(general, values, tensors, name + "_", overload, tuple(positional), kwargs)
-    result = shown(overload_of(name, overload, general.public(False)), tensors, tuple(positional), kwargs)
-    if aten.first_of_several(general.rec):
-        result = result[0]
-    given = [id(t) for t in tensors]
-    outputs = [frontend.bare(o) if o._node is not None or id(o) in given else o
-               for o in ([result] if isinstance(result, Tensor) else result)]
-    return general.carried_out(values, tensors, outputs, not (general.is_view and aten.naming.copies))
+        return general.changed_elsewhere(values, tensors, lambda: shown(func, tensors, positional, kwargs), _copied)
+    result = shown(func, tensors, positional, kwargs)
+    return _given(general, plan, values, tensors, result[0] if plan.first else result)
 
 
-def _in_place(general: Any, values: dict[str, Any], tensors: Sequence[Any], name: str, overload: str, args: tuple[Any, ...],
-              kwargs: dict[str, Any]) -> Any:
-    def copied(target: Any) -> Any:
-        with no_grad():
-            return target.clone()
-
-    def write() -> None:
-        _call(general.frontend.function(general.rec.name + "_"), name, overload, tensors, args, kwargs)
-
-    return general.changed_elsewhere(values, tensors, write, copied)
+def _copied(target: Any) -> Any:
+    with no_grad():
+        return target.clone()
 
 
 def look_for_dispatch() -> None:
