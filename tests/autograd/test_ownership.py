@@ -324,3 +324,55 @@ def test_nothing_else_counts_references() -> None:
     lines = [(path.name, line.strip()) for path in modules() for line in path.read_text().splitlines() if "getrefcount" in line]
     assert [line for name, line in lines if name != "ownership.py"] == [
         "_getrefcount = ownership.count", "accumulate(leaf, g, owned or _getrefcount(g) <= _alone)"]
+
+
+def _writes(way: str, y: Any, x: Any) -> Any:
+    """What becomes of the gradient of `x` where somebody writes to the cotangent of the root `y`, 3 x."""
+    def by_five(g: Any) -> None:
+        g.mul_(5)
+
+    if way == "tensor hook":
+        y.register_hook(by_five)
+    elif way == "entry's hook before":
+        y.grad_fn.register_prehook(lambda gs: by_five(gs[0]))
+    elif way == "entry's hook after":
+        y.grad_fn.register_hook(lambda _, gs: by_five(gs[0]))
+    elif way == "function":
+        y = Multiplies.apply(y)
+    elif way == "retained":
+        y.retain_grad()
+    elif way == "asked for":
+        (g,) = torch.autograd.grad(y, [y])
+        by_five(g)
+        return g
+    elif way == "leaf's hook":
+        x.register_hook(by_five)
+        y = x
+    y.backward()
+    if way == "retained":
+        by_five(y.grad)
+    return x.grad
+
+
+class Multiplies(torch.autograd.Function):
+    """Whose gradient is computed in its cotangent's place."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad.mul_(5)
+
+
+@pytest.mark.parametrize("way, expected", {"tensor hook": 15.0, "entry's hook before": 15.0, "entry's hook after": 3.0, "function": 15.0,
+                                           "retained": 3.0, "asked for": 5.0, "leaf's hook": 5.0}.items())
+def test_who_writes_to_the_cotangent_of_a_scalar_changes_that_pass_alone(way: str, expected: float) -> None:
+    x = leaf(1).sum().detach().requires_grad_()
+    np.testing.assert_array_equal(_writes(way, x * 3.0, x).numpy(), expected)
+    again = leaf(1).sum().detach().requires_grad_()
+    (again * 1.0).backward()
+    np.testing.assert_array_equal([again.grad.item(), *(torch.ones(2) + 1).numpy(), *(torch.ones(2) * 1).numpy()], [1, 2, 2, 1, 1])
+    root = TensorRef.of(2.0, requires_grad=True)
+    np.testing.assert_array_equal(at.grad(root * 1.0, [root])[0], 1.0)

@@ -170,8 +170,8 @@ def _root_gradient(output: Any, gradient: Any, tensors: bool) -> Any:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output._k.dtype}")
         if output._k.special is not None and carries_out(output):
             return frontend.ones_like(output.detach())
-        one = output._k.scalar(1) if data.ndim == 0 else np.ones(data.shape, data.dtype)
-        return frontend.wrap(one.copy(), output._k) if tensors else one
+        one = np.ones(data.shape, data.dtype)
+        return frontend.wrap(one, output._k) if tensors else one
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient._data.shape != data.shape:
@@ -187,8 +187,8 @@ def _root_gradient(output: Any, gradient: Any, tensors: bool) -> Any:
     return gradient if tensors else gradient._data
 
 
-# The cotangents of scalars. Nobody writes to them: what is stolen or added to in place is held by nobody else.
-_ONES = {k: k.scalar(1) for k in map(kind, (bfloat16, float16, float32, float64))}
+# The cotangents of scalars, to be copied: hooks and functions of the program's may write to what they are given.
+_ONES = {k: np.ones((), k.np) for k in map(kind, (bfloat16, float16, float32, float64))}
 _on_tensors = 0
 _on_tensors_lock = fork_safe_lock()
 
@@ -276,8 +276,7 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
         return
     tensors = create_graph or _on_tensors > 0
     root = _ONES.get(k) if gradient is None and not tensors and not output._data.shape else None
-    if root is None:
-        root = _root_gradient(output, gradient, tensors)
+    root = _root_gradient(output, gradient, tensors) if root is None else root.copy()
     edge = _root_edge(output, 0)
     if create_graph:
         _warn_cycle()
