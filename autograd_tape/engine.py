@@ -24,7 +24,7 @@ from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
 from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
 from .ops._host import values_of
-from .tensor import BUFFERS, LEAF_CLASSES, NOTHING, TensorRef
+from .tensor import BUFFERS, LEAF, LEAF_CLASSES, NOTHING, TensorRef
 
 _getrefcount = ownership.count
 _alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
@@ -486,7 +486,8 @@ def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Functions) 
         if (output._data.size if output._data is not None else int(np.prod(output.shape))) != 1:
             raise NoGradError("grad can be implicitly created only for scalar outputs", expected="an output with one element",
                               found=f"shape {tuple(output.shape)}", remedy="reduce it to a scalar, or pass grad_outputs")
-        data = np.ones(output.shape, output._k.np)
+        data = np.empty(output.shape, output._k.np)
+        data.fill(1)
     else:
         data = given._data if isinstance(given, TensorRef) else given if given.__class__ in BUFFERS else np.asarray(given)
         if data.shape != tuple(output.shape):
@@ -510,8 +511,7 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
         retain_graph: what entries saved is kept.
         wrap: makes a tensor of a buffer, for hooks.
     """
-    edges = [edge_of(x) for x in inputs]
-    keys = [e if e._tag == 1 else (e.entry, e.nr) if e._tag == 2 else (e, 0) for e in edges]
+    keys = [x if (e := x._node) is LEAF else (e.entry, e.nr) if e._tag == 2 else (e, 0) for x in inputs]
     roots = [(edge_of(o), _cotangent(o, g, create_graph, F)) for o, g in zip(outputs, cotangents)]
     found: dict[Any, Any] = {}
 
@@ -541,19 +541,14 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
 
 def _end_in(edges: Iterable[Any], leaves: set[Any]) -> bool:
     """Whether all leaves behind some edges are among these, so that no gradient is computed in vain."""
-    stack, seen = list(edges), set()
-    while stack:
-        edge = stack.pop()
-        if edge is None:
-            continue
-        if edge._tag == 1:
-            if edge not in leaves:
+    found = list(edges)  # grows as it is gone through
+    seen = {None, *leaves}
+    for edge in found:
+        if edge not in seen:
+            seen.add(edge)
+            if edge._tag == 1:
                 return False
-            continue
-        entry = edge.entry if edge._tag == 2 else edge
-        if entry not in seen:
-            seen.add(entry)
-            stack += entry.edges
+            found += (edge.entry if edge._tag == 2 else edge).edges
     return True
 
 

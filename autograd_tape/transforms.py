@@ -25,7 +25,7 @@ from .graph import Graph, Node
 from .held import Copies, Operation, Traced, frame, place, root_of
 from .lazy import array_of, bind, bindable, call, evaluate
 from .manual import ManualEntry
-from .modes import GradMode, _ModeContext, aside, grad_mode
+from .modes import GradMode, _ModeContext, _mode, aside, grad_mode
 from .node import TapeEntry, edge_of
 from .random import default_generator
 from .record import OPERATIONS
@@ -63,15 +63,15 @@ class _Inside:
 
     def __enter__(self) -> None:
         self.token = _running.set((*_running.get(), self.call))
-        self.mode = _ModeContext(GradMode.ENABLED)
-        self.mode.__enter__()
+        self.mode = grad_mode()
+        _mode.set(GradMode.ENABLED)
         if self.call is not None:
             watchers.append(None)
 
     def __exit__(self, *exc: object) -> None:
         if self.call is not None:
             watchers.pop()
-        self.mode.__exit__()
+        _mode.set(self.mode)
         _running.reset(self.token)
 
 
@@ -117,6 +117,8 @@ def _function(fn: Any) -> Callable[..., Any]:
 
 
 def _positions(argnums: int | Sequence[int], n: int) -> list[int]:
+    if argnums.__class__ is int and -n <= argnums < n:
+        return [argnums % n]
     found = []
     for i in tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,):
         if not isinstance(i, int) or not -n <= i < n:
@@ -139,18 +141,19 @@ class _Call:
                  has_aux: bool = False, later: bool = False) -> None:
         _function(fn)
         self.name = getattr(fn, "__name__", None) or repr(fn)
-        tensors = [x for x in leaves([list(args), kwargs]) if isinstance(x, TensorRef)]
+        tensors = [x for x in leaves((*args, kwargs) if kwargs else args) if isinstance(x, TensorRef)]
         inside = bool(_running.get())
         self.as_arrays = not inside and not tensors
-        self.create_graph = inside or any(x.requires_grad for x in tensors)
+        self.create_graph = inside or any([x.requires_grad for x in tensors])
         where = _positions(argnums, len(args))
         self.front = front = front_end_of(*tensors)  # whose tensors results are, where they are no arrays
         with _Inside(self):
-            made = [tree_map(lambda x, wrap=_traced if i in where else _constant: wrap(x, front, later), arg) for i, arg in enumerate(args)]
+            traced, constant = (lambda x: _traced(x, front, later)), (lambda x: _constant(x, front, later))
+            made = [tree_map(traced if i in where else constant, arg) for i, arg in enumerate(args)]
             self.wanted = [made[i] for i in where]
             self.inputs: list[TensorRef] = leaves(self.wanted)
             self.single = isinstance(argnums, int)
-            result = fn(*made, **tree_map(lambda x: _constant(x, front, later), kwargs))
+            result = fn(*made, **tree_map(constant, kwargs) if kwargs else kwargs)
         self.aux: Any = None
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -179,11 +182,14 @@ class _Call:
         """The gradient of each input, zeros where nothing depends on it."""
         create_graph = self.create_graph if create_graph is None else create_graph
         found: list[Any] = [None] * len(self.inputs)
-        roots = [(o, g) for o, g in zip(self.outputs, given) if isinstance(o, TensorRef) and o.requires_grad]
-        if roots:
-            outputs = [o for o, _ in roots]
+        outputs, cotangents = [], []
+        for output, g in zip(self.outputs, given):
+            if isinstance(output, TensorRef) and output.requires_grad:
+                outputs.append(output)
+                cotangents.append(g)
+        if outputs:
             front_end = front_end_of(*outputs, *self.inputs)
-            found = gradients(outputs, [g for _, g in roots], self.inputs, front_end if create_graph else executor_for(CPU).F,
+            found = gradients(outputs, cotangents, self.inputs, front_end if create_graph else executor_for(CPU).F,
                               create_graph=create_graph, retain_graph=True, wrap=front_end.wrap)
         return [self._zeros(x, create_graph) if g is None else g for g, x in zip(found, self.inputs)]
 
@@ -251,21 +257,31 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has
     (array(53.), {'w': array([10., 20.]), 'b': array(1.)})
     """
 
-    @functools.wraps(_function(fn), assigned=("__module__", "__name__", "__qualname__"), updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        made = _Call(fn, args, kwargs, argnums, has_aux)
-        value = made.output
-        if len(made.outputs) != 1 or isinstance(value, (tuple, list, dict)):
-            raise NoGradError(f"'{made.name}' must return one tensor to have a gradient", expected="a tensor of one element",
-                              found=f"{type(value).__name__} of {len(made.outputs)} leaves", remedy="return the loss, and the rest as aux")
-        if isinstance(value, TensorRef) and (value._data.size if value.has_data else int(np.prod(value.shape))) != 1:
-            raise NoGradError(f"'{made.name}' must return one element to have a gradient", expected="a tensor of one element",
-                              found=f"shape {tuple(value.shape)}", remedy="reduce it to a scalar, or use vjp or jacobian")
-        gradients = made.pack(made.cotangents([None]))
-        value = made.give(value)
+        made, gradients = _differentiated(fn, args, kwargs, argnums, has_aux)
+        value = made.give(made.output)
         return ((value, tree_map(made.give, made.aux)), gradients) if has_aux else (value, gradients)
 
-    return transformed
+    return _named_after(fn, transformed)
+
+
+def _differentiated(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | Sequence[int], has_aux: bool
+                    ) -> tuple[_Call, Any]:
+    """A call of a function of one element, and its gradients."""
+    made = _Call(fn, args, kwargs, argnums, has_aux)
+    value = made.output
+    if len(made.outputs) != 1 or isinstance(value, (tuple, list, dict)):
+        raise NoGradError(f"'{made.name}' must return one tensor to have a gradient", expected="a tensor of one element",
+                          found=f"{type(value).__name__} of {len(made.outputs)} leaves", remedy="return the loss, and the rest as aux")
+    if isinstance(value, TensorRef) and (value._data.size if value.has_data else int(np.prod(value.shape))) != 1:
+        raise NoGradError(f"'{made.name}' must return one element to have a gradient", expected="a tensor of one element",
+                          found=f"shape {tuple(value.shape)}", remedy="reduce it to a scalar, or use vjp or jacobian")
+    return made, made.pack(made.cotangents([None]))
+
+
+def _named_after(fn: Callable[..., Any], transformed: Callable[..., Any]) -> Callable[..., Any]:
+    """A transformed function under the names of the original."""
+    return functools.update_wrapper(transformed, _function(fn), ("__module__", "__name__", "__qualname__"), ())
 
 
 def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -275,14 +291,12 @@ def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool
     >>> grad(cube)(2.0), grad(grad(cube))(2.0), grad(grad(grad(cube)))(2.0)
     (array(12.), array(12.), array(6.))
     """
-    both = value_and_grad(fn, argnums, has_aux)
 
-    @functools.wraps(_function(fn), assigned=("__module__", "__name__", "__qualname__"), updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        value, gradients = both(*args, **kwargs)
-        return (gradients, value[1]) if has_aux else gradients
+        made, gradients = _differentiated(fn, args, kwargs, argnums, has_aux)
+        return (gradients, tree_map(made.give, made.aux)) if has_aux else gradients
 
-    return transformed
+    return _named_after(fn, transformed)
 
 
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -365,14 +379,13 @@ def jacobian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: 
            [0., 4.]])
     """
 
-    @functools.wraps(_function(fn), assigned=("__module__", "__name__", "__qualname__"), updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
         made = _Call(fn, args, kwargs, argnums, has_aux)
         blocks = [made.pack(_rows(made, nr)) for nr in range(len(made.outputs))]
         result = rebuild(made.output, iter(blocks))
         return (result, tree_map(made.give, made.aux)) if has_aux else result
 
-    return transformed
+    return _named_after(fn, transformed)
 
 
 def _rows(made: _Call, nr: int) -> list[Any]:

@@ -100,6 +100,12 @@ def leaves(tree: Any) -> list[Any]:
         node = stack.pop()
         if node is None:
             continue
+        if (kind := type(node)) in _leaves:
+            found.append(node)
+            continue
+        if kind is tuple or kind is list:
+            stack += node[::-1]
+            continue
         below = children(node)
         if below is None:
             found.append(node)
@@ -116,6 +122,10 @@ def rebuild(tree: Any, values: Iterator[Any]) -> Any:
     """
     if tree is None:
         return None
+    if (kind := type(tree)) in _leaves:
+        return next(values)
+    if kind is tuple or kind is list:
+        return kind([rebuild(child, values) for child in tree])
     below = children(tree)
     return next(values) if below is None else _made(tree, [rebuild(child, values) for child in below.values()])
 
@@ -126,6 +136,8 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
     [11, (22,)]
     """
+    if not others and type(tree) in _leaves and tree is not None:
+        return function(tree)
     others = tuple([leaves_like(tree, other) for other in others])
     return rebuild(tree, iter([function(*values) for values in zip(leaves(tree), *others)]))
 
