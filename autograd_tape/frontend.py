@@ -363,7 +363,8 @@ class Frontend:
 
     def check_store(self, rec: Record, target: TensorRef, result: np.ndarray, result_kind: Kind) -> None:
         """Raises where `result` cannot be stored in `target`."""
-        if target._data.shape != result.shape:
+        if target._data.shape != result.shape and not (
+                rec.field("resizes_") and self.resizes(target, result.shape)):
             raise ShapeMismatchError(f"output with shape {list(target._data.shape)} doesn't match the broadcast shape {list(result.shape)}",
                                      expected=str(list(target._data.shape)), found=str(list(result.shape)),
                                      remedy="use the out-of-place operation")
@@ -372,6 +373,10 @@ class Frontend:
         if result_kind.dtype.category > target._k.dtype.category:
             raise AutogradError(f"result type {SCALAR_TYPE_NAMES[result_kind.dtype.name]} can't be cast to the desired output type "
                                 f"{SCALAR_TYPE_NAMES[target._k.dtype.name]}", remedy="convert one operand first")
+
+    def resizes(self, target: TensorRef, shape: tuple[int, ...]) -> bool:
+        """Whether an update in place may give `target` another shape."""
+        return False
 
     def check_memory(self, rec: Record, target: TensorRef, others: Sequence[TensorRef]) -> None:
         """torch's rule: operands may be the changed tensor itself, but not share a part of its memory."""
@@ -491,7 +496,7 @@ def install_methods(tensor_class: type, frontend: "Frontend") -> None:
         for name in (rec.name, *[a for a in rec.alias if "." not in a]):
             if rec.method and name not in own:
                 setattr(tensor_class, name, stub(name, name))
-            if rec.inplace and name + "_" not in own:
+            if rec.inplace_method and name + "_" not in own:
                 setattr(tensor_class, name + "_", stub(name + "_", name + "_"))
 
     for rec in RECORDS.values():

@@ -162,6 +162,7 @@ class Record:
                           it has a parameter `shape`, a tensor of that
     `without_tangents`    the inputs whose tangents count for nothing, since torch's formula does not look at them
     `method(F, ...)`      the Tensor method, where its parameters differ from the function's: `x.where(condition, other)`
+    `method_`             whether the in-place variant is a Tensor method though the operation is none
     `complex_kernel(...)`  what the option `complex` says of operations that torch refuses for complex tensors, where it depends on
                           arguments
     `numbers`             {an Operand: name of the node where it is a number}, where torch has a signature of its own for it: the node
@@ -171,6 +172,7 @@ class Record:
     `saved_as`            {a saved name: what torch's node calls it, or None where that has none}, where it is not the name itself, `self`
                           for `input` and `self_sym_sizes` for `input_shape`; "<node>.<name>" for that node alone
     `saved_also`          {torch's name: expression in what is saved}, where torch's node keeps a size or a constant
+    `resizes_`            whether the in-place variant gives its target the result's shape, where the front end's tensors can take another
     `node_`, `numbers_`   the same of the in-place variant, where its nodes have other names, or it alone has one, of zero gradient
     `refuses_grad`        {parameter: torch's name of the step} of those that must not require grad; of an irregular operation "... if
                           any" where there are elements, of a regular one a function of its `input`
@@ -301,6 +303,11 @@ class Record:
     def tensor_params(self) -> tuple[Param, ...]:
         """The parameters that take tensors."""
         return tuple(p for p in self.params if p.is_tensor)
+
+    @property
+    def inplace_method(self) -> bool:
+        """Whether tensors have the in-place variant as a method."""
+        return self.inplace and (self.method or bool(self.field("method_")))
 
     @cached_property
     def takes_inplace(self) -> int:

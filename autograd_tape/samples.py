@@ -360,8 +360,11 @@ def _in_place(rec: Record, sample: Sample) -> bool:
     if not is_array(args[0]):
         return False
     expected = function(*as_tensors(copied(args)), **as_tensors(copied(kwargs)))
+    integers = np.asarray(args[0]).dtype.kind in "biu"
+    if expected.dtype.category > DType.by_np[np.asarray(args[0]).dtype].category:
+        args[0] = np.asarray(args[0]).astype(expected.dtype.np)
     target, *rest = as_tensors(copied(args))
-    if expected.shape != target.shape or expected.dtype.category > target.dtype.category:
+    if expected.shape != target.shape:
         return False
     buffer, before = target._data, number_of(target)
     assert update(target, *rest, **as_tensors(copied(kwargs))) is target and target._data is buffer
@@ -369,7 +372,7 @@ def _in_place(rec: Record, sample: Sample) -> bool:
     np.testing.assert_array_equal(target.numpy(), expected.numpy().astype(target.dtype.np))
     if target.dtype.is_floating_point:
         _unrecorded_view_is_refused(update, args, kwargs)
-    if not rec.has_gradient or np.asarray(args[0]).dtype != np.float64 or not expected.dtype.is_floating_point:
+    if not rec.has_gradient or sample.no_gradient or integers or target.dtype.np != np.float64 or not expected.dtype.is_floating_point:
         return True
     if rec.field("no_derivative_"):
         return _refused(lambda: backward(F.sum(update(as_tensors(copied(args), requires_grad=True)[0] * 1))),

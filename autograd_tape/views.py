@@ -311,7 +311,7 @@ def check_memory(rec: Record, target: TensorRef, others: Sequence[TensorRef]) ->
     """Raises where `target`, about to be changed by an operation, shares memory with itself or with one of `others` that its record's
     `may_share` does not let it share."""
     may = rec.field("may_share") or ""
-    if "same" in may and same_region(target._data, others[0]._data):
+    if "same" in may and others and same_region(target._data, others[0]._data):
         return
     if "itself" not in may or "others" in may and others:
         check_single(target)

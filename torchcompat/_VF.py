@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.dtypes import float64
+
 from ._tensor import Tensor, frontend
 
 
@@ -29,6 +31,30 @@ def unique_dim(input: Tensor, dim: int, sorted: bool = True, return_inverse: boo
                ) -> tuple[Tensor, ...]:
     """The distinct parts along a dimension; always with where each went and how often it occurs."""
     return _all_results(frontend.unique(input, sorted, True, True, dim), True, True)
+
+
+def _rrelu(name: str) -> Any:
+    def function(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
+        if lower > upper:
+            raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+        slopes = None
+        if training:
+            slopes = frontend.ones_like(input, requires_grad=False)
+            negative = input.detach() <= 0
+            # One number for each element that needs it, in double precision: the numbers that torch draws.
+            drawn = frontend.empty((int(negative.sum()),), dtype=float64).uniform_(lower, upper, generator=generator)
+            slopes[negative] = drawn.to(input.dtype)
+        result: Tensor = frontend.function(name)(input, slopes, lower, upper, training)
+        return result
+
+    function.__name__ = function.__qualname__ = name.replace("_with_noise", "")
+    function.__doc__ = """input where it is positive, else input times a slope, which is drawn anew for each element in training, and the
+    mean of the bounds otherwise (Xu et al., 2015)."""
+    return function
+
+
+rrelu, rrelu_ = _rrelu("rrelu_with_noise"), _rrelu("rrelu_with_noise_")
+embedding_renorm_ = frontend.embedding_renorm_
 
 
 def __getattr__(name: str) -> Any:

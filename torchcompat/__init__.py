@@ -14,7 +14,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from autograd_tape import dtypes as _dtypes
+from autograd_tape import dtypes as _dtypes, errors as _errors
 from autograd_tape.dtypes import DType as dtype
 from autograd_tape.dtypes import Device as device
 from autograd_tape.dtypes import (
@@ -66,7 +66,8 @@ _LAZY = {
          "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
          "set_autocast_gpu_dtype", "set_autocast_ipu_dtype", "set_autocast_ipu_enabled", "set_autocast_xla_dtype",
          "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func",
-    "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "lobpcg": "_lobpcg",
+    "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
+    "embedding_renorm_": "_VF", "lobpcg": "_lobpcg",
 }
 
 
@@ -145,29 +146,23 @@ def is_neg(input: Tensor) -> _Any:
     return input.is_neg()
 
 
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, or a copy of a conjugate view."""
-    return input.resolve_conj()
+def _of_method(name: str) -> _Any:
+    """A function that calls the method of that name."""
+    method = getattr(Tensor, name)
+
+    def function(input: Tensor, *args: _Any, **kwargs: _Any) -> _Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {_errors.type_name(input)}")
+        return method(input, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = method.__doc__
+    return function
 
 
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, or a copy of a negative view."""
-    return input.resolve_neg()
-
-
-def _conj(input: Tensor) -> Tensor:
-    """A conjugate view."""
-    return input._conj()
-
-
-def _conj_physical(input: Tensor) -> Tensor:
-    """The conjugate, computed."""
-    return input._conj_physical()
-
-
-def _neg_view(input: Tensor) -> Tensor:
-    """A negative view."""
-    return input._neg_view()
+resolve_conj, resolve_neg, detach, detach_ = map(_of_method, ("resolve_conj", "resolve_neg", "detach", "detach_"))
+resize_as_, zero_ = map(_of_method, ("resize_as_", "zero_"))
+_conj, _conj_physical, _neg_view = map(_of_method, ("_conj", "_conj_physical", "_neg_view"))
 
 
 def is_floating_point(input: Tensor) -> _Any:

@@ -584,20 +584,29 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def apply_(self, function: Callable[[Any], Any]) -> "Tensor":
         """Replaces each element by `function(element)`."""
-        self._needs_data("apply_")
-        flat = [function(v) for v in values(self).ravel().tolist()]
-        self._data[...] = frontend.stored(self, np.array(flat, self._k.np).reshape(self._data.shape))
-        frontend.bump(self)
-        return self
+        return self._mapped("apply_", function)
 
     def map_(self, other: "Tensor", function: Callable[[Any, Any], Any]) -> "Tensor":
         """Replaces each element a by `function(a, b)` with b from `other`."""
-        self._needs_data("map_")
-        other._needs_data("map_")
-        if self._node is not None or other._node is not None:
-            raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
-        pairs = zip(values(self).ravel().tolist(), np.broadcast_to(values(other), self._data.shape).ravel().tolist())
-        self._data[...] = frontend.stored(self, np.array([function(a, b) for a, b in pairs], self._k.np).reshape(self._data.shape))
+        return self._mapped("map_", function, other=other)
+
+    def map2_(self, x: "Tensor", y: "Tensor", function: Callable[[Any, Any, Any], Any]) -> "Tensor":
+        """Replaces each element a by `function(a, b, c)` with b from `x` and c from `y`."""
+        return self._mapped("map2_", function, x=x, y=y)
+
+    def _mapped(self, name: str, function: Callable[..., Any], **others: "Tensor") -> "Tensor":
+        tensors = (self, *others.values())
+        for t in tensors:
+            t._needs_data(name)
+        if any([t._node is not None for t in tensors]):
+            raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+        for argument, t in others.items():
+            if t._k.dtype is not self._k.dtype:
+                where = f"argument '{argument}'" if len(others) > 1 else f"'{argument}'"
+                raise TypeError(f"{name}: expected {_type_string(self)} for {where} (got {_type_string(t)})")
+        columns = [values(self)] + [values(t.expand(self._data.shape)) for t in others.values()]
+        flat = [function(*row) for row in zip(*[c.ravel().tolist() for c in columns])]
+        self._data[...] = frontend.stored(self, np.array(flat, self._k.np).reshape(self._data.shape))
         frontend.bump(self)
         return self
 

@@ -192,6 +192,12 @@ def _as_bytes(owner: np.ndarray) -> np.ndarray:
     return dense.reshape(-1).view(np.uint8) if dense.flags.c_contiguous else np.ascontiguousarray(owner).reshape(-1).view(np.uint8)
 
 
+def fits(t: Any, size: tuple[int, ...]) -> bool:
+    """Whether a tensor of another size can begin where `t` does in its memory."""
+    owner = owner_of(t._data)
+    return owner.flags.c_contiguous and t.storage_offset() + math.prod(size) <= owner.nbytes // t._data.itemsize
+
+
 def resize(t: Any, size: tuple[int, ...]) -> None:
     """Gives `t` another size, in its memory where that suffices."""
     n = math.prod(size)
@@ -201,9 +207,8 @@ def resize(t: Any, size: tuple[int, ...]) -> None:
     if t._k.device.type == "meta":
         t._data = meta_array(tuple(size), data.dtype)
         return
-    owner = owner_of(data)
-    offset = t.storage_offset()
-    if owner.flags.c_contiguous and offset + n <= owner.nbytes // data.itemsize:
+    if fits(t, size):
+        owner, offset = owner_of(data), t.storage_offset()
         flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)
         t._data = flat[offset: offset + n].reshape(size)
     else:

@@ -551,7 +551,7 @@ def _store_lines(rec: Record) -> list[str]:
     names = rec.field("store").__code__.co_varnames[:rec.field("store").__code__.co_argcount]
     raw = []
     for p in others:
-        if p.type == "Operand":
+        if p.name in rec.numbers:
             # Numbers that do not fit into the dtype are for the general path.
             tests[0] = (f"({_in(first.name + '._k', 'Q_FLOAT')} and ({p.name}.__class__ is float or {p.name}.__class__ is int) "
                         f"or {first.name}._k in Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128)")

@@ -713,6 +713,10 @@ class General(Door):
         def write() -> None:
             if target._k.device.type == "meta":  # which has no memory to write to
                 return
+            nonlocal data
+            if data.shape != result.shape:
+                frontend.resize(target, result.shape)
+                data = target._data
             if part is None or 0 not in data.strides:
                 fill(result)
                 return
@@ -755,8 +759,8 @@ class General(Door):
         first = rec.params[0].name
         target: TensorRef = values[first]
         recording = rec.differentiable and grad_mode() is GradMode.ENABLED and any(t._node is not None for t in tensors)
-        if recording and first in rec.saved_names:
-            # The gradient needs the value from before the update.
+        if recording and (first in rec.saved_names or rec.field("resizes_")):
+            # The gradient needs the value, or the shape, from before the update.
             copy = copied(target)
             copy._node = target._node
             values = {**values, first: copy}
@@ -764,10 +768,7 @@ class General(Door):
         if recording:
             shadow = bare(target)
             shadow._v = version = Version.of(target)
-            before = {**values}
-            if first not in rec.saved_names:
-                before[first] = target
-            node = self._node(before, [target._data], [shadow], rec.in_place)
+            node = self._node(values, [target._data], [shadow], rec.in_place)
             # `x.mul_(x)` changes what it saves of x, so that going back through it is an error; the result is saved as it is after that.
             frontend.bump(target)
             if node is not None:

@@ -119,7 +119,7 @@ def render() -> str:
             functions.append(_irregular(rec, False) if irregular else signature(rec, method=False))
         if rec.method:
             methods.append(_irregular(rec, True) if irregular else signature(rec, method=True))
-        if rec.inplace:
+        if rec.inplace_method:
             methods.append(signature(rec, method=True, inplace=True))
         for alias in rec.alias:
             if "." not in alias:

@@ -1,4 +1,5 @@
-"""Where modules of torchcompat stand: at the top of the package only where torch has that name."""
+"""Where modules of torchcompat stand: at the top of the package only where torch has that name; and that nothing of what works in place
+is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import torchcompat as torch
-from tests.core.module_names import TABLE
+from tests.core.module_names import IN_PLACE, TABLE
 
 ROOT = Path(torch.__file__).parent
 TORCH = set(TABLE.recorded["torch"])
@@ -39,3 +40,18 @@ def test_rooms_are_private_few_and_say_what_they_are_for() -> None:
 def test_torch_has_no_attribute_for_a_module_of_a_room(name: str) -> None:
     with pytest.raises(AttributeError, match=f"module 'torch' has no attribute '{name}'"):
         getattr(torch, name)
+
+
+SPARSE = {"resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_"}
+"""What works on sparse tensors alone, which are not there."""
+
+
+@pytest.mark.parametrize("place", IN_PLACE.recorded)
+def test_all_that_works_in_place_is_there(place: str) -> None:
+    home = torch
+    for part in filter(None, place.split(".")):
+        home = getattr(home, part)
+    names = set(IN_PLACE.recorded[place])
+    assert {name for name in names if not hasattr(home, name)} == names & SPARSE
+    if place == "Tensor":
+        assert {name for name in dir(home) if name.endswith("_") and not name.startswith("_")} == names - SPARSE

@@ -25,7 +25,7 @@ LAYOUT_DECIDES = set("as_strided as_strided_ as_strided_view view_dtype contiguo
 """Operations whose result depends on the memory an example lies in, or on nothing."""
 
 
-LOOPS = {"ctc_loss"}
+LOOPS = {"ctc_loss", "embedding_renorm"}
 """Operations that vmap carries out example by example, as torch does."""
 NOT_BATCHED = {n for n in NAMES if RECORDS[n].field("no_vmap") is not None}
 """Operations that torch has no batching rule for; `test_transforms.py` holds how they refuse."""

@@ -33,7 +33,8 @@ LOUD = {"cast_like": ({0}, "is about two dtypes"),
         "fft_along": ({0, 1, 2, 3, 4, 5}, "is about complex numbers"),
         "pow": ({8}, "has a number first")}
 """Which samples of an operation do not take the quiet path, and why."""
-LOUD_IN_PLACE = {"addmm": LOUD["addmm"], "clamp_tensor": LOUD["clamp_tensor"]}
+LOUD_IN_PLACE = {"addmm": LOUD["addmm"], "clamp_tensor": LOUD["clamp_tensor"],
+                 "rrelu_with_noise": ({1}, "takes a tensor that may be left out")}
 LOUD_IN_HALF = {"cast_like"}
 HALVES = float16.np, bfloat16.np
 

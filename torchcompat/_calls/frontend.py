@@ -21,7 +21,7 @@ from autograd_tape.version import Version
 
 from .above import above
 from .._memory.bits import bits_of, flipped, restored, values
-from ..storage import resize
+from ..storage import fits, resize
 
 
 class LinAlgError(RuntimeError):
@@ -151,6 +151,12 @@ class TorchFrontend(Frontend):
     def restored(self, fresh: Any, bits: Any) -> Any:
         """A view that was made anew, as the conjugate or negative that it was."""
         return restored(self, fresh, bits)
+
+    def resizes(self, target: Any, shape: tuple[int, ...]) -> bool:
+        """A view must stay in the memory of its base."""
+        return target._k.device.type != "meta" and (target._base is None or fits(target, shape))
+
+    resize = staticmethod(resize)
 
     def check_out_shape(self, out: TensorRef, result: TensorRef) -> None:
         """torch gives it that shape, with a warning where it had elements."""

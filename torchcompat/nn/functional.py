@@ -9,8 +9,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from autograd_tape.dtypes import float64
 from autograd_tape.ops import ALIASES, RECORDS
+from torchcompat import _VF
 from torchcompat._tensor import frontend as _frontend
 
 _ATTENTION = frozenset(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"])
@@ -76,19 +76,10 @@ def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: 
         training: see above.
         inplace: overwrite the input.
     """
-    if not training:
-        return _frontend.leaky_relu(input, (lower + upper) / 2, inplace)
-    slopes = _frontend.ones_like(input, requires_grad=False)
-    negative = input.detach() <= 0
-    # One number for each element that needs it, in double precision: the numbers that torch draws.
-    count = int(negative.sum())
-    slopes[negative] = _frontend.empty((count,), dtype=float64).uniform_(lower, upper).to(input.dtype)
-    return input.mul_(slopes) if inplace else input * slopes
+    return (_VF.rrelu_ if inplace else _VF.rrelu)(input, lower, upper, training)
 
 
-def rrelu_(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Any:
-    """`rrelu` in place."""
-    return rrelu(input, lower, upper, training, inplace=True)
+rrelu_ = _VF.rrelu_
 
 
 def _renamed(name: str, mode: str | None) -> Any:

@@ -23,33 +23,35 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
                             f"{list(broadcast_shape(input.shape, src.shape))}") from None
 
 
-@op("copy(Tensor input, Tensor src, bool non_blocking=False) -> Tensor", family="store", quiet="all", broadcasts=False, method=False,
+@op("copy(Tensor input, Operand other, bool non_blocking=False) -> Tensor", family="store", result="same", quiet="all", method=False,
     inplace=True, out=False, node="CopyBackwards", namespace="_internal", dtypes="float")
 class copy:
-    """`input` overwritten with the values of `src`, which may be on another device; `Tensor.copy_`.
+    """`input` overwritten with the values of `other`, which may be on another device, or a number; `Tensor.copy_`.
 
     >>> torch.zeros(2).copy_(torch.tensor([1., 2.]))
     tensor([1., 2.])
     """
 
-    def numpy(input, src, non_blocking=False): return _copy(input, src)
-    def store(a, src):
-        if src.ndim > a.ndim:
+    def numpy(input, other, non_blocking=False): return _copy(input, other)
+    def store(a, other):
+        if other.ndim > a.ndim:
             raise ValueError("NumPy would drop leading dimensions of size one")
-        a[...] = src if src.dtype is a.dtype or src.dtype.kind != "c" or a.dtype.kind == "c" else src.real
+        a[...] = other if other.dtype is a.dtype or other.dtype.kind != "c" or a.dtype.kind == "c" else other.real
     may_share = "same"
+    method_ = True
+    aten = "copy.default"
 
-    def compose(F, input, src, non_blocking=False): return _copy(input, src)
-    def shape(input, src, non_blocking=False):
-        both = tuple(broadcast_shape(input, src))
+    def compose(F, input, other, non_blocking=False): return _copy(input, other)
+    def shape(input, other, non_blocking=False):
+        both = tuple(broadcast_shape(input, other))
         if both != tuple(input):
             raise AutogradError(f"output with shape {list(input)} doesn't match the broadcast shape {list(both)}")
         return input
 
     def place(values): return values["input"]._k.device
     def vjp_input(F, grad): return F.zero_gradient(grad)
-    def vjp_src(F, grad, src_shape): return F.reduce_to_shape(grad, tuple(src_shape))
-    def jvp(F, outputs, arguments, tangents): return F.expand(tangents["src"], outputs[0].shape) if "src" in tangents else None
+    def vjp_other(F, grad, other_shape): return F.reduce_to_shape(grad, tuple(other_shape))
+    def jvp(F, outputs, arguments, tangents): return F.expand(tangents["other"], outputs[0].shape) if "other" in tangents else None
     no_vmap_ = "arithmetic"
     def samples(rng):
         yield rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
@@ -93,6 +95,7 @@ class zero:
     def numpy(input): return np.zeros(input.shape, input.dtype)
     def store(a): a.fill(0)
     may_share = "itself"
+    method_ = True
     def compose(F, input): return np.zeros(input.shape, input.dtype)
     def shape(input): return input
     def vjp(F, grad): return F.zero_gradient(grad)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import COMPLEX, FLOATING
+from ...dtypes import BOOL, COMPLEX, FLOATING
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
 from ...functions.refusals import no_kernel
@@ -193,6 +193,44 @@ class polygamma:
         yield (-1, np.ones(2)), RuntimeError, "polygamma(n, x) does not support negative n."
 
 
+def _mvlgamma_constant(p: int) -> float:
+    return p * (p - 1) * math.log(math.pi) / 4
+
+
+@op("mvlgamma(Tensor input, int p) -> Tensor", family="unary", promotion="float", result="same", alias="special.multigammaln", inplace=True,
+    dtypes="float int half", complex="arange_cpu")
+class mvlgamma:
+    """The logarithm of the multivariate gamma function of dimension `p`: p (p - 1) log(pi) / 4 + the sum of lgamma(input - k / 2) for k < p
+    (Abramowitz and Stegun know p = 1 alone; A. T. James, 1964).
+
+    >>> torch.mvlgamma(torch.tensor([3., 4.]), 2)
+    tensor([1.5502, 3.5651])
+    """
+
+    layout = "rows"
+    def numpy(input, p): return (sum([_lgamma(input - k / 2) for k in range(p)]) + _mvlgamma_constant(p)).astype(input.dtype)
+    def half(input, p):
+        total = sum([_lgamma(input - input.dtype.type(k / 2)).astype(np.float32) for k in range(p)])
+        return total.astype(input.dtype) + input.dtype.type(_mvlgamma_constant(p))
+
+    def compose(F, input, p): return sum([F.lgamma(input - k / 2) for k in range(p)]) + _mvlgamma_constant(p)
+
+    def check(input, p):
+        if category(input) == BOOL:
+            raise AutogradError("The input tensor may not be a boolean tensor.")
+        if p < 1:
+            raise AutogradError("p has to be greater than or equal to 1")
+
+    def vjp(F, grad, input, p):
+        total = F.digamma(input)
+        for k in range(1, p):
+            total = total + F.digamma(input - k / 2)
+        return grad * total
+
+    def samples(rng): yield rng.uniform(2, 4, (2, 3)), 3
+    def errors(rng): yield (np.ones(2), 0), RuntimeError, "p has to be greater than or equal to 1"
+
+
 _EPSILON, _TINY = 2.0 ** -53, 1e-300
 
 
@@ -316,7 +354,7 @@ def _samples(rng: Any) -> Any:
     yield np.array([[2], [5]]), np.array([0.3, 4.0, 9.0])
 
 
-@op("igamma(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+@op("igamma(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
     alias="special.gammainc", dtypes="float", complex="igamma_cpu")
 class igamma:
     """The regularized lower incomplete gamma function P(input, other): the integral of t**(input - 1) * exp(-t) / gamma(input) from 0 to
@@ -337,7 +375,7 @@ class igamma:
     def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"igamma_cpu\" not implemented for 'Long'"
 
 
-@op("igammac(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
+@op("igammac(Tensor input, Tensor other) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True, inplace=True,
     alias="special.gammaincc", dtypes="float", complex="igammac_cpu")
 class igammac:
     """The regularized upper incomplete gamma function, 1 - igamma(input, other).

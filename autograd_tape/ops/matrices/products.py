@@ -684,6 +684,7 @@ class addbmm:
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     out_dtype = OutRule("self and mat2 must have the same dtype, but got {found} and {wanted}")
     saved_as = {"input_shape": None}
+    resizes_ = True
 
     def numpy(input, batch1, batch2, beta=1): return _plus(np.add.reduce(_bmm(batch1, batch2), 0), input, beta)
     def shape(input, batch1, batch2, beta=1): return (batch1[1], batch2[2])

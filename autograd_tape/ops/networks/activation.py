@@ -182,6 +182,29 @@ class leaky_relu_backward:
     def samples(rng): yield rng.standard_normal((2, 3)), np.array([[0.5, -1.5, 2.0], [-0.25, 0.75, -3.0]]), 0.1
 
 
+@op("rrelu_with_noise(Tensor input, Tensor? noise, float lower=0.125, float upper=0.3333333333333333, bool training=False) -> Tensor",
+    result="same", broadcasts=True, inplace=True, method=False, namespace="_internal", out=False)
+class rrelu_with_noise:
+    """input times `noise` in training; else input where it is positive, and input times the mean of the bounds elsewhere."""
+
+    node_ = "RreluWithNoiseBackward1"
+    layout = "input"
+    def numpy(input, noise, lower, upper, training):
+        return input * noise if training else np.where(input > 0, input, input * input.dtype.type((lower + upper) / 2))
+
+    def compose(F, input, noise, lower, upper, training):
+        return input * noise if training else F.where(input > 0, input, input * ((lower + upper) / 2))
+
+    def shape(input, *rest): return input
+    def check(input, noise, lower, upper, training):
+        takes("float", "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")(input=input)
+    def vjp_input(F, grad, input, noise, lower, upper, training):
+        return grad * noise if training else F.leaky_relu_backward(grad, input, (lower + upper) / 2)
+    def samples(rng):
+        yield np.array([[0.5, -1.5, 2.0], [-0.25, 0.75, -3.0]]), None
+        yield np.array([0.5, -1.5]), np.array([1, 0.25], np.float64), 0.2, 0.3, True
+
+
 def _channels(input: TensorRef, weight: TensorRef) -> tuple[int, ...]:
     """The shape in which the weights of prelu broadcast over dimension 1."""
     return (1, -1) + (1,) * (input.ndim - 2) if weight.ndim == 1 and input.ndim >= 2 else (-1,) if input.ndim else ()

@@ -10,7 +10,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError
 from ...executors.kernels import embedding as fused
 from ...executors.kernels._on_demand import state
-from ...modes import GradMode, grad_mode
+from ...modes import GradMode, grad_mode, no_grad
 from ...record import Sample, op
 from ...views import check_single
 from .._host import need_values, on_host
@@ -152,17 +152,49 @@ def _refuse_sparse(sparse: bool, weight: TensorRef) -> None:
         raise MissingKernelError(_SPARSE)
 
 
+def _renormalized(weight: np.ndarray, indices: np.ndarray, max_norm: float, norm_type: float) -> np.ndarray:
+    rows = np.unique(indices)
+    picked = weight[rows]
+    norms = np.linalg.norm(picked.astype(np.float64, copy=False), norm_type, 1)
+    result = weight.copy()
+    result[rows] = (picked * np.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)[:, None]).astype(weight.dtype)
+    return result
+
+
+@op("embedding_renorm(Tensor input, Index indices, float max_norm, float norm_type) -> Tensor", namespace="_internal", method=False,
+    out=False, result="same", inplace=True)
+class embedding_renorm:
+    """A table with those of the rows at `indices` whose norm exceeds `max_norm` scaled down to it.
+
+    >>> torch.embedding_renorm_(torch.tensor([[3., 4.], [1., 0.]]), torch.tensor([0]), 1., 2.)
+    tensor([[0.6000, 0.8000],
+            [1.0000, 0.0000]])
+    """
+
+    numpy = _renormalized
+    compose = on_host(_renormalized)
+    def shape(input, *rest): return input
+    def check(input, indices, max_norm, norm_type):
+        if indices._k.dtype.name not in ("int32", "int64"):
+            raise AutogradError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+                                f"torch.{SCALAR_TYPE_NAMES[indices._k.dtype.name]}Tensor instead (while checking arguments for "
+                                "embedding_renorm_)")
+        if input.ndim != 2:
+            raise AutogradError(f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+                                "checking arguments for embedding_renorm_)")
+        if indices._k.device.type != "meta" and indices._data.size and not (
+                -input.shape[0] <= indices._data.min() and indices._data.max() < input.shape[0]):
+            raise IndexRangeError("index out of range in self")
+
+    def vjp(F, grad): raise NotImplementedError("the derivative for 'embedding_renorm' is not implemented.")
+    def samples(rng): yield Sample((rng.standard_normal((5, 3)) * 4, np.array([0, 2, 2]), 1.0, 2.0), no_gradient="torch has none")
+
+
 def _renormalize(F: Functions, weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scales looked-up rows whose norm exceeds `max_norm` down to it, in place and unrecorded, as torch does."""
     check_single(weight)
-    rows = np.unique(indices._data)
-    if rows.size and (rows[0] < 0 or rows[-1] >= weight.shape[0]):
-        raise IndexRangeError("index out of range in self")
-    picked = weight._data[rows]
-    norms = np.linalg.norm(picked.astype(np.float64, copy=False), norm_type, 1)
-    scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
-    weight._data[rows] = (picked * scale[:, None]).astype(picked.dtype)
-    F.bump(weight)
+    with no_grad():
+        F.embedding_renorm_(weight, indices, float(max_norm), float(norm_type))
 
 
 def _padding(padding_idx: int | None, rows: int) -> int:

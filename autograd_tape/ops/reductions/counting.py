@@ -30,40 +30,38 @@ class _NoDerivative(TapeEntry):
 
     __slots__ = ()
     frees = False
-    what = ""
+    error: type[Exception]
+    text: str
 
     def raw(self, grad: Values, F: Functions) -> Any:
         """Raises."""
-        raise NotImplementedError(f"the derivative for '{self.what}' is not implemented.")
+        raise self.error(self.text)
 
     recorded = raw
 
-
-class _Unique2(_NoDerivative):
-    __slots__ = ()
-    what = "_unique2"
-
-
-class _UniqueDim(_NoDerivative):
-    __slots__ = ()
-    what = "unique_dim"
-
-
-class _UniqueConsecutive(_NoDerivative):
-    __slots__ = ()
-    what = "unique_consecutive"
+    @classmethod
+    def behind(cls, result: TensorRef, input: TensorRef) -> TensorRef:
+        """`result`, with this history where `input` has one."""
+        if input._node is not None and grad_mode() is GradMode.ENABLED:
+            entry = cls()
+            entry.id, entry.edges, entry.saved, entry.meta = next_id(), (edge_of(input),), (), None
+            result._node = entry
+        return result
 
 
-for _node, _name in ((_Unique2, "Unique2"), (_UniqueDim, "UniqueDim"), (_UniqueConsecutive, "UniqueConsecutive")):
-    _node.__name__ = f"{_name}Backward0"
+def _no_derivative(name: str, error: type[Exception], text: str) -> type[_NoDerivative]:
+    return type(name, (_NoDerivative,), {"__slots__": (), "error": error, "text": text})
+
+
+_Unique2, _UniqueDim, _UniqueConsecutive = [
+    _no_derivative(f"{node}Backward0", NotImplementedError, f"the derivative for '{what}' is not implemented.")
+    for node, what in (("Unique2", "_unique2"), ("UniqueDim", "unique_dim"), ("UniqueConsecutive", "unique_consecutive"))]
+_Bincount = _no_derivative("NotImplemented", AutogradError, "derivative for aten::bincount is not implemented")
 
 
 def _results(F: Functions, parts: tuple[np.ndarray, ...], wanted: tuple[bool, ...], input: TensorRef, node: type[_NoDerivative]) -> Any:
     found = tuple([F.wrap(p, input._k if i == 0 else None) for i, (p, w) in enumerate(zip(parts, wanted)) if w])
-    if input._node is not None and grad_mode() is GradMode.ENABLED:
-        entry = node()
-        entry.id, entry.edges, entry.saved, entry.meta = next_id(), (edge_of(input),), (), None
-        found[0]._node = entry
+    node.behind(found[0], input)
     return found if len(found) > 1 else found[0]
 
 
@@ -174,7 +172,8 @@ class bincount:
             raise AutogradError("weights should be 1-d and have the same length as input")
         result = np.bincount(data.astype(np.int64, copy=False), None if weights is None else values_of(weights).real, minlength)
         single = weights is not None and weights._k.dtype.name == "float32"
-        return constant(F, input, result.astype(np.float32) if single else result)
+        result = constant(F, input, result.astype(np.float32) if single else result)
+        return result if weights is None else _Bincount.behind(result, weights)
 
     def samples(rng):
         yield (rng.integers(0, 4, 6),)

@@ -85,7 +85,7 @@ class unsqueeze_:
     def samples(rng): yield rng.standard_normal(3), 0
 
 
-@op("as_strided_(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", namespace="Tensor", out=False)
+@op("as_strided_(Tensor input, int[] size, int[] stride, int? storage_offset=None) -> Tensor", out=False)
 class as_strided_:
     """In-place version of `as_strided`.
 
