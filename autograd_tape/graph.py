@@ -83,6 +83,7 @@ class Node:
         scope: the names of the parts of the program that it ran in (see `scopes`), the outermost first.
         saved: how many bytes it saved for its gradient; None where they were freed, or nobody knows.
         times: seconds, forward and backward, where they were measured.
+        moved: ("forward" or "backward", collective) of what was moved between devices for it (see `sharding.Collective`).
     """
 
     id: int
@@ -95,6 +96,7 @@ class Node:
     scope: tuple[str, ...] = ()
     saved: int | None = None
     times: tuple[float | None, float | None] = (None, None)
+    moved: tuple[tuple[str, Any], ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -178,7 +180,7 @@ class Graph:
         copies = Copies()
         lying: dict[int, set[int]] = {}  # from memory to the tensors in it
         scopes = tape.scopes.paths(ids := [o.entry.id for o in operations])
-        times = {} if tape.clock is None else tape.clock.times(ids)
+        times, moved = {} if tape.clock is None else tape.clock.times(ids), held.moved()
         for operation, scope in zip(operations, scopes):
             refs, results = operation.refs
             for id, ref in zip(operation.inputs, refs):
@@ -190,7 +192,7 @@ class Graph:
                 lying.setdefault(memory_of(ref), set()).add(builtins.id(ref))
             nodes.append(Node(operation.entry.id, operation.op_name, operation.inputs, operation.outputs, operation.arguments,
                               operation.inplace, operation.written, scope, saved_bytes(operation.entry),
-                              times.get(operation.entry.id, (None, None))))
+                              times.get(operation.entry.id, (None, None)), moved.get(operation.entry.id, ())))
         inputs = tuple(v.id for v in values.values() if v.kind == "input")
         last = held.operations.index(operations[-1]) if operations else -1
         reads = tuple([(read.sources, read.place) for read in held.reads if read.before <= last])
@@ -453,7 +455,7 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
             values[out] = Value(out, f"v{count}", None if ref is None else tuple(ref.shape), None if ref is None else ref.dtype, "result")
             count += 1
         nodes.append(Node(entry.id, entry.op_name, tuple(e.id for e in entry.edges if e is not None), made,
-                          saved=saved_bytes(entry)))
+                          saved=saved_bytes(entry), moved=tuple([("backward", c) for c in getattr(entry, "moved", ())])))
     return Graph(values, tuple(nodes), tuple(leaves), tuple(o.id for o in outputs), replayable=False)
 
 

@@ -13,6 +13,7 @@ import linecache
 import os
 import sys
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +142,9 @@ class Copies:
             self._made[id(root)] = root, (root.ravel(order="K").view(np.uint8) if packed and root.size else root).copy()
 
     def of(self, array: np.ndarray) -> np.ndarray:
-        """`array` over the copy of its memory."""
+        """`array` over the copy of its memory; a copy of a buffer that is no NumPy array."""
+        if not isinstance(array, np.ndarray):
+            return array.copy()
         self.keep(array)
         root, copy = self._made[id(root_of(array))]
         if array is root or copy.dtype != np.uint8 or not root.size:
@@ -421,6 +424,7 @@ class Held:
         """Forgets everything."""
         self.operations: list[Operation] = []
         self.reads: list[Read] = []
+        self.collectives: list[tuple[int, Any]] = []  # of sharded tensors, with an id before that of the operation that needed it
         self.sources: dict[int, tuple[TensorRef, bool]] = {}  # from id to the tensor and whether it is a variable
         self.initial = Copies()
         self.plain: dict[int, TapeEntry] = {}
@@ -567,6 +571,18 @@ class Held:
         self.operations = [operation for operation in self.operations if id_ not in operation.outputs]
         self._objects.pop(id(output), None)
         self._used.discard(id_ if id_ is not None else -1)
+
+    def moved(self) -> dict[int, tuple[tuple[str, Any], ...]]:
+        """From the ids of entries to what was moved between devices for them: ("forward" or "backward", `sharding.Collective`)."""
+        found: dict[int, list[tuple[str, Any]]] = {}
+        entries, ids = [o.entry for o in self.operations], sorted([o.entry.id for o in self.operations])
+        for before, collective in self.collectives:
+            if (at := bisect_right(ids, before)) < len(ids):
+                found.setdefault(ids[at], []).append(("forward", collective))
+        seen = {id(c) for _, c in self.collectives}
+        for entry in entries:
+            found.setdefault(entry.id, []).extend([("backward", c) for c in getattr(entry, "moved", ()) if id(c) not in seen])
+        return {id: tuple(moved) for id, moved in found.items() if moved}
 
     # numbers that leave
 

@@ -16,8 +16,9 @@ import numpy as np
 from ..dtypes import Kind, dtype_of, kind
 from ..errors import AutogradError
 from ..executors.meta import meta_array
+from ..modes import active_tapes
 from ..strided import dense_strides
-from ..tensor import BUFFERS
+from ..tensor import BUFFERS, next_id
 from .chain import Step, chain
 from .mesh import Mesh, Sharding, replicated
 
@@ -40,9 +41,25 @@ class Collective(NamedTuple):
     cause: str
 
 
+class Carried(NamedTuple):
+    """An operation that was carried out on sharded arrays.
+
+    Attributes:
+        operation: its name.
+        outputs: (shape, dtype's name, sharding) of each result that is an array; sums that wait are made later, if somebody needs them.
+        cause: "gradient of ..." where it is part of one, else its name.
+    """
+
+    operation: str
+    outputs: tuple[tuple[tuple[int, ...], str, Sharding | None], ...]
+    cause: str
+
+
 class _Thread(threading.local):
-    listeners: tuple[Callable[[Collective], Any], ...] = ()
+    listeners: tuple[Callable[[Any], Any], ...] = ()
+    watchers: tuple[Callable[[Carried], Any], ...] = ()
     causes: tuple[str, ...] = ()
+    inside = 0
 
 
 _thread = _Thread()
@@ -79,12 +96,47 @@ def cause(name: str) -> Iterator[None]:
         _thread.causes = before
 
 
+@contextmanager
+def watched(watcher: Callable[[Any], Any]) -> Iterator[None]:
+    """Inside, `watcher` is told of each collective of this thread and then of the operation that it was made for, a `Carried`; operations
+    that one is made of are part of it."""
+    before = _thread.watchers
+    _thread.watchers = (*before, watcher)
+    try:
+        with collectives(watcher):
+            yield
+    finally:
+        _thread.watchers = before
+
+
+@contextmanager
+def operation(name: str) -> Iterator[Callable[[Any], Any]]:
+    """Inside, this is the cause of collectives. What it gives is called with the results, and returns them."""
+    _thread.inside += 1
+    try:
+        with cause(name):
+            yield lambda results: _told(name, results) if _thread.watchers and _thread.inside == 1 else results
+    finally:
+        _thread.inside -= 1
+
+
+def _told(name: str, results: Any) -> Any:
+    arrays = [r for r in (results if isinstance(results, (tuple, list)) else [results]) if isinstance(r, (np.ndarray, ShardedArray))]
+    made = Carried(name, tuple([(tuple(a.shape), str(a.dtype), getattr(a, "sharding", None)) for a in arrays]), _thread.causes[0])
+    for watcher in _thread.watchers:
+        watcher(made)
+    return results
+
+
 def note(kind: str, axes: tuple[str, ...], size: float, shape: tuple[int, ...]) -> None:
-    """Tells those who listen of a collective."""
-    if _thread.listeners:
+    """Tells those who listen of a collective, and tapes that record."""
+    tapes = active_tapes()
+    if _thread.listeners or tapes:
         made = Collective(kind, axes, size, shape, _thread.causes[0] if _thread.causes else "")
         for listener in _thread.listeners:
             listener(made)
+        for tape in tapes:
+            tape.held.collectives.append((next_id(), made))
 
 
 class ShardedArray:
@@ -167,7 +219,7 @@ class ShardedArray:
         """(the elements that a text of it shows, words that say where they lie): those of the whole where this process holds all parts,
         otherwise those of its own part, None where parts have none. Nothing is moved for it."""
         held, place = self.mesh.carrier.held(self.mesh), [f"sharding={self.sharding}"]
-        if self.mesh.carrier.executor == "meta":
+        if self.mesh.carrier.empty:
             return None, place
         if len(held) < self.mesh.size:
             return self.parts[0], [f"part={held[0]}", f"shape={self.shape}", *place]
@@ -280,7 +332,7 @@ def sharded(array: Any, sharding: Sharding) -> ShardedArray:
         empty = any([at[a] for a in sharding.partial_sum_axes])
         key = (empty, *[(b.start, b.stop) for b in bounds])
         if key not in known:
-            known[key] = np.zeros_like(array[bounds]) if empty else array[bounds].copy("K")
+            known[key] = np.zeros_like(array[bounds]) if empty else mesh.carrier.part(array[bounds])
         parts.append(known[key])
     return ShardedArray(geometry(array.shape, array.dtype, array), parts, sharding)
 
@@ -358,5 +410,5 @@ def store(target: ShardedArray, source: Any) -> None:
         np.copyto(x, y, casting="unsafe")
 
 
-__all__ = ["Collective", "ShardedArray", "alike", "cause", "collectives", "gathered", "geometry", "like", "mapped", "note", "placed",
-           "sharded", "store", "summed"]
+__all__ = ["Carried", "Collective", "ShardedArray", "alike", "cause", "collectives", "gathered", "geometry", "like", "mapped", "note",
+           "operation", "placed", "sharded", "store", "summed", "watched"]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..executors import Executor, get_executor
+
 if TYPE_CHECKING:
     from .mesh import Mesh
 
@@ -24,12 +26,20 @@ class Carrier:
     Attributes:
         name: what it is called.
         count: the number of devices it has, None where that is any.
-        executor: the name of that which computes parts.
+        empty: whether parts have no elements.
     """
 
     name = ""
     count: int | None = None
-    executor = "numpy"
+    empty = False
+
+    def executor(self) -> Executor:
+        """What computes parts."""
+        return get_executor("numpy")
+
+    def part(self, array: np.ndarray) -> np.ndarray:
+        """A part with memory of its own, of these elements."""
+        return array.copy("K")
 
     def held(self, mesh: Mesh) -> Sequence[int]:
         """The devices whose parts this process holds."""

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import AutogradError
 from ..executors import Executor, get_executor, register_executor
 from ..record import Record
-from .array import ShardedArray, cause, gathered, geometry, mapped, note, placed
+from .array import ShardedArray, gathered, geometry, mapped, note, operation, placed
 from .mesh import Mesh, replicated
 from .rules import Call, Plan, is_array, rule_of
 
@@ -51,8 +51,8 @@ class MeshExecutor(Executor):
         mesh = _mesh_of(rec, values)
         if mesh is None:
             return get_executor("numpy").run(rec, values)
-        with cause(rec.public or rec.name):
-            return self._by_plan(Call(rec, values, mesh, self.F))
+        with operation(rec.public or rec.name) as told:
+            return told(self._by_plan(Call(rec, values, mesh, self.F)))
 
     def _by_plan(self, call: Call) -> Any:
         rec, values, mesh = call.rec, call.values, call.mesh
@@ -73,7 +73,7 @@ class MeshExecutor(Executor):
             return plan.run(values)
         moved = {name: [placed(a, s) for a, s in zip(values[name], goal)] if isinstance(goal, list) else placed(values[name], goal)
                  for name, goal in plan.inputs.items()}
-        local = _local_executor(mesh)
+        local = mesh.carrier.executor()
         held = mesh.carrier.held(mesh)
         flat = [a.parts for v in moved.values() for a in (v if isinstance(v, list) else (v,))]
         shapes = _names(moved)
@@ -134,7 +134,7 @@ class MeshExecutor(Executor):
         """Random numbers: drawn for the whole, once in this process, so that they are those of a tensor that is not sharded."""
         whole = {name: gathered(v) if is_array(v) else v for name, v in call.values.items()}
         first = next((v for _, v in call.operands if isinstance(v, ShardedArray)), None)
-        made = _local_executor(call.mesh).run(call.rec, whole)
+        made = call.mesh.carrier.executor().run(call.rec, whole)
         results = []
         for r in made if isinstance(made, (tuple, list)) else (made,):
             if isinstance(r, np.ndarray):
@@ -163,10 +163,6 @@ def _mesh_of(rec: Record, values: dict[str, Any]) -> Mesh | None:
                                         remedy="gather() one of them, then shard() it over the other's mesh")
                 found = a.mesh
     return found
-
-
-def _local_executor(mesh: Mesh) -> Executor:
-    return get_executor(mesh.carrier.executor)
 
 
 register_executor("mesh", ["mesh"], lambda device_type: MeshExecutor())

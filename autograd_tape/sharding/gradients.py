@@ -12,7 +12,7 @@ from typing import Any
 from ..dtypes import CPU_KINDS
 from ..node import TapeEntry
 from ..tensor import TensorRef, above
-from .array import ShardedArray, cause
+from .array import Collective, ShardedArray, cause, collectives
 from .functions import moved, sharding_of
 from .mesh import Sharding
 
@@ -39,11 +39,13 @@ class _Sharded(TapeEntry):
     Attributes:
         targets: how the inputs lie, None for those on no mesh.
         seeds: how gradients of the outputs are to lie.
+        moved: the collectives of the last pass through it.
     """
 
     __slots__ = ()
     targets: Sequence[Sharding | None]
     seeds: Sequence[Sharding | None]
+    moved: Sequence[Collective]
 
 
 _classes: dict[type[TapeEntry], type[TapeEntry]] = {}
@@ -77,7 +79,7 @@ def _recorded(plain: type[TapeEntry]) -> Any:
         several = isinstance(grad, (list, tuple))
         given = [g if g is None or sharding_of(g) is not None or s is None else moved(g, s)
                  for g, s in zip(grad if several else [grad], self.seeds)]
-        with cause(f"gradient of {self.op_name}"):
+        with cause(f"gradient of {self.op_name}"), collectives() as self.moved:
             made = plain.recorded(self, given if several else given[0], F)
             return [None if g is None else accumulated(g, s) for g, s in zip(made, self.targets)]
 

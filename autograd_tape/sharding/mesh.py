@@ -168,9 +168,13 @@ class Sharding:
         self.__attrs_init__(mesh, entries, partial)
 
     def __repr__(self) -> str:
+        return f"Sharding({self.text}{';' if self.partial_sum_axes else ''} over {repr(self.mesh)[5:-1]})"
+
+    @property
+    def text(self) -> str:
+        """How each dimension is split, and the partial sums: `data, -; partial sums over model`."""
         dims = ", ".join(["+".join(axes) or "-" for axes in self.dims])
-        partial = f"; partial sums over {', '.join(self.partial)};" if self.partial_sum_axes else ""
-        return f"Sharding({dims}{partial} over {repr(self.mesh)[5:-1]})"
+        return dims + (f"; partial sums over {', '.join(self.partial)}" if self.partial_sum_axes else "")
 
     @property
     def partial(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from ..graph import Graph, Node, Value, argument_text
 from ..tape import DefaultTape, Tape, get_default_tape
 from ..tensor import TensorRef
 from .svg import Drawing, Picture, Shape, check_file
-from .text import plural, shortened, size_text, time_text
+from .text import moved_text, plural, shortened, size_text, time_text
 
 
 def draw(what: Graph | Tape | TensorRef | Sequence[TensorRef], file: Any = None, *, grads: Mapping[Any, Any] | None = None) -> Drawing:
@@ -55,9 +55,14 @@ def graph_of(what: Any) -> Graph:
     return (tape if held else DefaultTape()).to_graph(outputs)
 
 
-def norm_of(gradient: Any) -> float:
-    """The Euclidean norm of an array or tensor."""
-    array = np.asarray(gradient._data if isinstance(gradient, TensorRef) else gradient)
+def norm_of(gradient: Any) -> float | None:
+    """The Euclidean norm of an array or tensor; None for one on a mesh of which this process has only a part."""
+    array = gradient._data if isinstance(gradient, TensorRef) else gradient
+    if hasattr(array, "shown"):
+        array, place = array.shown()
+        if array is None or len(place) > 1:
+            return None
+    array = np.asarray(array)
     wide = np.abs(array).astype(np.float64, copy=False)
     return float(np.sqrt(np.sum(wide * wide)))
 
@@ -82,7 +87,8 @@ def picture_of(graph: Graph, grads: Mapping[Any, Any]) -> Picture:
 
     def norm(value: Value) -> str:
         gradient = gradient_of(value, grads)
-        return "" if gradient is None else f"|grad| = {norm_of(gradient):.4g}"
+        size = None if gradient is None else norm_of(gradient)
+        return "" if size is None else f"|grad| = {size:.4g}"
 
     for node in graph.nodes:
         values = [graph.values[id] for id in node.inputs]
@@ -99,7 +105,7 @@ def picture_of(graph: Graph, grads: Mapping[Any, Any]) -> Picture:
         results = [graph.values[id] for id in node.outputs]
         lines = [shortened(_call(node, [v.name for v in values])), *[v.type_text for v in results if v.dtype is not None][:4]]
         lines += [f"saves {size_text(node.saved)}" if node.saved else "", " + ".join(filter(None, map(time_text, node.times))),
-                  *map(norm, results)]
+                  *[moved_text(*one) for one in node.moved][:6], *map(norm, results)]
         maker.update(dict.fromkeys(node.outputs, len(shapes)))
         kind = "output" if last.intersection(node.outputs) else "operation"
         shapes.append(Shape(kind, tuple([shortened(line) for line in lines if line]), graph.line(node)))

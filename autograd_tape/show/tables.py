@@ -173,6 +173,9 @@ class Row:
         saved: how many bytes it saved for its gradient; None where they were freed, or it has none.
         forward, backward: seconds, where they were measured.
         scope: the names of the parts of the program that it ran in.
+        shardings: how the outputs lie over a mesh (`sharding.Sharding`), None for those on none.
+        moved: ("forward" or "backward", collective) of what was moved between devices for it (see `sharding.Collective`), in the row of
+            totals of all.
     """
 
     id: int | None
@@ -182,6 +185,13 @@ class Row:
     forward: float | None
     backward: float | None
     scope: tuple[str, ...] = ()
+    shardings: tuple[Any, ...] = ()
+    moved: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def sent(self) -> int | None:
+        """How many bytes each device sent for it, None where nothing was moved."""
+        return round(sum([c.bytes for _, c in self.moved])) if self.moved else None
 
     @property
     def output(self) -> str:
@@ -208,16 +218,24 @@ class Summary:
     def table(self, shown: int | None = None) -> Table:
         """The table; with at most about `shown` rows, the first and the last ones."""
         all_rows = [*self.rows, self.totals]
-        optional = {"scope": any([r.scope for r in all_rows]), "forward:": any([r.forward is not None for r in all_rows]),
+        optional = {"scope": any([r.scope for r in all_rows]), "sharding": any([any(r.shardings) for r in all_rows]),
+                    "sent:": any([r.moved for r in all_rows]), "forward:": any([r.forward is not None for r in all_rows]),
                     "backward:": any([r.backward is not None for r in all_rows])}
-        head = [name for name in ("id:", "operation", "output", "saved:", "forward:", "backward:", "scope") if optional.get(name, True)]
+        names = ("id:", "operation", "output", "sharding", "saved:", "sent:", "forward:", "backward:", "scope")
+        head = [name for name in names if optional.get(name, True)]
 
         def cells(r: Row) -> list[str]:
             found = {"id:": "" if r.id is None else str(r.id), "operation": r.operation, "output": r.output, "saved:": size_text(r.saved),
-                     "forward:": time_text(r.forward), "backward:": time_text(r.backward), "scope": " / ".join(r.scope)}
+                     "forward:": time_text(r.forward), "backward:": time_text(r.backward), "scope": " / ".join(r.scope),
+                     "sharding": "  ".join([s.text.removeprefix("; ") for s in r.shardings if s is not None]), "sent:": size_text(r.sent)}
             return [found[name] for name in head]
 
-        lines = [cells(r) for r in self.rows]
+        def below(when: str, collective: Any) -> list[str]:
+            found = {"operation": f"  {collective.kind} over {', '.join(collective.axes)}" + f" ({when})" * (when == "backward"),
+                     "sent:": size_text(round(collective.bytes))}
+            return [found.get(name, "") for name in head]
+
+        lines = [line for r in self.rows for line in (cells(r), *[below(*one) for one in r.moved])]
         if shown is not None and len(lines) > shown:
             lines = [*lines[:shown // 2], [f"{len(lines) - shown // 2 * 2} more" if n == "operation" else "..." for n in head],
                      *lines[-(shown // 2):]]
@@ -267,9 +285,10 @@ def summary(what: Tape | Graph | TensorRef | Sequence[TensorRef]) -> Summary:
     if isinstance(what, Tape) and not isinstance(what, DefaultTape):
         held = what.held.operations
         ids = [o.entry.id for o in held]
-        times = what.clock.times(ids) if what.clock is not None else {}
+        times, moved = what.clock.times(ids) if what.clock is not None else {}, what.held.moved()
         rows = [Row(id, o.op_name + "_" * o.inplace, tuple([_kind(t.shape, t.dtype) for t in o.refs[1]]), _saved(what, o.entry),
-                    *times.get(id, (None, None)), scope) for id, o, scope in zip(ids, held, what.scopes.paths(ids))]
+                    *times.get(id, (None, None)), scope, tuple([t.sharding for t in o.refs[1]]), moved.get(id, ()))
+                for id, o, scope in zip(ids, held, what.scopes.paths(ids))]
         once = _saved_once([o.entry for o in held]) or _total([r.saved for r in rows])
         freed = any([o.entry.saved is None and o.entry.frees for o in held])
         title = _head(what) + (", which freed what they saved" if freed else "")
@@ -278,10 +297,10 @@ def summary(what: Tape | Graph | TensorRef | Sequence[TensorRef]) -> Summary:
         kinds = graph.values
         rows = [Row(n.id, n.op + "_" * n.inplace,
                     tuple([_kind(v.shape, v.dtype) for v in [kinds[o] for o in n.outputs] if v.dtype is not None]),
-                    n.saved, *n.times, n.scope) for n in graph.nodes]
+                    n.saved, *n.times, n.scope, moved=n.moved) for n in graph.nodes]
         once, title = _total([r.saved for r in rows]), f"Graph of {plural(len(rows), 'operation')}"
     totals = Row(None, "total", (), None if once is None else int(once), _total([r.forward for r in rows]),
-                 _total([r.backward for r in rows]))
+                 _total([r.backward for r in rows]), moved=tuple([one for r in rows for one in r.moved]))
     return Summary(title, tuple(rows), totals)
 
 

@@ -55,6 +55,12 @@ def size_text(count: int | None) -> str:
     return f"{count / 1024 ** power:.1f} {('KiB', 'MiB', 'GiB', 'TiB')[power - 1]}"
 
 
+def moved_text(when: str, collective: Any) -> str:
+    """`backward all_reduce over data: 128 B`, of a `sharding.Collective`."""
+    back = "" if when == "forward" else f"{when} "
+    return f"{back}{collective.kind} over {', '.join(collective.axes)}: {size_text(round(collective.bytes))}"
+
+
 def time_text(seconds: float | None) -> str:
     """A duration; nothing where it was not measured.
 

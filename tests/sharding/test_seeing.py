@@ -98,3 +98,52 @@ def test_drawing_refused() -> None:
         sharding.draw((2, 2))
     with pytest.raises(ArgumentError, match="Drawings are SVG"):
         sharding.draw((2,), "a.png")
+
+
+def _two_layers() -> tuple[at.Tape, at.TensorRef]:
+    mesh = Mesh({"data": 2, "model": 2})
+    x = shard(np.ones((4, 6)), mesh, ("data", None))
+    first, second = shard(np.ones((6, 8)), mesh, (None, "model")), shard(np.ones((8, 2)), mesh, ("model", None))
+    first.requires_grad = second.requires_grad = True
+    with at.Tape() as tape:
+        loss = at.F.sum(at.F.relu(at.F.relu(x @ first) @ second))
+    return tape, loss
+
+
+def test_summary_lists_what_is_moved_below_its_operation() -> None:
+    with collectives() as found:
+        tape, loss = _two_layers()
+        forward = len(found)
+        grads = at.backward(loss, tape, options=at.BackwardOptions(retain_graph=True))
+    table = tape.summary()
+    moved = [(row.operation, when, c.kind, c.axes) for row in table.rows for when, c in row.moved]
+    assert moved == [("matmul", "backward", "all_reduce", ("data",)), ("matmul", "backward", "all_reduce", ("data",)),
+                     ("relu", "forward", "all_reduce", ("model",))]
+    assert len(found) == len(moved) and forward == 1 and {id(c) for c in found} == {id(c) for row in table.rows for _, c in row.moved}
+    assert table.totals.sent == sum([c.bytes for c in found])
+    lines = str(table).splitlines()
+    assert [line.split()[:3] for line in lines if "over" in line and "all_reduce" in line] == [
+        ["all_reduce", "over", "data"], ["all_reduce", "over", "data"], ["all_reduce", "over", "model"]]
+    assert "relu" in lines[[i for i, line in enumerate(lines) if "over model" in line][0] - 1]
+    assert "all_reduce over model" in table._repr_html_() and "data, model" in str(table)
+    boxes = [line for shape in tape.draw(grads=grads).picture.shapes for line in shape.lines]
+    assert boxes.count("backward all_reduce over data: 192 B") == 1 and "all_reduce over model: 32 B" in boxes
+    assert tape.to_graph().summary().totals.sent == table.totals.sent
+
+
+def test_summary_with_gradients_on_the_tape_tells_each_collective_once() -> None:
+    with collectives() as found, at.Tape() as tape:
+        mesh = Mesh({"data": 2})
+        w = shard(np.ones((3, 3)), mesh, (None, None))
+        w.requires_grad = True
+        loss = at.F.sum(at.F.tanh(shard(np.ones((4, 3)), mesh, ("data", None)) @ w))
+        at.backward(loss, options=at.BackwardOptions(create_graph=True))
+    told = [c for row in tape.summary().rows for _, c in row.moved]
+    assert found and sorted(map(id, told)) == sorted(map(id, found))
+
+
+def test_summary_of_plain_tensors_says_nothing_of_meshes() -> None:
+    x = at.TensorRef.of([1.0], requires_grad=True)
+    with at.Tape() as tape:
+        x * x
+    assert tape.summary().table().head == ["id:", "operation", "output", "saved:"]
