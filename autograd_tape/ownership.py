@@ -1,4 +1,4 @@
-"""Whether a gradient is nobody else's, told by reference counts as this interpreter counts them.
+"""Whether a gradient, or memory, is nobody else's, told by reference counts as this interpreter counts them.
 
 A gradient that nobody else holds becomes `.grad` as it is; one that somebody holds is copied. `Engine.hand_over` decides by comparing
 the gradient's reference count with a limit. How many references one holder makes is no constant of Python: CPython 3.11 to 3.13 count
@@ -30,6 +30,27 @@ def counts_may_change() -> bool:
     the global interpreter lock references of other threads are counted late."""
     jit = getattr(sys, "_jit", None)
     return jit is not None and jit.is_enabled() or not getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+def holders(item: list[Any]) -> int:
+    """How many hold the one thing of a list, the list aside; -1 where counts do not tell.
+
+    >>> thing = object()
+    >>> holders([thing]) in (1, -1), holders([object()]) in (0, -1)
+    (True, True)
+    """
+    return count(item[0]) - _by_a_list if _by_a_list >= 0 and not counts_may_change() else -1
+
+
+def _counted_in_a_list() -> int:
+    """The references that `holders` counts of what only its list holds; -1 where they are as many of what somebody else holds."""
+    item: list[Any] = [np.empty(0)]
+    alone = count(item[0])
+    held = item[0]
+    return alone if count(item[0]) == alone + 1 and held is item[0] else -1
+
+
+_by_a_list = _counted_in_a_list()
 
 
 class _Noted(list[int]):

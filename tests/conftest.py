@@ -58,10 +58,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "no_numbers(reason): a test over records that compares something else than numbers")
 
 
-def pytest_collection_finish() -> None:
-    """Recorded tables are millions of objects that stay: no collection, of the many that tests ask for, has to look at them again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Tests and recorded tables are a million objects that stay: none of them is garbage, and no collection, of the many that tests ask
+    for, has to look at them again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
+from autograd_tape import ownership
 from torchcompat import multiprocessing as mp
 from torchcompat import nn
 from torchcompat._memory import shared
@@ -90,6 +91,20 @@ def test_whoever_looks_moves_whichever_is_shared(mine: str, other: str) -> None:
     asked.share_memory_()
     assert asked.is_shared() and found.is_shared()
     assert found.untyped_storage() is asked.untyped_storage() and found.untyped_storage().data_ptr() == asked.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize("counting", ["trusted", "not trusted", "none"])
+def test_all_move_however_the_interpreter_counts(counting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if counting == "not trusted":
+        monkeypatch.setattr(ownership, "counts_may_change", lambda: True)
+    elif counting == "none":
+        monkeypatch.setattr(ownership, "count", lambda thing: 0)
+        monkeypatch.setattr(ownership, "_by_a_list", ownership._counted_in_a_list())
+    assert (ownership.holders([object()]) == -1) == (counting != "trusted")
+    made = torch.arange(4.0)
+    found = made[1:].detach()
+    made.share_memory_()
+    assert made.is_shared() and found.is_shared() and torch.ones(3).share_memory_().tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize("make", [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import mmap
 import os
-import sys
 import tempfile
 import weakref
 from collections import Counter
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.ownership import holders
 from autograd_tape.strided import address, owner_of
 from autograd_tape.tensor import TensorRef
 
@@ -100,15 +100,6 @@ def share(storages: Iterable[Any], tensors: Iterable[TensorRef] = ()) -> None:
         storage._moved(moved[key])
 
 
-def _holders(item: list[np.ndarray]) -> int:
-    """How many hold the one array of a list, but for the list."""
-    return sys.getrefcount(item[0]) - _OWN
-
-
-_OWN = 0
-_OWN = _holders([np.empty(0)])  # how many the call itself counts depends on the interpreter
-
-
 def _alone(storages: dict[int, Any], tensors: Collection[TensorRef]) -> bool:
     """Whether storages, by the address of their owner, have no holders but themselves and some tensors."""
     arrays = Counter([id(t._data) for t in tensors])
@@ -117,11 +108,11 @@ def _alone(storages: dict[int, Any], tensors: Collection[TensorRef]) -> bool:
         key, times = id(owner_of(t._data)), arrays[id(t._data)]
         if key == id(t._data):
             held[key] = held.get(key, 0) + times
-        elif id(t._data.base) == key and _holders([t._data]) == times:
+        elif id(t._data.base) == key and holders([t._data]) == times:
             held[key] = held.get(key, 0) + 1
         else:
             return False
-    return all([_holders([s._owner]) == held[key] for key, s in storages.items()])
+    return all([holders([s._owner]) == held[key] for key, s in storages.items()])
 
 
 def _tensors() -> list[Any]:
