@@ -24,7 +24,7 @@ from .frontend import F, front_end_of
 from .modes import GradMode, _mode, grad_mode
 from .node import TapeEntry, edge_of
 from .tape import DefaultTape, Tape
-from .tensor import BUFFERS, TapeId, TensorRef
+from .tensor import BUFFERS, TapeId, TensorRef, above
 from .locks import fork_safe_lock
 from .walk import Walk, chosen
 
@@ -148,7 +148,8 @@ class BackwardContext:
 
 
 def accumulate_cotangent(cotangents: dict[int, Any], ref: TensorRef, cotangent: Any) -> None:
-    """Adds a cotangent to that of a tensor in a table by tensor id, or starts with it.
+    """Adds a cotangent to that of a tensor in a table by tensor id, or starts with it. Of a sharded tensor it is first moved to where that
+    lies: see `sharding.gradients.accumulated`.
 
     >>> cotangents, x = {}, TensorRef.of([1.0, 2.0])
     >>> accumulate_cotangent(cotangents, x, np.ones(2))
@@ -156,6 +157,8 @@ def accumulate_cotangent(cotangents: dict[int, Any], ref: TensorRef, cotangent: 
     >>> cotangents[x.id]
     array([2., 2.])
     """
+    if above.sharded is not None:
+        cotangent = above.sharded.accumulated_buffer(cotangent, ref)
     held = cotangents.get(ref.id)
     cotangents[ref.id] = cotangent if held is None else held + cotangent
 

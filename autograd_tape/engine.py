@@ -24,7 +24,7 @@ from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
 from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
 from .ops._host import values_of
-from .tensor import BUFFERS, LEAF, LEAF_CLASSES, NOTHING, TensorRef
+from .tensor import BUFFERS, LEAF, LEAF_CLASSES, NOTHING, TensorRef, above
 
 _getrefcount = ownership.count
 _alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
@@ -518,8 +518,7 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
     def keep(leaf: Any, g: Any, owned: bool) -> None:
         # What the pass made of several inputs may be one buffer.
         if g.__class__ is not _ndarray and g.__class__ in BUFFERS:
-            g = leaf._front_end.wrap(g if owned else g.copy(), g.kind)
-            owned = True
+            g = above.sharded.accumulated_buffer(g if owned else g.copy(), leaf)
         found[leaf] = g if create_graph or isinstance(g, TensorRef) else np.array(
             g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
 

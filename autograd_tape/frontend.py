@@ -25,7 +25,7 @@ from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
 from .functions.namespace import HALF_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
 from .record import Param, Record, registered
-from .tensor import LEAF, TensorRef, leaf_node
+from .tensor import BUFFERS, LEAF, TensorRef, leaf_node
 from .version import Version
 from .views import unwatched_view
 
@@ -187,10 +187,12 @@ class Frontend:
         """What the memory of a tensor of a special kind must hold for its elements to be `result`."""
         return result
 
-    def wrap(self, array: np.ndarray, k: Kind | None = None, node: Any = None) -> Any:
+    def wrap(self, array: Any, k: Kind | None = None, node: Any = None) -> Any:
         """A new tensor over a buffer."""
         t = object.__new__(self.Tensor)
-        t._data, t._k, t._node = array, CPU_KINDS[array.dtype] if k is None else k, node
+        if k is None:
+            k = CPU_KINDS[array.dtype] if array.__class__ is np.ndarray or array.__class__ not in BUFFERS else array.kind
+        t._data, t._k, t._node = array, k, node
         t._v = t._base = None
         return t
 

@@ -25,7 +25,7 @@ from .node import GradFn
 from .ops._host import values_of
 from .registry import named_grad_fn
 from .tape import Tape
-from .tensor import NOTHING, TensorRef
+from .tensor import NOTHING, TensorRef, zeros_of
 from .transforms import grad as transform
 
 def __getattr__(name: str) -> GradFn:
@@ -232,7 +232,7 @@ class GradManager:
         """Sets the gradients of a tensor, or of several, to zero; one that has none stays without."""
         for ref in _distinct(refs, "zero_grad"):
             if _held(ref) is not None:
-                ref._grad = ref._as_grad(np.zeros(tuple(ref.shape), ref._k.np))
+                ref._grad = ref._as_grad(zeros_of(ref))
 
     # -- clipping -------------------------------------------------------------------------------------------------
 

@@ -24,13 +24,13 @@ from .executors import Executor, executor_for
 from .held import Copies, Slot, memory_of
 from .indices import Indices
 from .indices import _ALL as ALL
-from .lazy import call, frontend_of
+from .lazy import array_of, call, frontend_of
 from .modes import GradMode, _ModeContext, aside
 from .node import TapeEntry, edge_of
 from .ops.networks.resampling import Table
 from .saved import saved_bytes, saved_refs
 from .tape import DefaultTape, Tape
-from .tensor import TensorRef, above
+from .tensor import TensorRef, above, buffer_of
 
 if TYPE_CHECKING:
     from .show import Drawing, Summary
@@ -243,12 +243,12 @@ class Graph:
                 if data is None:
                     raise AutogradError(f"The input {value.name} has no data", expected=value.type_text, found="none",
                                         remedy=f"pass it to replay({{'{value.name}': array}})")
-                data = np.asarray(data, None if isinstance(data, np.ndarray) or value.dtype is None else value.dtype.np)
+                data = buffer_of(data, None if isinstance(data, np.ndarray) or value.dtype is None else value.dtype.np)
                 env[value.id] = TensorRef.over(copies.of(data) if self.writes else data)
         with _ModeContext(GradMode.DISABLED), aside():
             self.run(env, lambda node, refs: call(F, node.op, refs, node.arguments, node.inplace))
         # An operation may hand out the memory that it was given.
-        return [np.array(env[id]._data, copy=True, order="K", subok=False) for id in self.outputs]
+        return [env[id]._data.copy("K") for id in self.outputs]
 
     def _given(self, inputs: Sequence[Any] | Mapping[Any, Any] | None) -> dict[int, Any]:
         if inputs is None:
@@ -265,7 +265,7 @@ class Graph:
             if id not in self.values or self.values[id].kind == "result":
                 raise ArgumentError(f"The graph has no input {key!r}", expected=", ".join(names), found=repr(key),
                                     remedy="use one of these names")
-            found[id] = array.numpy() if isinstance(array, TensorRef) else array
+            found[id] = array_of(array) if isinstance(array, TensorRef) else array
         return found
 
     # -- looking --------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from .ops._host import values_of
 from .functions.general import General
 from .functions.namespace import QUIET_SETS, base_namespace
 from .record import OPERATIONS, Record, assign_tensors, named_arguments
-from .tensor import NOTHING, TensorRef, above, info_of, table_of
+from .tensor import BUFFERS, NOTHING, TensorRef, above, buffer_of, info_of, table_of
 from .version import Version, number_of
 from .views import unwatched_view
 
@@ -245,7 +245,7 @@ def evaluate(ref: TensorRef, executor: Executor | None = None) -> np.ndarray:
                 raise ShapeMismatchError(f"The output of '{op}' was declared with another shape", expected=str(tuple(result.shape)),
                                          found=str(tuple(output.shape)), remedy="take the output from OpSpec(op, inputs)")
             if output._data is None:
-                made = np.asarray(result._data, output._k.np)
+                made = buffer_of(result._data, output._k.np)
                 # A view would share memory with an input, but not its version.
                 output._data = made.copy() if any([np.may_share_memory(made, x._data) for x in inputs]) else made
                 _DECLARED.done(output)
@@ -368,9 +368,9 @@ def bindable(ref: TensorRef, array: Any) -> np.ndarray:
     if not isinstance(ref, TensorRef):
         raise ArgumentError("bind() takes a tensor", expected="TensorRef", found=type(ref).__name__,
                             remedy="pass TensorRef.declare(shape, dtype)")
-    declared = isinstance(array, np.ndarray)
+    declared = array.__class__ in BUFFERS or isinstance(array, np.ndarray)
     try:
-        data = np.array(array, None if declared else ref._k.np, copy=True, order="K")
+        data = array.copy("K") if declared else np.array(array, ref._k.np, copy=True, order="K")
     except (TypeError, ValueError):
         raise ArgumentError(f"The data bound to tensor {ref.id} are no numbers", expected="an array, or nested lists of numbers",
                             found=type(array).__name__, remedy="bind an array of the declared shape and dtype") from None

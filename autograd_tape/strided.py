@@ -25,8 +25,8 @@ def owner_of(a: np.ndarray) -> np.ndarray:
 
 
 def address(a: np.ndarray) -> int:
-    """Where the first element of `a` lies."""
-    return a.__array_interface__["data"][0]
+    """Where the first element of `a` lies; of what is no array, its geometry."""
+    return (a if isinstance(a, _ndarray) else a.geometry).__array_interface__["data"][0]
 
 
 def storage_offset(a: np.ndarray) -> int:
@@ -188,7 +188,7 @@ def copy_like(a: np.ndarray) -> np.ndarray:
 def deep_copy(a: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     """A copy for `copy.deepcopy`: of the whole storage, once in `memo`, so that arrays that share memory do so afterwards."""
     owner = owner_of(a)
-    if owner is a or not owner.flags.forc or owner.dtype.hasobject:
+    if owner is a or a.__class__ is not _ndarray or not owner.flags.forc or owner.dtype.hasobject:
         return deepcopy(a, memo)
     whole = deepcopy(owner, memo)
     flat = whole if whole.flags.c_contiguous else whole.T

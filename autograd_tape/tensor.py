@@ -56,8 +56,8 @@ class Above:
     operations: Callable[[], Any]
     vjp_rule: Callable[..., Any]
     """`manual`: an entry that saved other tensors, an executor's operations on buffers, an operation's rule by name."""
-    sharded_class: Callable[..., Any] | None = None
-    """`sharding.gradients`: what makes the entry of an operation on sharded tensors; None until there are any."""
+    sharded: Any = None
+    """`sharding.gradients`: what is done about sharded tensors; None until there are any."""
     graph_of: Callable[[Any, Any], Any]
     """`graph`: a tape as a graph of these outputs."""
 
@@ -180,6 +180,21 @@ class Later:
 
 BUFFERS: set[Any] = {np.ndarray}
 """The classes of what tensors have their elements in: NumPy's arrays, and what else an executor computes with."""
+
+
+def buffer_of(value: Any, dtype: Any = None) -> Any:
+    """A value in a buffer of a NumPy dtype: one of `BUFFERS` as it is where that has it, anything else as an array."""
+    if value.__class__ not in BUFFERS:
+        return np.asarray(value, dtype)
+    return value if dtype is None or value.dtype == dtype else value.astype(dtype)
+
+
+def zeros_of(x: "TensorRef") -> Any:
+    """Zeros in a buffer of a tensor's shape and dtype, where it lies."""
+    data = x._data
+    return np.zeros(tuple(x.shape), x._k.np) if data is None or data.__class__ is np.ndarray else data.zeros()
+
+
 LEAF_CLASSES: set[type] = set()
 """TensorRef and its subclasses: how the engine tells a leaf from an entry with one look-up."""
 
@@ -285,7 +300,7 @@ class TensorRef:
         return self
 
     @classmethod
-    def over(cls, array: np.ndarray, *, requires_grad: bool = False) -> "TensorRef":
+    def over(cls, array: Any, *, requires_grad: bool = False) -> "TensorRef":
         """A tensor over an array, whose memory it shares: for an array that nobody changes but by operations on the tensor. Changes of
         any other kind are not noticed, and make gradients wrong.
 
@@ -294,8 +309,8 @@ class TensorRef:
         >>> x.add_(1.0).numpy() is array
         True
         """
-        array = np.asarray(array)
-        k = CPU_KINDS.get(array.dtype) or kind(dtype_of(array))
+        array = buffer_of(array)
+        k = CPU_KINDS.get(array.dtype) or kind(dtype_of(array)) if array.__class__ is np.ndarray else array.kind
         self = cls.__new__(cls)
         # Quiet paths tell dtypes apart by identity; unpickled arrays, for one, have dtypes of their own.
         self._data, self._k = array if array.dtype is k.np or array.dtype != k.np else array.view(k.np), k
@@ -466,9 +481,10 @@ class TensorRef:
     def _read(self, how: str) -> np.ndarray:
         if watchers:
             tell(self, how)
-        if self._data is None:
-            return above.evaluate(self)
-        return self._data
+        data = self._data
+        if data.__class__ is np.ndarray:
+            return data
+        return above.evaluate(self) if data is None else data.whole()
 
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
@@ -609,6 +625,8 @@ class TensorRef:
             NoGradError: the tensor was computed.
         """
         self._refuse_copy("pickling")
+        if self.sharding is not None:
+            raise TypeError("a sharded tensor is not in one place: gather() it first")
         data = None if self._data is None else self._data.tobytes()
         return unpickled, (type(self), data, self.shape, self._k.dtype.name, str(self._k.device), self.requires_grad,
                            dict(getattr(self, "__dict__", {})))

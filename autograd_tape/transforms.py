@@ -31,7 +31,7 @@ from .random import default_generator
 from .record import OPERATIONS
 from .straight import is_straight, straight
 from .tape import WEAK_TAPE, Tape
-from .tensor import NOTHING, TensorRef, info_of, listeners, watchers
+from .tensor import NOTHING, TensorRef, info_of, listeners, watchers, zeros_of
 from .tree import leaves, leaves_like, rebuild, tree_map
 
 __all__ = ["Trace", "accumulate_cotangent", "backward_on_trace", "grad", "hessian", "jacobian", "jvp", "reduce_to_shape", "trace",
@@ -194,8 +194,8 @@ class _Call:
         return [self._zeros(x, create_graph) if g is None else g for g, x in zip(found, self.inputs)]
 
     def _zeros(self, x: TensorRef, as_tensor: bool) -> Any:
-        zeros = np.zeros(tuple(x.shape), x._k.np)
-        return x._front_end.over(zeros) if as_tensor else zeros
+        zeros = zeros_of(x)
+        return x._front_end.over(zeros) if as_tensor or zeros.__class__ is not np.ndarray else zeros
 
     def give(self, x: Any, like: TensorRef | None = None) -> Any:
         """A result as the caller wants it: an array, a tensor, or a tensor with its history; tensors of the kind that went in, of the
@@ -344,8 +344,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
                                      remedy="pass tangents of the primals' shapes")
     later = made.create_graph or any(isinstance(t, TensorRef) and t.requires_grad for t in directions)
     with _Inside():
-        dummies = [TensorRef.over(np.zeros(tuple(o.shape), o._k.np), requires_grad=True) if isinstance(o, TensorRef) and o.requires_grad
-                   else None
+        dummies = [TensorRef.over(zeros_of(o), requires_grad=True) if isinstance(o, TensorRef) and o.requires_grad else None
                    for o in made.outputs]
         pulled = made.cotangents(dummies, create_graph=True)
         pairs = [(g, t) for g, t in zip(pulled, directions) if g.requires_grad]
@@ -360,8 +359,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     for output, u in zip(made.outputs, dummies):
         tangent = None if u is None else found.get(u.id)
         if tangent is None:
-            dtype = output._k.np if isinstance(output, TensorRef) else np.asarray(output).dtype
-            tangent = np.zeros(tuple(np.shape(output) if not isinstance(output, TensorRef) else output.shape), dtype)
+            tangent = zeros_of(output) if isinstance(output, TensorRef) else np.zeros_like(output)
         pushed.append(made.give(tangent) if not (later and isinstance(tangent, TensorRef)) else made.front.own(tangent))
     result = tree_map(made.give, made.output), rebuild(made.output, iter(pushed))
     return (*result, tree_map(made.give, made.aux)) if has_aux else result
@@ -529,7 +527,7 @@ class Trace:
         if category >= FLOATING:
             made = _traced(x, front, True)
         else:
-            made = (x._front_end if isinstance(x, TensorRef) else front).over(np.array(array_of(x) if isinstance(x, TensorRef) else x))
+            made = x._front_end.over(array_of(x).copy("K")) if isinstance(x, TensorRef) else front.over(np.array(x))
         info_of(made).traced = True
         return made
 
@@ -700,5 +698,8 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
         context = run_backward([o for o, _ in roots], trace.tape, None, BackwardOptions(
             retain_graph=True, create_graph=create_graph, inputs=inputs, grad_outputs=[g for _, g in roots]))
         found = context.grad_tensors
-    zeros = lambda x: x._front_end.over(np.zeros(tuple(x.shape), x._k.np)) if create_graph else np.zeros(tuple(x.shape), x._k.np)
+    def zeros(x: TensorRef) -> Any:
+        made = zeros_of(x)
+        return x._front_end.over(made) if create_graph or made.__class__ is not np.ndarray else made
+
     return Gradients({x.id: found[x.id] if x.id in found else zeros(x) for x in inputs})

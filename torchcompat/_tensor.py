@@ -303,7 +303,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise RuntimeError(f"a Tensor with {self._data.size} elements cannot be converted to Scalar")
         data = self._data
         if self._k.device is not CPU:
-            self._needs_data("item")
+            data = self._fetched("item")
         if self._k.special is not None:
             data = values(self)
         value = data.item()
@@ -311,9 +311,14 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        self._needs_data("tolist")
-        data = self._data if self._k.special is None else values(self)
+        data = self._fetched("tolist") if self._k.special is None else values(self)
         return data.astype(np.float32).tolist() if self._k.dtype.itemsize <= 2 and self._k.dtype.is_floating_point else data.tolist()
+
+    def _fetched(self, what: str) -> np.ndarray:
+        """The elements for Python; those of a sharded tensor are gathered."""
+        self._needs_data(what)
+        data = self._data
+        return data if data.__class__ is np.ndarray else data.whole()
 
     def _needs_data(self, what: str) -> None:
         if self._k.device.type == "meta":
@@ -336,7 +341,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                 raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")
         if k.dtype is bfloat16 or k.dtype.itemsize == 1 and k.dtype.is_floating_point:
             raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPE_NAMES[k.dtype.name]}")
-        return self._data if k.special is None else values(self)
+        return self._fetched("numpy") if k.special is None else values(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -366,7 +371,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             if data.size == 0:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        self._needs_data("item")
+        data = self._fetched("item")
         return bool(data) if self._k.special is None else bool(self.item())
 
     def __int__(self) -> int:

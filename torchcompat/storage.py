@@ -37,7 +37,13 @@ class UntypedStorage:
 
     @staticmethod
     def of(array: np.ndarray, device: Device = CPU) -> "UntypedStorage":
-        """The storage behind an array; the same object for all arrays over the same memory."""
+        """The storage behind an array; the same object for all arrays over the same memory.
+
+        Raises:
+            RuntimeError: it is the buffer of a sharded tensor, which lies in several places.
+        """
+        if not isinstance(array, np.ndarray):
+            raise RuntimeError("a sharded tensor has no storage in one place: gather() it first")
         owner = owner_of(array)
         found = _by_owner.get(id(owner))
         if found is None or found._owner is not owner:
@@ -207,6 +213,7 @@ def resize(t: Any, size: tuple[int, ...]) -> None:
     if t._k.device.type == "meta":
         t._data = meta_array(tuple(size), data.dtype)
         return
+    UntypedStorage.of(data, t._k.device)  # raises where there is none
     if fits(t, size):
         owner, offset = owner_of(data), t.storage_offset()
         flat = owner.reshape(-1).view(data.dtype) if owner.dtype != data.dtype else owner.reshape(-1)

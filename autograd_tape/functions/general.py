@@ -575,6 +575,8 @@ class General(Door):
                 continue
             if array.__class__ not in BUFFERS:
                 array = np.asarray(array)
+            if device.type == "mesh" and array.__class__ is np.ndarray:
+                array = above.sharded.whole_on(device, array)
             if (rec.result == "same" or asked) and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
                 array = array.astype(compute.np)
             arrays.append(array)
@@ -631,9 +633,9 @@ class General(Door):
             raise AutogradError(f"{rec.name} does not support automatic differentiation for outputs with complex dtype.",
                                 remedy="detach its inputs")
         cls = conjugated_class(rec) if is_complex else node_class(rec)
-        if above.sharded_class is not None:
+        if above.sharded is not None:
             inputs = [x for p in rec.differentiable_params for x in (values[p.name] if p.type == "Tensor[]" else (values[p.name],))]
-            cls = above.sharded_class(cls, inputs, targets) or cls
+            cls = above.sharded.sharded_class(cls, inputs, targets) or cls
         node = cls()
         for _ in targets[1:]:
             next_id()

@@ -36,7 +36,7 @@ def _unpack(rec: Record, recorded: bool) -> list[str]:
         elif read.kind == "kernel":
             targets.append(name)
             if recorded:
-                after.append(f"if {name}.__class__ in BUFFERS: {name} = F.wrap({name}, getattr({name}, 'kind', None))")
+                after.append(f"if {name}.__class__ in BUFFERS: {name} = F.wrap({name})")
         else:
             nr = read.nr
             targets += [name, f"_v{i}", f"_sv{i}", f"_k{i}"]

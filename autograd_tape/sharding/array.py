@@ -17,7 +17,7 @@ from ..dtypes import Kind, dtype_of, kind
 from ..errors import AutogradError
 from ..executors.meta import meta_array
 from ..modes import active_tapes
-from ..strided import dense_strides
+from ..strided import dense_strides, storage_offset
 from ..tensor import BUFFERS, next_id
 from .chain import Step, chain
 from .mesh import Mesh, Sharding, replicated
@@ -256,9 +256,7 @@ class ShardedArray:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.copyto:
             target, source = args
-            if not isinstance(target, ShardedArray):
-                raise TypeError("a sharded array is not in one place: gather() it first")
-            return store(target, source)
+            return store(target, source) if isinstance(target, ShardedArray) else np.copyto(target, gathered(source), **kwargs)
         if function in (np.may_share_memory, np.shares_memory):
             return any([function(x, y) for x in _arrays(args[0]) for y in _arrays(args[1])])
         if function in (np.shape, np.ndim, np.size):
@@ -283,7 +281,39 @@ class ShardedArray:
         """With parts of its own."""
         return like(self, mapped(lambda p: p.copy(order), self.parts))
 
+    def view(self) -> ShardedArray:
+        """The same parts, once more."""
+        made = ShardedArray(self.geometry, self.parts, self.sharding)
+        made.shared = self.shared = True
+        made.copied = self.copied
+        return made
 
+    def __deepcopy__(self, memo: Any) -> ShardedArray:
+        return self.copy("K")
+
+    @property
+    def offset(self) -> int:
+        """Where the first element lies in the storage that the geometry stands for, in elements."""
+        return storage_offset(self.geometry)
+
+    def zeros(self) -> ShardedArray:
+        """Zeros that lie as it does, none of them parts of sums."""
+        return ShardedArray(self.geometry, mapped(np.zeros_like, self.parts), self.sharding.summed)
+
+    def whole(self) -> np.ndarray:
+        """The elements in one array: a collective."""
+        return gathered(self)
+
+
+def _read(name: str) -> Callable[..., Any]:
+    def read(self: ShardedArray, *args: Any, **kwargs: Any) -> Any:
+        return getattr(gathered(self), name)(*args, **kwargs)
+
+    return read
+
+
+for _name in ("all", "any", "item", "max", "min", "nonzero", "tobytes", "tolist"):  # what Python is told of elements
+    setattr(ShardedArray, _name, _read(_name))
 BUFFERS.add(ShardedArray)
 
 

@@ -6,15 +6,18 @@ accumulated (`accumulated`), so that what the engine adds lies alike.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtypes import CPU_KINDS
+import numpy as np
+
+from ..dtypes import Device
 from ..node import TapeEntry
 from ..tensor import TensorRef, above
-from .array import Collective, ShardedArray, cause, collectives
+from .array import Collective, ShardedArray, cause, collectives, sharded
 from .functions import moved, sharding_of
-from .mesh import Sharding
+from .mesh import Sharding, mesh_of, replicated
 
 
 def accumulated(cotangent: TensorRef, target: Sharding | None) -> TensorRef:
@@ -27,10 +30,23 @@ def accumulated(cotangent: TensorRef, target: Sharding | None) -> TensorRef:
     return moved(cotangent, target)
 
 
+def whole_on(device: Device, array: np.ndarray) -> ShardedArray:
+    """An array that every device of a mesh has whole."""
+    return sharded(array, replicated(mesh_of(device), array.ndim))
+
+
+def accumulated_buffer(cotangent: Any, ref: TensorRef) -> Any:
+    """A cotangent, buffer or tensor, as it is added to others of a tensor."""
+    target = sharding_of(ref)
+    if target is None and sharding_of(cotangent) is None:
+        return cotangent
+    return accumulated(_wrapped(ref._front_end, cotangent), target)
+
+
 def _wrapped(F: Any, g: Any) -> Any:
     if g is None or isinstance(g, TensorRef):
         return g
-    return F.wrap(g, g.kind if isinstance(g, ShardedArray) else CPU_KINDS[g.dtype])
+    return F.wrap(g)
 
 
 class _Sharded(TapeEntry):
@@ -92,6 +108,6 @@ def _raw(self: Any, grad: Any, F: Any) -> Any:
     return [None if g is None else g._data for g in self.recorded(grads, tensors)]
 
 
-above.sharded_class = sharded_class
+above.sharded = sys.modules[__name__]
 
-__all__ = ["accumulated", "sharded_class"]
+__all__ = ["accumulated", "accumulated_buffer", "sharded_class", "whole_on"]

@@ -16,7 +16,7 @@ from autograd_tape.strided import strided
 from autograd_tape.record import Param
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
-from autograd_tape.tensor import NOTHING, TensorRef, info_of
+from autograd_tape.tensor import BUFFERS, NOTHING, TensorRef, info_of
 from autograd_tape.version import Version
 
 from .above import above
@@ -68,11 +68,11 @@ class TorchFrontend(Frontend):
         bits = bits_of(target)
         return result if bits is None else bits(result)
 
-    def wrap(self, array: np.ndarray, k: Kind | None = None, node: Any = None) -> Any:
+    def wrap(self, array: Any, k: Kind | None = None, node: Any = None) -> Any:
         """A new tensor over a buffer; an inference tensor in inference mode."""
         t = object.__new__(self.Tensor)
         if k is None:
-            k = CPU_KINDS[array.dtype]
+            k = CPU_KINDS[array.dtype] if array.__class__ is np.ndarray or array.__class__ not in BUFFERS else array.kind
         elif k.special is not None:  # a plain tensor, whatever class `k` was taken from
             k = kind(k.dtype, k.device, None, k.inference)
         t._data, t._k, t._node = array, inference_kind(k) if grad_mode() is GradMode.INFERENCE else k, node

@@ -16,7 +16,8 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.node import WATCHED, NoGradView, edge_of
-from autograd_tape.tensor import BUFFERS, LEAF, NOTHING, TensorRef
+from autograd_tape.tensor import BUFFERS, LEAF, NOTHING, TensorRef, buffer_of
+from autograd_tape.tensor import above as of_the_tape
 from autograd_tape.version import Version
 from autograd_tape.views import Poisoned, empty_strided, is_dense
 
@@ -69,10 +70,10 @@ def accumulate(leaf: Any, g: Any, owned: bool) -> None:
         return
     have = getattr(leaf, "_grad", None)
     data = leaf._data
-    if have is None:
-        if g.__class__ is not _ndarray and g.__class__ in BUFFERS:
-            leaf._grad = frontend.wrap(g if owned else g.copy(), g.kind)
-            return
+    if g.__class__ is not _ndarray and g.__class__ in BUFFERS or data.__class__ is not _ndarray:
+        t = of_the_tape.sharded.accumulated_buffer(g, leaf)
+        leaf._grad = have + t if have is not None else t if owned or t._data is not g else frontend.wrap(g.copy())
+    elif have is None:
         if g.__class__ is not _ndarray or g.dtype is not data.dtype:
             g = np.asarray(g, data.dtype)
             if g.shape != data.shape:
@@ -288,7 +289,7 @@ def add_grad(leaf: Any, g: Any) -> None:
     if isinstance(g, TensorRef):
         accumulate_tensor(leaf, frontend.own(g), False)
     else:
-        accumulate(leaf, np.asarray(g, leaf._data.dtype), False)
+        accumulate(leaf, buffer_of(g, leaf._data.dtype), False)
 
 
 above.backward_of, above.add_grad = backward_of, add_grad
@@ -417,9 +418,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         elif not isinstance(g, TensorRef):
             data = ref._data
             if data is None:  # an edge whose tensor nobody knows any more
-                g = frontend.wrap(np.asarray(g))
+                g = frontend.wrap(buffer_of(g))
             else:
-                array = np.asarray(g, data.dtype)
+                array = buffer_of(g, data.dtype)
                 g = frontend.wrap(array if array.shape == data.shape else np.broadcast_to(array, data.shape), _plain(ref._k))
         found.append(g)
     return tuple(found) if names is None else dict(zip(names, found))  # type: ignore[return-value]  # as torch has it

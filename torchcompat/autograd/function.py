@@ -15,7 +15,7 @@ from autograd_tape import views
 from autograd_tape.node import OutputEdge, TapeEntry, edge_of, freed
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
 from autograd_tape.modes import GradMode, _mode, grad_mode
-from autograd_tape.tensor import LEAF, next_id
+from autograd_tape.tensor import LEAF, buffer_of, next_id
 
 from .._calls.above import above
 from .._tensor import Tensor, frontend
@@ -169,7 +169,7 @@ class FunctionNode(TapeEntry):
 
     def raw(self, grad: Any, F: Any) -> Sequence[Any]:
         """Calls backward with recording off."""
-        grads = self._call([g if g is None else frontend.wrap(np.asarray(g)) for g in (grad if isinstance(grad, list) else [grad])])
+        grads = self._call([g if g is None else frontend.wrap(buffer_of(g)) for g in (grad if isinstance(grad, list) else [grad])])
         return [None if g is None else values(g) for g in grads]
 
     def recorded(self, grad: Any, F: Any) -> Sequence[Any]:

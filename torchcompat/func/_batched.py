@@ -174,6 +174,8 @@ def batched(level: Any, value: Tensor, bdim: int) -> BatchedTensor:
     data = value._data
     if data.__class__ is Outline:
         data = data._array
+    elif data.__class__ is not np.ndarray:
+        data = data.geometry
     t = _new(BatchedTensor)
     t._level, t._value, t._bdim = level, value, bdim % data.ndim
     if data.shape[bdim]:

@@ -17,7 +17,7 @@ from autograd_tape.errors import AutogradError
 from autograd_tape.executors import executor_for
 from autograd_tape.modes import GradMode, _mode, grad_mode
 from autograd_tape.node import TapeEntry, edge_of
-from autograd_tape.tensor import LEAF, TensorRef, next_id
+from autograd_tape.tensor import LEAF, TensorRef, buffer_of, next_id
 
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
@@ -99,7 +99,7 @@ def pull(outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Any
     for key, x in zip(keys, inputs):
         g = walk.captured.get(key)
         if g is not None and not isinstance(g, TensorRef):
-            array = np.asarray(g, x._data.dtype)
+            array = buffer_of(g, x._data.dtype)
             g = frontend.wrap(array if array.shape == x._data.shape else np.broadcast_to(array, x._data.shape), x._k)
         found.append(g)
     return found

@@ -900,7 +900,12 @@ class transfer:
 
     saved_as = {"input_dtype": None, "device": None, "source": None}
 
-    def numpy(input, dtype, device, source): return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
+    def numpy(input, dtype, device, source):
+        if input.__class__ is not np.ndarray:
+            input = input.whole()
+        return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
+
+    def sharding(call): return call.letters("*a -> *a")
     shape = shapes.like_first
     def meta(input, dtype, device, source): return _like_clone(input, dtype.np)
     def place(values): return values["input"]._k.device if values["device"] == values["source"] else Device(values["device"])
