@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -22,6 +23,11 @@ from autograd_tape.ops import RECORDS
 # Modules are compiled once, not in each of the processes that tests start: whoever wants no bytecode wants it for his own programs.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+# No test fails for being slow, whatever else the machine does.
+hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)

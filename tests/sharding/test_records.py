@@ -36,7 +36,7 @@ REPLICATED = {
         from_indices kthvalue linalg_vector_norm logcumsumexp logsumexp max_all max_along median_all median_along min_all
         min_along mode nanmedian_all nanmedian_along nansum prod sort_along std_mean_of std_of tie_weights topk var_mean_of var_of""",
     "views: no rule yet": """
-        diagonal_backward ones_for restride transfer unfold_backward zeros_for""",
+        diagonal_backward ones_for restride unfold_backward zeros_for""",
 }
 """The operations that every device computes whole where their operands are split, by reason."""
 WHOLE = {name for names in REPLICATED.values() for name in names.split()}
