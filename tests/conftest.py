@@ -24,6 +24,10 @@ from autograd_tape.ops import RECORDS
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# How long an example takes, or the drawing of one, says how busy the machine is.
+hypothesis.settings.register_profile("any speed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("any speed")
+
 
 # No test fails for being slow, whatever else the machine does.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

@@ -13,6 +13,7 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -121,8 +122,8 @@ def _tensors() -> list[Any]:
     if frozen:
         gc.unfreeze()
     objects = gc.get_objects()
-    classes = {cls for cls in {type(o) for o in objects} if issubclass(cls, TensorRef)}
-    found = [t for t in objects if type(t) in classes and getattr(t, "_data", None) is not None]
+    classes = {cls for cls in set(map(type, objects)) if issubclass(cls, TensorRef)}
+    found = [t for t in compress(objects, map(classes.__contains__, map(type, objects))) if getattr(t, "_data", None) is not None]
     if frozen:
         gc.freeze()
     return found
