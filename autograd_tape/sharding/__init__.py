@@ -9,12 +9,14 @@ from .chain import chain
 from .executor import ReplicationWarning, replications
 from .functions import all_reduce, constrain, gather, needs_reshard, reshard, shard
 from .mesh import Mesh, Sharding
+from .ranks import CollectiveError
 
 _later = {"draw_sharding": "draw"}
 """What is imported when it is first asked for, and from where."""
 
-__all__ = ["Carrier", "Collective", "Mesh", "ReplicationWarning", "Sharding", "Simulated", "all_reduce", "chain", "collectives",
-           "constrain", "draw_sharding", "executor", "gather", "gradients", "needs_reshard", "replications", "reshard", "shard"]
+__all__ = ["Carrier", "Collective", "CollectiveError", "Mesh", "ReplicationWarning", "Sharding", "Simulated", "all_reduce", "chain",
+           "collectives", "constrain", "draw_sharding", "executor", "gather", "gradients", "needs_reshard", "replications", "reshard",
+           "shard"]
 
 
 def __getattr__(name: str) -> object:

@@ -356,6 +356,7 @@ def sharded(array: Any, sharding: Sharding) -> ShardedArray:
     array = np.asarray(array)
     sharding.check(array.shape)
     mesh, known, parts = sharding.mesh, {}, []
+    mesh.carrier.agree(mesh, array, f"the array for {_thread.causes[0] if _thread.causes else 'shard'}")
     for device in mesh.carrier.held(mesh):
         bounds = sharding.bounds(array.shape, device)
         at = mesh.coordinates(device)

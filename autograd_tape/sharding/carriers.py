@@ -73,6 +73,9 @@ class Carrier:
         """Returns when all devices have come here."""
         raise NotImplementedError
 
+    def agree(self, mesh: Mesh, array: np.ndarray, what: str) -> None:
+        """Raises where an array that every process is to have the same, which `what` names, is not: judged by shape and some elements."""
+
 
 def piece(start: int, stop: int, count: int, at: int) -> tuple[int, int]:
     """The bounds of piece number `at` of `count`, as `torch.chunk` cuts.

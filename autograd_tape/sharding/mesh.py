@@ -28,7 +28,8 @@ class Mesh:
 
     Args:
         axes: the size of each axis by name, outermost first.
-        carrier: who holds the shards and moves them: see `autograd_tape.sharding.carriers`. A simulation in this process where left out.
+        carrier: who holds the shards and moves them: see `autograd_tape.sharding.carriers`. A simulation in this process where left out;
+            "mpi" for the processes of `mpiexec`, one device for each.
 
     Attributes:
         axes: sizes by name.
@@ -36,7 +37,7 @@ class Mesh:
         device: that of tensors on it: `device(type='mesh', index=...)`. Equal meshes with one carrier have one.
 
     Raises:
-        ArgumentError: names are no strings, sizes no positive ints, or the carrier has another number of devices.
+        ArgumentError: names are no strings, sizes no positive ints, there is no such carrier, or it has another number of devices.
 
     >>> mesh = Mesh({"data": 2, "model": 4})
     >>> mesh, mesh.size, mesh.coordinates(6)
@@ -52,7 +53,7 @@ class Mesh:
     device: Device
     _groups: dict[tuple[str, ...], list[list[int]]]
 
-    def __new__(cls, axes: Mapping[str, int], carrier: Carrier = SIMULATED) -> Mesh:
+    def __new__(cls, axes: Mapping[str, int], carrier: Carrier | str = SIMULATED) -> Mesh:
         if not isinstance(axes, Mapping) or not axes:
             raise ArgumentError("A mesh has axes", expected='names and sizes, as {"data": 2, "model": 4}', found=type_name(axes),
                                 remedy="pass a dict of them")
@@ -62,6 +63,8 @@ class Mesh:
             if not isinstance(size, int) or isinstance(size, bool) or size < 1:
                 raise ArgumentError(f"The axis '{name}' of a mesh has devices", expected="an int of 1 or more", found=repr(size),
                                     remedy="pass the number of devices along it")
+        if isinstance(carrier, str):
+            carrier = _carrier(carrier)
         with _lock:
             for mesh in _meshes:
                 if list(mesh.axes.items()) == list(axes.items()) and mesh.carrier is carrier:
@@ -115,6 +118,19 @@ class Mesh:
         for axis in axes:
             found *= self.axes[axis]
         return found
+
+
+def _carrier(name: str) -> Carrier:
+    if name == "simulated":
+        return SIMULATED
+    if name == "mpi":
+        from .mpi import MPI  # which may not be installed
+        return MPI()
+    if name == "mindspore":
+        from .mindspore import MindSpore
+        return MindSpore()
+    raise ArgumentError("There is no such carrier", expected='"simulated", "mpi" or "mindspore"', found=repr(name),
+                        remedy="name one of these, or pass a Carrier")
 
 
 def mesh_of(device: Device) -> Mesh:
