@@ -11,6 +11,7 @@ from autograd_tape.node import AccumulateGrad, TapeEntry
 
 from ._calls.autocast import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401  # a name of torch's
 from ._calls.autocast import is_autocast_available as _is_autocast_available  # noqa: F401
+from ._calls.keys import AFTER_AUTOGRAD, AFTER_VIEWS, DispatchKey as DispatchKey, DispatchKeySet as DispatchKeySet
 from .dispatch import get_trace as _get_trace, set_trace as _set_trace
 from ._calls.frontend import LinAlgError
 from ._tensor import Tensor
@@ -29,6 +30,7 @@ __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_en
 has_lapack = True  # NumPy brings one
 has_mkl = has_mkldnn = has_cuda = has_mps = has_openmp = has_spectral = False
 TensorBase = _TensorBase = Tensor
+_after_autograd_keyset, _after_ADInplaceOrView_keyset = AFTER_AUTOGRAD, AFTER_VIEWS
 is_anomaly_enabled, is_anomaly_check_nan_enabled = _is_anomaly_enabled, _is_anomaly_check_nan_enabled
 
 _disabled_torch_function_impl = _disabled
@@ -55,9 +57,9 @@ def _get_tracing_state() -> Any:
 
 def _AutoDispatchBelowAutograd() -> Any:
     """A block in which operations are carried out below autograd: nothing is recorded, and kernels of the key Autograd are passed by."""
-    from .dispatch import DispatchKey, exclude_keys
+    from .dispatch import DispatchKey as Layer, exclude_keys
 
-    return exclude_keys(DispatchKey.Autograd)
+    return exclude_keys(Layer.Autograd)
 
 
 def _current_graph_task_id() -> int:

@@ -238,6 +238,20 @@ class _handling:
         _state.handling, _state.excluded = self.before
 
 
+def handler_of(name: str, key: DispatchKey) -> Handler | None:
+    """The handler of an operation for a key, by its record's name."""
+    return _HANDLERS[key].table.get(name)
+
+
+def passing_handlers(name: str, key: DispatchKey) -> _handling:
+    """A block in which calls of an operation pass its handlers for a key and those further out."""
+    return _handling(Handler(name, key, _nobody))
+
+
+def _nobody(*args: Any) -> Any:
+    return NotImplemented
+
+
 class _Handlers(Interceptor):
     """The handlers of one key."""
 

@@ -29,13 +29,14 @@ from ._library.autograd import Formula, autograd_kernel
 from ._library.check import opcheck
 from ._library.custom_ops import CustomOpDef, custom_op, opdef_of, set_autocast, set_rule, set_vmap
 from ._library.infer_schema import infer_schema
-from ._library.libraries import KEYS, Library, device_key, fallthrough_kernel, get_ctx
+from ._library.libraries import Library, SafeKernelFunction, computed_kernel, device_key, fallthrough_kernel, get_ctx
 from ._library.operator import EXPLICIT, lookup, parse_qualname
 from ._library.tag import Tag
 from ._calls.aten import OpOverload
+from ._calls.keys import KEYS, DispatchKey
 
-__all__ = ["Library", "impl", "define", "fallthrough_kernel", "impl_abstract", "register_autocast", "register_autograd",
-           "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap", "get_ctx", "custom_op", "triton_op",
+__all__ = ["Library", "impl", "define", "fallthrough_kernel", "impl_abstract", "register_autocast", "register_autograd", "register_fake",
+           "register_kernel", "register_torch_dispatch", "register_vmap", "get_ctx", "get_kernel", "custom_op", "triton_op",
            "wrap_triton", "infer_schema", "opcheck"]
 
 _kept: list[Library] = []  # what functions register without a Library stays
@@ -211,6 +212,29 @@ def register_autocast(op: Any, device_type: str, cast_inputs: DType, /, *, lib: 
     if not is_autocast_available(device_type):
         raise ValueError(f"Device type '{device_type}' does not support autocast.")
     set_autocast(found if isinstance(found, str) else found._qualname, device_type, cast_inputs)
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> SafeKernelFunction:
+    """What carries out an operation at a key, to be called as `call_boxed(keyset, *args)`: for kernels that leave some calls to the one
+    that was there before.
+
+    >>> import torchcompat as torch
+    >>> sin = get_kernel("aten::sin", "CPU")
+    >>> lib = Library("aten", "IMPL")
+    >>> lib.impl("sin", lambda keys, x: sin.call_boxed(keys, x) if (x < 0).any() else torch.zeros_like(x), "CPU", with_keyset=True)
+    >>> torch.sin(torch.ones(1)), torch.sin(-torch.ones(1))
+    (tensor([0.]), tensor([-0.8415]))
+    >>> lib._destroy()
+
+    Raises:
+        ValueError: there is no such key.
+        RuntimeError: there is no such operation, or no kernel.
+    """
+    if not isinstance(op, (str, OpOverload)):
+        raise ValueError(f"get_kernel({op}): got unexpected type for op: {type(op)}")
+    if isinstance(dispatch_key, str) and dispatch_key not in DispatchKey.__members__:
+        raise ValueError(f"Invalid dispatch key: {dispatch_key}")
+    return computed_kernel(op if isinstance(op, str) else op._name, getattr(dispatch_key, "name", dispatch_key))
 
 
 def _no_triton() -> NoReturn:

@@ -21,6 +21,8 @@ import torchcompat as torch
 from autograd_tape.calls import Door
 
 from .._tensor import Tensor, frontend
+from ..dispatch import DispatchKey, exclude_keys
+from .keys import AUTOGRAD, DispatchKeySet
 from ..autograd.engine import grad
 from ..autograd.grad_mode import enable_grad
 
@@ -325,6 +327,16 @@ class OpOverload:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
+
+    def redispatch(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
+        """The operation for the rest of a walk, as a kernel that is told it goes on: without Autograd in it nothing is recorded."""
+        operator = getattr(self, "operator", None)  # of an operation that a program registered
+        if operator is not None:
+            return operator.redispatch(keyset, operator.bind(args, kwargs))
+        if AUTOGRAD & keyset._keys:
+            return self(*args, **kwargs)
+        with exclude_keys(DispatchKey.Autograd):
+            return self(*args, **kwargs)
 
     def __deepcopy__(self, memo: Any) -> OpOverload:
         return self

@@ -255,7 +255,8 @@ CASTING = _Casting()
 
 
 def _enabled_keys(tensors: Any) -> list[DispatchKey]:
-    return [key for device, key in (("cpu", DispatchKey.AutocastCPU), ("cuda", DispatchKey.AutocastGPU)) if state.enabled.get(device)]
+    return [key for device, key in (("cpu", DispatchKey.AutocastCPU), ("cuda", DispatchKey.AutocastGPU))
+            if state.enabled.get(device) and any([t._k.device.type == device for t in tensors])]
 
 
 ENABLED_BY.append(_enabled_keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import weakref
@@ -9,12 +10,16 @@ from typing import Any
 from collections.abc import Callable
 
 from autograd_tape.dtypes import Device
+from autograd_tape.held import tensors_in
 from autograd_tape.locks import fork_safe_lock
 from autograd_tape.ops import RECORDS
 
-from ..dispatch import DispatchKey, Handler, register_op
-from .._calls.aten import OpOverload
-from .operator import BACKENDS, EXPLICIT, IMPLICIT, OPERATORS, Kernel, Operator, fallthrough_kernel, register, unregister
+from ..dispatch import DispatchKey, Handler, exclude_keys, handler_of, passing_handlers, register_op
+from .._calls.aten import OpOverload, overload_of
+from .._calls.keys import KEYS, WITH_FALLBACK, DispatchKeySet, reaching
+from .operator import (
+    BACKENDS, EXPLICIT, FALLBACKS, IMPLICIT, OPERATORS, Kernel, Operator, backend_of, fallthrough_kernel, register, unregister,
+)
 from .schema import FunctionSchema, parse_schema
 from .tag import Tag, as_tags
 
@@ -25,11 +30,6 @@ HANDLED = {**OUTER, "Autograd": DispatchKey.Autograd, "AutogradCPU": DispatchKey
            "CUDA": DispatchKey.Backend_CUDA, "PrivateUse1": DispatchKey.Backend_Ascend, "Meta": DispatchKey.Backend_Meta,
            EXPLICIT: DispatchKey.CompositeExplicit, IMPLICIT: DispatchKey.Autograd}
 """Those of operations that are not registered here, which all are."""
-_BACKENDS = ("CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta").split()
-KEYS = frozenset([*_BACKENDS, *[f"Autograd{b}" for b in ("", "Other", *_BACKENDS)], *OUTER, EXPLICIT, IMPLICIT,
-                  "CompositeExplicitAutogradNonFunctional", "BackendSelect", "ADInplaceOrView", "Python", "Conjugate", "Negative",
-                  "ZeroTensor", "FuncTorchGradWrapper", "FuncTorchVmapMode", "PreDispatch"])
-"""All that are known; kernels of keys that nothing here asks for are kept."""
 _definitions: dict[str, str] = {}  # where the only library of kind DEF of a namespace was made
 _defined: dict[str, str] = {}  # where an operation was
 _lock = fork_safe_lock()
@@ -70,6 +70,10 @@ class Library:
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
+        if ns == "_" and kind != "IMPL":
+            raise RuntimeError(f"TORCH_LIBRARY_{kind}: cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ (every "
+                               f"TORCH_LIBRARY_{kind} defines operators for a distinct namespace!) Did you mean to use TORCH_LIBRARY_IMPL "
+                               "instead?")
         if ns == "prim" and kind != "IMPL":
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
         frame = sys._getframe(1)
@@ -161,7 +165,7 @@ class Library:
         key = key or IMPLICIT
         if key not in KEYS:
             raise RuntimeError(f"could not parse dispatch key: {key}")
-        self._impl(name, (lambda *args, **kwargs: fn(key, *args, **kwargs)) if with_keyset else fn, key)
+        self._impl(name, _told(fn, key) if with_keyset else fn, key)
 
     def _impl(self, name: str, fn: Callable[..., Any], key: str, whole: bool = False) -> None:
         """Registers a kernel; a `whole` one gets all arguments by position."""
@@ -170,18 +174,20 @@ class Library:
             handler = _handle(f"{self.ns}::{name}", fn, key)
             self._undo.append(handler.unregister)
             return
-        kernel = Kernel(key, fn, whole)
+        kernel = Kernel(key, fn, whole, self._source)
         with _lock:
             stack = operator.kernels.setdefault(key, [])
             stack.append(kernel)
         self._undo.append(lambda: stack.remove(kernel))
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Kernels for all operations at once, which there are none of here.
+        """Has `fn(op, *args, **kwargs)` carry out, at a key, all operations that have no kernel there; of a library of namespace "_".
+
+        Args:
+            with_keyset: `fn` gets what is left of the walk as its first argument.
 
         Raises:
-            RuntimeError: the namespace is not "_".
-            NotImplementedError: else.
+            RuntimeError: the namespace is not "_", there is no such key, or the key has a fallback already.
         """
         key = dispatch_key or self.dispatch_key
         if self.ns != "_":
@@ -189,8 +195,16 @@ class Library:
         if not key:
             raise AssertionError("dispatch_key must not be empty for fallback")
         self._check_alive()
-        raise NotImplementedError("fallbacks for all operations at once are not supported; listen at the door instead "
-                                  "(autograd_tape.calls)")
+        if key not in KEYS:
+            raise RuntimeError(f"could not parse dispatch key: {key}")
+        with _lock:
+            before = FALLBACKS.get(key)
+            if before is not None or key in WITH_FALLBACK:
+                where = "torch itself" if before is None else before.source
+                raise RuntimeError(f"Tried to register multiple backend fallbacks for the same dispatch key {key}; previous registration "
+                                   f"registered at {where}, new registration registered at {self._source}")
+            FALLBACKS[key] = Kernel(key, _told(fn, key, 1) if with_keyset else fn, source=self._source)
+        self._undo.append(lambda: FALLBACKS.pop(key))
 
     def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True) -> None:
         """Registers what makes results for tensors without data."""
@@ -204,20 +218,85 @@ class Library:
         _undone(self._undo)
 
 
+def _told(fn: Callable[..., Any], key: str, lead: int = 0) -> Callable[..., Any]:
+    """A kernel that is told first what is left of the walk; `lead` of its arguments come before the operation's."""
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return fn(reaching(key, backend_of(tensors_in(args[lead:] + tuple(kwargs.values())))), *args, **kwargs)
+
+    return kernel
+
+
 def _undone(undo: list[Callable[[], Any]]) -> None:
     while undo:
         undo.pop()()
 
 
-def _handle(qualname: str, fn: Callable[..., Any], key: str) -> Handler:
-    """A handler of the door for an operation; a name of ATen stands for the record that it is the name of."""
+def _record_name(qualname: str) -> str:
+    """The name of the record of an operation; a name of ATen stands for the record that it is the name of."""
     name = qualname if qualname in RECORDS else qualname.rpartition("::")[2].partition(".")[0]
-    if name not in RECORDS:
-        name = next((n for n, r in RECORDS.items() if r.torch_name == name), name)
+    return name if name in RECORDS else next((n for n, r in RECORDS.items() if r.torch_name == name), name)
+
+
+def _handle(qualname: str, fn: Callable[..., Any], key: str) -> Handler:
+    """A handler of the door for an operation."""
     handled = HANDLED.get(key)
     if handled is None:
         raise NotImplementedError(f"kernels for the key {key} are not supported for '{qualname}', which was not defined by a program")
-    return register_op(name, handled)(fn)
+    return register_op(_record_name(qualname), handled)(fn)
+
+
+# -- kernels as values --------------------------------------------------------------------------------------------------------------------
+
+
+class SafeKernelFunction:
+    """A kernel that `torch.library.get_kernel` found: what carried out an operation at a key when it was asked for."""
+
+    def __init__(self, function: Callable[..., Any], source: str) -> None:
+        self._function, self._source = function, source
+
+    def call_boxed(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
+        """Calls it; `keyset` is what a kernel that asks for one gets, and else of no consequence."""
+        if not isinstance(keyset, DispatchKeySet):
+            raise TypeError(f"call_boxed(): the first argument must be a torch.DispatchKeySet, not {type(keyset).__name__}")
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"SafeKernelFunction(debug='registered at {self._source}')"
+
+
+SafeKernelFunction.__name__ = SafeKernelFunction.__qualname__ = "_SafeKernelFunction"
+
+
+def computed_kernel(qualname: str, key: str) -> SafeKernelFunction:
+    """The kernel that carries out an operation at a key.
+
+    Raises:
+        RuntimeError: there is no such operation, or no kernel.
+    """
+    space, _, name = qualname.partition("::")
+    operator = OPERATORS.get(qualname.removesuffix(".default"))
+    if operator is not None:
+        inner = () if key in OUTER else ("Autograd", IMPLICIT) if key.startswith("Autograd") else (EXPLICIT, IMPLICIT)
+        kernel = operator.kernel(key, *inner)
+        if kernel is None:
+            raise RuntimeError(f"no kernel for {key} for {qualname}")
+        return SafeKernelFunction(lambda *args, **kwargs: operator.called(kernel, operator.bind(args, kwargs)), kernel.source)
+    handled, record = HANDLED.get(key), _record_name(qualname)
+    if space != "aten" or record not in RECORDS:
+        raise RuntimeError(f"operator {qualname} does not exist")
+    if handled is None:
+        raise RuntimeError(f"no kernel for {key} for {qualname}")
+    found = handler_of(record, handled)
+    if found is not None:
+        return SafeKernelFunction(found.function, "a library")
+    overload = overload_of(*(name.partition(".")[0], name.partition(".")[2] or "default"))
+    below = exclude_keys(DispatchKey.Autograd) if handled > DispatchKey.Autograd else contextlib.nullcontext()
+
+    def own(*args: Any, **kwargs: Any) -> Any:
+        with passing_handlers(record, handled), below:
+            return overload(*args, **kwargs)
+
+    return SafeKernelFunction(own, "torch itself")
 
 
 # -- fakes --------------------------------------------------------------------------------------------------------------------------------
@@ -284,4 +363,4 @@ def _check_tagged(schema: FunctionSchema, tags: tuple[Any, ...]) -> None:
                              f"{len(schema.returns)} returns). Got: {schema}")
 
 
-__all__ = ["KEYS", "Library", "device_key", "fallthrough_kernel", "get_ctx", "meta_kernel"]
+__all__ = ["Library", "device_key", "fallthrough_kernel", "get_ctx", "meta_kernel"]

@@ -26,6 +26,7 @@ from ..autograd.function import of_unknown_gradient
 from ..dispatch import DispatchKey, is_excluded
 from ..utils import _python_dispatch
 from .._calls.aten import OpOverload, OpOverloadPacket, namespace
+from .._calls.keys import AUTOGRAD, DispatchKeySet
 from .schema import Argument, FunctionSchema, Misfit, listed
 
 BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "npu": "PrivateUse1"}
@@ -33,7 +34,20 @@ BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "npu": "PrivateUse1"}
 EXPLICIT, IMPLICIT = "CompositeExplicitAutograd", "CompositeImplicitAutograd"
 OPERATORS: dict[str, Operator] = {}
 """All, by their full names."""
+FALLBACKS: dict[str, Kernel] = {}
+"""By key, what carries out operations that have no kernel there."""
 _lock = fork_safe_lock()
+
+
+def backend_of(tensors: Sequence[Any]) -> str:
+    """The key of the tensors' device; empty where there are none."""
+    if not tensors:
+        return ""
+    for t in tensors:
+        if t._k.device.type == "meta":
+            return "Meta"
+    first = tensors[0]._k.device.type
+    return BACKENDS.get(first) or first.upper()
 
 
 def fallthrough_kernel() -> Any:
@@ -46,10 +60,11 @@ class Kernel:
 
     Attributes:
         whole: whether it is called with all arguments by position, and below those who look at calls, as those that are made here.
+        source: where it was registered.
     """
 
-    def __init__(self, key: str, function: Callable[..., Any], whole: bool = False) -> None:
-        self.key, self.function, self.whole = key, function, whole
+    def __init__(self, key: str, function: Callable[..., Any], whole: bool = False, source: str = "") -> None:
+        self.key, self.function, self.whole, self.source = key, function, whole, source
 
 
 class _Thread(threading.local):
@@ -139,6 +154,10 @@ class Operator(Door):
         """Arguments as kernels get them: without defaults at the end."""
         return super().spelled(args) if self._has_defaults else (args, {})
 
+    def redispatch(self, keyset: DispatchKeySet, args: tuple[Any, ...]) -> Any:
+        """The operation for the rest of a walk."""
+        return self._autograd(args) if AUTOGRAD & keyset._keys else self.below_autograd(args)
+
     # -- the walk ----------------------------------------------------------------------------------------------------------
 
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
@@ -176,12 +195,12 @@ class Operator(Door):
         if is_excluded(DispatchKey.Autograd):
             return self.below_autograd(args)
         tensors = tensors_in(args)
-        key = self._backend(tensors)
+        key = backend_of(tensors)
         own = self.kernel(f"Autograd{key}", "Autograd")
         if own is None and _thread.instead[0] is not self and self.kernel(key, EXPLICIT) is None:
             own = self.kernel(IMPLICIT)
         if own is not None:
-            return self._called(own, args)
+            return self.called(own, args)
         if f"Autograd{key}" in self.kernels or "Autograd" in self.kernels or not recording(tensors):
             return self.below_autograd(args, tensors)
         return self._without_formula(args)
@@ -202,21 +221,14 @@ class Operator(Door):
         if of is self:
             _thread.instead = None, None  # what it calls in turn has its own kernels
         else:
-            key = self._backend(tensors)
+            key = backend_of(tensors)
             kernel = self.kernel(key or "BackendSelect", EXPLICIT, IMPLICIT)
+            if kernel is None and key in FALLBACKS and FALLBACKS[key].function is not fallthrough_kernel:
+                given, named = self.spelled(args)
+                return self.returned(FALLBACKS[key].function(self.overload, *given, **named))
             if kernel is None:
                 raise NotImplementedError(self._missing(key))
-        return self._called(kernel, args)
-
-    def _backend(self, tensors: Sequence[Any]) -> str:
-        """The key of the tensors' device; empty where there are none."""
-        if not tensors:
-            return ""
-        for t in tensors:
-            if t._k.device.type == "meta":
-                return "Meta"
-        first = tensors[0]._k.device.type
-        return BACKENDS.get(first) or first.upper()
+        return self.called(kernel, args)
 
     def _missing(self, key: str) -> str:
         if key == "Meta":
@@ -236,7 +248,8 @@ class Operator(Door):
                 "for this backend, or was omitted during the selective/custom build process (if using custom build). "
                 f"'{self.qualname}' is only available for these backends: {known}")
 
-    def _called(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
+    def called(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
+        """What a kernel makes of the operation."""
         if kernel.whole:
             return self.returned(kernel.function(*args))
         given, named = self.spelled(args)
