@@ -25,7 +25,7 @@ from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
 from .functions.namespace import HALF_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
 from .record import Param, Record, registered
-from .tensor import BUFFERS, LEAF, TensorRef, leaf_node
+from .tensor import BUFFERS, LEAF, TensorRef, above, leaf_node
 from .version import Version
 from .views import unwatched_view
 
@@ -39,6 +39,9 @@ class Frontend:
     default_device: Any = None
     numpy_indexing = True
     """Whether ranges in an index may go back, and numbers apart from arrays count as arrays, as in NumPy."""
+    numpy_methods = frozenset([name for name in dir(np.ndarray) if callable(getattr(np, name, None))]) - {"put", "sort"}
+    """The methods that are also called as NumPy's arrays have them: where arguments are not the record's, NumPy's function is meant. It
+    changes no array, as these do."""
     below_autograd: Any = None
     """Carries out operations in the place of an executor: called with (general, values, tensors, inplace), returns NotImplemented to
     pass. None where nobody does."""
@@ -136,6 +139,10 @@ class Frontend:
                 found = _spread(function, rec)
             if not isinstance(found, FunctionType):
                 found = _as_function(found)
+            if name in self.numpy_methods:
+                plain = found is function and rec.field("function") is rec.field("make") is None and all(
+                    [p.default is not None and (not p.keyword_only or p.name == "dtype") for p in rec.params[1:]])
+                found = compile_function(rec, self, numpys=name) if plain else _or_numpys(found, name, rec)
             self.methods[name] = found
         return found
 
@@ -409,6 +416,22 @@ def _spread(function: Callable[..., Any], rec: Record) -> Callable[..., Any]:
 
     method.__name__ = method.__qualname__ = rec.name
     method.__doc__ = rec.doc
+    return method
+
+
+def _or_numpys(function: Callable[..., Any], name: str, rec: Record) -> Callable[..., Any]:
+    """A method that is NumPy's function of that name where its arguments are not the record's."""
+    words = {p.name for p in rec.params} | {"out"}
+    least = len([p for p in rec.params[1:] if p.default is None and p.name != rec.varargs])
+    most = None if rec.varargs else len([p for p in rec.params[1:] if not p.keyword_only])
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.keys() <= words and len(args) + len(kwargs) >= least and (most is None or len(args) <= most):
+            return function(self, *args, **kwargs)
+        return above.numpys(name, self, args, kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = function.__doc__
     return method
 
 

@@ -67,6 +67,12 @@ class Above:
         return import_module(f"{__package__}.show")
 
     @cached_property
+    def numpys(self) -> Callable[..., Any]:
+        """That of `numpy`, likewise: a method of NumPy's arrays."""
+        found: Callable[..., Any] = import_module(f"{__package__}.numpy")._protocol.numpys
+        return found
+
+    @cached_property
     def draw_sharding(self) -> Any:
         """That of `sharding.draw`, likewise."""
         return import_module(f"{__package__}.sharding.draw").draw_sharding
@@ -230,6 +236,7 @@ class TensorRef:
     __array_ufunc__, __array_function__, __array_namespace__ = Later("numpy"), Later("numpy"), Later("array_api")
     T, mT, size, itemsize, nbytes, real, imag = [Later("numpy") for _ in range(7)]
     astype, copy, stop_gradient = Later("numpy"), Later("numpy"), Later("numpy")
+    argpartition, choose, compress, conjugate, ptp, searchsorted = [Later("numpy") for _ in range(6)]
 
     _data: Any
     _k: Kind

@@ -64,6 +64,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     # torch's tensors know `__array__` and `__array_wrap__` alone: NumPy's functions compute with their values.
     __array_ufunc__ = __array_function__ = __array_namespace__ = Absent()
     astype, copy, stop_gradient = Absent(), Absent(), Absent()
+    argpartition, choose, compress, conjugate, ptp, searchsorted = [Absent() for _ in range(6)]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
         if args or kwargs:

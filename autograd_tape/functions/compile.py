@@ -19,6 +19,7 @@ from ..codegen import execute
 from ..executors.kernels.sharing import BIG
 from ..executors.numpy import SINGLE, in_single, narrow, widens
 from ..record import RECORDS, Param, Record, get_record
+from ..tensor import above
 from ..version import made
 from .general import General, Operator
 from .layout import layout_operands
@@ -598,10 +599,11 @@ def _half_kernel(rec: Record, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
-                     method: bool = False, below: Any = None, half: bool = False) -> Callable[..., Any]:
+                     method: bool = False, below: Any = None, half: bool = False, numpys: str = "") -> Callable[..., Any]:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
     as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
-    goes on where the quiet one ends, as the entrance below the door; with `half` as that for half precision."""
+    goes on where the quiet one ends, as the entrance below the door; with `half` as that for half precision; with `numpys` as a method that
+    is NumPy's function of that name where there are other keywords than the record's."""
     # Each function has globals of its own, with the frontend's quiet sets looked up in the shared namespace: a mode
     # change must reach every compiled function, so they all share one dictionary and see kernels as closure cells.
     cells = {"kernel": inplace and rec.field("store") or frontend.numpy_kernel(rec), "general": below or (
@@ -617,8 +619,14 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     name = rec.name + ("_" if inplace else "")
     body = (inplace_source(rec, operator=bool(operator), below=below is not None) if inplace else
             forward_source(rec, spread=spread, operator=bool(operator), below=below is not None, half=half))
+    if numpys:
+        cells |= {"_above": above, "_defaults": rec.defaults}
+        given = ", ".join([f"{p.name!r}: {p.name}" for p in rec.params[1:]])
+        head, _, rest = body.partition("):\n")
+        body = (f"{head}, **_kw):\n    if _kw: return _above.numpys({numpys!r}, {rec.params[0].name}, (), _kw, {{{given}}}, _defaults)\n"
+                + rest)
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"    return {name}\n"
-    variant = " (method)" if spread else f" ({operator})" if operator else " (half)" if half else " (below)" if below else ""
+    variant = " (method)" if spread or numpys else f" ({operator})" if operator else " (half)" if half else " (below)" if below else ""
     make = execute(text, "make", f"<{name}{variant}: {frontend.name}>",
                    frontend.half_namespace if half else frontend.below_namespace if below else frontend.namespace)
     function = make(**cells)

@@ -236,13 +236,48 @@ def stop_gradient(self: TensorRef) -> TensorRef:
         return F.clone(self)
 
 
+_WORDS = {"dim": "axis", "keepdim": "keepdims", "dim0": "axis1", "correction": "ddof"}
+"""What NumPy calls parameters of records."""
+
+
+def numpys(name: str, self: TensorRef, args: tuple[Any, ...], kwargs: dict[str, Any], given: dict[str, Any] | None = None,
+           defaults: dict[str, Any] | None = None) -> Any:
+    """What a method of NumPy's arrays gives of a tensor: NumPy's function of that name, of the arguments of the method.
+
+    Args:
+        given: values of the record's parameters, of which those count that are not its `defaults`.
+
+    Raises:
+        TypeError: NumPy's function takes no such arguments, or there is no record for it.
+    """
+    function = FUNCTIONS.get(getattr(np, name, None))
+    if function is None:
+        raise refuse(f"numpy.{name}")
+    named = {_WORDS.get(key, key): value for key, value in (given or {}).items() if value is not (defaults or {}).get(key)}
+    if name == "compress":  # NumPy's function has the array second
+        return function(*args, a=self, **kwargs)
+    if name in ("transpose", "reshape") and len(args) > 1:  # the axes, or sizes, one by one
+        args = (args,)
+    return function(self, *args, **named, **kwargs)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: TensorRef, *args: Any, **kwargs: Any) -> Any:
+        return numpys(name, self, args, kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As numpy.{name}."
+    return method
+
+
 HABITS: dict[str, Any] = {
     "__array_ufunc__": array_ufunc, "__array_function__": array_function,
     "T": property(_T), "mT": property(_mT), "size": property(_size), "itemsize": property(_itemsize), "nbytes": property(_nbytes),
     "real": property(lambda self: F.real(self), doc="The real parts, a view."),
     "imag": property(lambda self: tensor(np.zeros(self.shape, self._k.np)) if self._k.np.kind != "c" else F.imag(self),
                      doc="The imaginary parts, a view; zeros of a real tensor."),
-    "astype": astype, "copy": copy, "stop_gradient": stop_gradient,
+    "astype": astype, "copy": copy, "stop_gradient": stop_gradient, "conjugate": lambda self: F.conj(self),
+    **{name: _method(name) for name in ("argpartition", "choose", "compress", "ptp", "searchsorted")},
 }
 """What tensors share with NumPy's arrays, beside what records give them."""
 

@@ -43,6 +43,7 @@ class TorchFrontend(Frontend):
     module = "torch"
     result_repr = staticmethod(_result_repr)
     numpy_indexing = False
+    numpy_methods: frozenset[str] = frozenset()
     default_device: Any = None
     """Where factories make tensors, None for the CPU."""
     savers: list[Any] = []

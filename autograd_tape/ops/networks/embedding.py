@@ -154,6 +154,8 @@ def _refuse_sparse(sparse: bool, weight: TensorRef) -> None:
 
 def _renormalized(weight: np.ndarray, indices: np.ndarray, max_norm: float, norm_type: float) -> np.ndarray:
     rows = np.unique(indices)
+    if rows.size and (rows[0] < -len(weight) or rows[-1] >= len(weight)):
+        raise IndexRangeError("index out of range in self")
     picked = weight[rows]
     norms = np.linalg.norm(picked.astype(np.float64, copy=False), norm_type, 1)
     result = weight.copy()
@@ -182,9 +184,6 @@ class embedding_renorm:
         if input.ndim != 2:
             raise AutogradError(f"Expected 2-dimensional tensor, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
                                 "checking arguments for embedding_renorm_)")
-        if indices._k.device.type != "meta" and indices._data.size and not (
-                -input.shape[0] <= indices._data.min() and indices._data.max() < input.shape[0]):
-            raise IndexRangeError("index out of range in self")
 
     def vjp(F, grad): raise NotImplementedError("the derivative for 'embedding_renorm' is not implemented.")
     def samples(rng): yield Sample((rng.standard_normal((5, 3)) * 4, np.array([0, 2, 2]), 1.0, 2.0), no_gradient="torch has none")
