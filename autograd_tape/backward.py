@@ -17,7 +17,7 @@ import numpy as np
 from . import hooks  # noqa: F401  # methods of tensors
 from .callable import be_callable
 from .dtypes import CPU
-from .engine import Engine, _cotangent
+from .engine import Engine, cotangent_of
 from .errors import ArgumentError, NoGradError, ShapeMismatchError, type_name
 from .executors import Executor, executor_for
 from .frontend import F, front_end_of
@@ -193,7 +193,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
     tensors = front_end_of(*outputs, *(options.inputs or ()))
     context = BackwardContext(tape, executor, retain_graph=options.retain_graph, create_graph=options.create_graph)
     F = tensors if options.create_graph else executor.F
-    cotangents = [_cotangent(o, None if given is None else given[i], options.create_graph, F) for i, o in enumerate(outputs)]
+    cotangents = [cotangent_of(o, None if given is None else given[i], options.create_graph, F) for i, o in enumerate(outputs)]
     refs: dict[Any, TensorRef] = {}
 
     def accumulate(leaf: Any, g: Any, owned: bool) -> None:

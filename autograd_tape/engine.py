@@ -481,7 +481,8 @@ def all_replaced(given: tuple[Any, ...], result: Any, hook: Any) -> tuple[Any, .
     return tuple(r if r is None else replaced(g, r, hook) for g, r in zip(given, result))
 
 
-def _cotangent(output: TensorRef, given: Any, create_graph: bool, F: Functions) -> Any:
+def cotangent_of(output: TensorRef, given: Any, create_graph: bool, F: Functions) -> Any:
+    """The cotangent of an output: what was given, of its shape and dtype; one for a scalar where nothing was."""
     if given is None:
         if (output._data.size if output._data is not None else int(np.prod(output.shape))) != 1:
             raise NoGradError("grad can be implicitly created only for scalar outputs", expected="an output with one element",
@@ -512,15 +513,11 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
         wrap: makes a tensor of a buffer, for hooks.
     """
     keys = [x if (e := x._node) is LEAF else (e.entry, e.nr) if e._tag == 2 else (e, 0) for x in inputs]
-    roots = [(edge_of(o), _cotangent(o, g, create_graph, F)) for o, g in zip(outputs, cotangents)]
+    roots = [(edge_of(o), cotangent_of(o, g, create_graph, F)) for o, g in zip(outputs, cotangents)]
     found: dict[Any, Any] = {}
 
     def keep(leaf: Any, g: Any, owned: bool) -> None:
-        # What the pass made of several inputs may be one buffer.
-        if g.__class__ is not _ndarray and g.__class__ in BUFFERS:
-            g = above.sharded.accumulated_buffer(g if owned else g.copy(), leaf)
-        found[leaf] = g if create_graph or isinstance(g, TensorRef) else np.array(
-            g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
+        found[leaf] = g if create_graph else given_out(leaf, g, owned)
 
     plain = not WATCHED and not observers and _end_in([edge for edge, _ in roots], set(keys))
     engine = Engine(F, create_graph=create_graph, retain_graph=create_graph or retain_graph, capture=None if plain else keys, wrap=wrap,
@@ -536,6 +533,14 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
             if engine.captured.get(key) is not None:
                 keep(x, engine.captured[key], False)
     return [found.get(x) for x in inputs]
+
+
+def given_out(leaf: TensorRef, g: Any, owned: bool) -> Any:
+    """The gradient of a leaf as the caller of a pass gets it: memory that nobody else has. (What the pass made of several inputs may be
+    one buffer.)"""
+    if g.__class__ is not _ndarray and g.__class__ in BUFFERS:
+        g = above.sharded.accumulated_buffer(g if owned else g.copy(), leaf)
+    return g if isinstance(g, TensorRef) else np.array(g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
 
 
 def _end_in(edges: Iterable[Any], leaves: set[Any]) -> bool:

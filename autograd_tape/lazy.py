@@ -374,13 +374,13 @@ def bindable(ref: TensorRef, array: Any) -> np.ndarray:
     except (TypeError, ValueError):
         raise ArgumentError(f"The data bound to tensor {ref.id} are no numbers", expected="an array, or nested lists of numbers",
                             found=type(array).__name__, remedy="bind an array of the declared shape and dtype") from None
-    if data.shape != tuple(ref.shape):
+    if data.shape != (tuple(ref.shape) if ref._data is None else ref._data.shape):
         raise ShapeMismatchError(f"The data bound to tensor {ref.id} has the wrong shape", expected=str(tuple(ref.shape)),
                                  found=str(data.shape), remedy="bind an array of the declared shape")
     if data.dtype != ref._k.np:
         raise DTypeError(f"The data bound to tensor {ref.id} has the wrong dtype", expected=ref.dtype.name, found=str(data.dtype),
                          remedy=f"convert it with array.astype('{ref.dtype.name}')")
-    if spec_of(ref) is not None and ref._data is None:
+    if ref._data is None and spec_of(ref) is not None:
         raise ArgumentError(f"Tensor {ref.id} is the output of '{spec_of(ref).op}'", expected="a leaf",  # type: ignore[union-attr]
                             found="a computed tensor", remedy="bind data to the leaves; the executor computes the rest")
     return data.astype(ref._k.np, copy=False)
@@ -395,12 +395,17 @@ def bind(ref: TensorRef, array: Any) -> TensorRef:
     Raises:
         ShapeMismatchError, DTypeError: the data is not what the tensor was declared to be.
     """
-    data = bindable(ref, array)
+    put(ref, bindable(ref, array))
+    return ref
+
+
+def put(ref: TensorRef, data: np.ndarray) -> None:
+    """`bind` with what `bindable` gave."""
     if ref._data is not None:
         _leave_views(ref)
-        _recompute(ref)
+        if getattr(ref, "_info", NOTHING).followers:
+            _recompute(ref)
     ref._data = data
-    return ref
 
 
 above.evaluate, above.bind = evaluate, bind

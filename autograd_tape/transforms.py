@@ -17,19 +17,19 @@ import numpy as np
 
 from .backward import BackwardOptions, Gradients, accumulate_cotangent, reduce_to_shape, run_backward
 from .dtypes import CPU, FLOATING, dtype_of
-from .engine import gradients
+from .engine import cotangent_of, gradients, observers
 from .errors import ArgumentError, NoGradError, ShapeMismatchError
 from .executors import executor_for
 from .frontend import F, Frontend, front_end_of
 from .graph import Graph, Node
 from .held import Copies, Operation, Traced, frame, place, root_of
-from .lazy import array_of, bind, bindable, call, evaluate
+from .lazy import array_of, bind, bindable, call, evaluate, put
 from .manual import ManualEntry
 from .modes import GradMode, _ModeContext, _mode, aside, grad_mode
-from .node import TapeEntry, edge_of
+from .node import WATCHED, TapeEntry, edge_of
 from .random import default_generator
 from .record import OPERATIONS
-from .straight import is_straight, straight
+from .straight import is_straight, straight, straight_back
 from .tape import WEAK_TAPE, Tape
 from .tensor import NOTHING, TensorRef, info_of, listeners, watchers, zeros_of
 from .tree import leaves, leaves_like, rebuild, tree_map
@@ -494,6 +494,8 @@ class Trace:
         # What draws random numbers must not run once more where somebody asks for the entries.
         self._plain = is_straight(first) and not self._initial and not self._draws
         self._again_at_once: Callable[[], None] | None = None
+        self._pull: Callable[..., list[Any] | None] | None = None
+        self._passes = 0
         return self._nodes
 
     @property
@@ -550,7 +552,7 @@ class Trace:
         news = self._new_inputs(args, kwargs)
         before = [(x, x._data, x._v, x._base) for x in self.inputs], dict(self._initial)
         for x, data in news:
-            bind(x, data)
+            put(x, data)
         try:
             if self._plain:
                 if self._again_at_once is None:
@@ -581,6 +583,28 @@ class Trace:
             ref._data, ref._node, ref._v = new._data, new._node, new._v
         self._behind = False
         self._tape, self._nodes = tape, [operation.entry for operation in tape.held.operations]
+
+    def _pulled_back(self, outputs: list[TensorRef], cotangents: list[Any], inputs: list[TensorRef]) -> list[Any] | None:
+        """The gradients of the inputs by a straight function, which is made where they are asked for the second time; None where that does
+        not do, or somebody looks at what passes do."""
+        if WATCHED or observers:
+            return None
+        F, edges = executor_for(CPU).F, [edge_of(o) for o in outputs]
+        self._passes += 1
+        if self._passes == 2:
+            self._pull = straight_back(edges, inputs)
+        if self._pull is None:
+            return None
+        given = [cotangent_of(o, g, False, F) for o, g in zip(outputs, cotangents)]
+        before = grad_mode()
+        _mode.set(GradMode.DISABLED)
+        try:
+            found = self._pull(F, edges, given)
+        finally:
+            _mode.set(before)
+        if found is None:
+            self._pull = None
+        return found
 
     def _given(self, x: Any) -> Any:
         if not isinstance(x, TensorRef):
@@ -691,8 +715,11 @@ def backward_on_trace(trace: Trace, cotangents: Any = None, *, create_graph: boo
                           remedy="trace the function with floating-point arrays")
     found: dict[int, Any] = {}
     if roots and trace._plain:  # nothing but what the front end's operations recorded
-        grads = gradients([o for o, _ in roots], [g for _, g in roots], inputs, trace.front if create_graph else executor_for(CPU).F,
-                          create_graph=create_graph, retain_graph=True, wrap=trace.front.wrap)
+        outputs, given = [o for o, _ in roots], [g for _, g in roots]
+        grads = None if create_graph else trace._pulled_back(outputs, given, inputs)
+        if grads is None:
+            grads = gradients(outputs, given, inputs, trace.front if create_graph else executor_for(CPU).F,
+                              create_graph=create_graph, retain_graph=True, wrap=trace.front.wrap)
         found = {x.id: g for x, g in zip(inputs, grads) if g is not None}
     elif roots:
         context = run_backward([o for o, _ in roots], trace.tape, None, BackwardOptions(

@@ -172,9 +172,15 @@ def leaves_like(tree: Any, other: Any, what: str = "Trees") -> list[Any]:
     found: list[Any] = []
 
     def walk(a: Any, b: Any) -> bool:
-        above, below = (None if x is None else children(x) for x in (a, b))
         if a is None or b is None:
             return a is b
+        kind, other_kind = type(a), type(b)
+        if kind in _leaves and other_kind in _leaves:
+            found.append(b)
+            return True
+        if kind is other_kind and (kind is tuple or kind is list):
+            return len(a) == len(b) and all(map(walk, a, b))
+        above, below = children(a), children(b)
         if above is None or below is None:
             found.append(b)
             return above is below

@@ -78,6 +78,8 @@ def backward_source(rec: Record, recorded: bool) -> str:
     return "\n".join(lines + ["    " + line for line in body]) + "\n"
 
 
+NODES = "autograd_tape.nodes"
+"""What the classes of nodes that are made of records have as their module."""
 _node_classes: dict[tuple[str, str, str | None], type[TapeEntry]] = {}
 
 
@@ -97,7 +99,7 @@ def node_class(rec: Record) -> type[TapeEntry]:
         methods[name] = execute(backward_source(rec, recorded), name, f"<{rec.name}: backward, {name}>", namespace)
     outputs = [t for t, _ in rec.returns if t == "Tensor"]
     _node_classes[key] = cls = type(rec.node_name, (TapeEntry,), {
-        "__slots__": (), "__module__": "autograd_tape.nodes", "op": rec, "n_outputs": max(len(outputs), 1), **methods,
+        "__slots__": (), "__module__": NODES, "op": rec, "n_outputs": max(len(outputs), 1), **methods,
         **saved_properties(rec)})
     return cls
 
