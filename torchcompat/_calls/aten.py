@@ -19,6 +19,8 @@ import numpy as np
 import torchcompat as torch
 
 from autograd_tape.calls import Door
+from autograd_tape.dtypes import CPU_KINDS, float32, float64
+from autograd_tape.ops import get_record
 
 from .._tensor import Tensor, frontend
 from ..dispatch import DispatchKey, exclude_keys
@@ -159,16 +161,22 @@ def alias(input: Tensor) -> Tensor:
     return F.basic_alias(input, (Ellipsis,))
 
 
+_SINGLE_OR_DOUBLE = frozenset([CPU_KINDS[float32.np], CPU_KINDS[float64.np]])
+
+
 def _first_of(value: Any, like: Tensor, n: int) -> tuple[Any, ...]:
     """An output, and empty tensors in the place of what ATen keeps for its own backward."""
     return (value, *[F.new_empty(like, (0,)) for _ in range(n)])
 
 
 def _native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, ...]:
-    dims = tuple(range(input.dim() - len(normalized_shape), input.dim()))
-    mean = F.mean(input, dims, True)
-    return F.layer_norm(input, tuple(normalized_shape), weight, bias, eps), mean, F.rsqrt(F.var(input, dims, correction=0, keepdim=True)
-                                                                                         + eps)
+    size, n = tuple(normalized_shape), len(normalized_shape)
+    result = F.layer_norm(input, size, weight, bias, eps)
+    if input._k in _SINGLE_OR_DOUBLE:  # the kernel's own, which nobody sees
+        found = get_record("layer_norm").field("numpy")(input._data, size, None, None, eps)
+        return result, *[F.wrap(x.reshape(*input._data.shape[:-n], *(1,) * n)) for x in found[1:]]
+    dims = tuple(range(input.dim() - n, input.dim()))
+    return result, F.mean(input, dims, True), F.rsqrt(F.var(input, dims, correction=0, keepdim=True) + eps)
 
 
 def _native_group_norm(input: Tensor, weight: Any, bias: Any, n: int, c: int, spatial: int, groups: int, eps: float) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_tape.calls import Door
-from autograd_tape.dtypes import Device
+from autograd_tape.dtypes import CPU, Device
 
 from .._tensor import Tensor
 
@@ -54,7 +54,7 @@ def form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str,
     if name.startswith("new_") or name.endswith("_like"):
         options.setdefault("pin_memory", False)
     elif not name.endswith("_") and name != "normal":
-        options["device"] = Device(options.get("device") or "cpu")
+        options["device"] = Device(options["device"]) if options.get("device") else CPU
         if "layout" not in options:
             options.setdefault("pin_memory", False)
     return name, overload, given, options

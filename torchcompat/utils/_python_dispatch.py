@@ -216,24 +216,25 @@ class _Making(Interceptor):
     def concerns(self, door: Door) -> bool:
         return factories.makes(door)
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
-        return not _state.modes and not (args and isinstance(args[0], Tensor) and dispatches(args[0]))
-
-    def __call__(self, call: Call) -> Any:
-        name, (args, kwargs) = call.name, call.spelled()
-        if kwargs.get("out") is not None:
-            return NotImplemented
+    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         like = args[0] if args and isinstance(args[0], Tensor) else None
+        if not _state.__dict__.get("modes") and (like is None or like._k.special is None or not dispatches(like)):
+            return NotImplemented
+        name = (door.rec.public or door.rec.name) + "_" * inplace
         number = _NUMBERS.get(name)
         if number is not None or name == "detach":
-            if like is None or number is not None and like.numel() != 1:
+            if like is None or number is not None and like._data.size != 1:
                 return NotImplemented
             return _detached(like) if number is None else number(_call(Tensor.item, "_local_scalar_dense", "default", (like,), (like,), {}))
         if name in ("tensor", "as_tensor"):
-            result = call.proceed()
+            result = Call(door, args, out, inplace, asked, at).proceed()
             return result if result is like else _call(lambda t: t, "lift_fresh", "default", (result,), (result,), {})
-        named, overload, given, options = factories.form(name, args, kwargs)
-        result = _call(call.function, named, overload, () if like is None else (like,), tuple(given), options)
+        positional, kwargs = door.spelled(args)
+        if out is not None or kwargs.get("out") is not None:
+            return NotImplemented
+        like = positional[0] if positional and isinstance(positional[0], Tensor) else None
+        named, overload, given, options = factories.form(name, positional, kwargs)
+        result = _call(door.public(inplace), named, overload, () if like is None else (like,), tuple(given), options)
         if kwargs.get("requires_grad"):
             result.requires_grad = True
         return result

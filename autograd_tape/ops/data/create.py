@@ -119,8 +119,8 @@ def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
                     **named):
             try:
                 k = CPU_KINDS[(default_dtype() if dtype is None else dtype).np]
-                if device is None and out is None and (k is ns["Q_F32"] or k in ns["Q_ALL"]) and layout is None and size and not named \
-                        and F.default_device is None:
+                if (device is None or device is CPU) and out is None and (k is ns["Q_F32"] or k in ns["Q_ALL"]) and layout is None \
+                        and size and not named and F.default_device is None:
                     t = new(Tensor)
                     t._data = make_array(size[0] if len(size) == 1 else size, k.np)
                     t._k = k

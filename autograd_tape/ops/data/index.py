@@ -533,6 +533,8 @@ def _slice_bounds(item: slice) -> slice:
 
 def _parse(F: Functions, shape: Sequence[int], index: Any) -> tuple[tuple[Any, ...], Indices | None]:
     """(basic index, index arrays for what it leaves) of any index that torch takes; its errors for others."""
+    if index.__class__ is int and shape and -shape[0] <= index < shape[0]:
+        return (index,), None
     items = _as_tuple(index)
     n, arrays, consumed = len(shape), {}, 0
     for i, item in enumerate(items):
