@@ -139,7 +139,7 @@ def note(kind: str, axes: tuple[str, ...], size: float, shape: tuple[int, ...]) 
             tape.held.collectives.append((next_id(), made))
 
 
-class ShardedArray:
+class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array over a mesh.
 
     Attributes:
@@ -149,6 +149,11 @@ class ShardedArray:
         shared: whether it is a view of another, or has been viewed.
         copied: whether it is to be a view, but could not share its base's memory.
     """
+
+    F: Any
+    """The operations on sharded arrays; from the executor."""
+    ufuncs: dict[np.ufunc, str] = {}
+    """The names of those that NumPy's ufuncs stand for."""
 
     __slots__ = ("geometry", "parts", "sharding", "shared", "copied", "__weakref__")
     __array_priority__ = 2000
@@ -237,21 +242,16 @@ class ShardedArray:
         raise TypeError(f"a sharded array of shape {self.shape} is not in one place: gather() it first")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        """Sums of gradients, of arrays that lie alike, and what `alpha` makes of an operand."""
-        if ufunc is np.multiply and method == "__call__" and out is None and not np.ndim(inputs[inputs[0] is self]):
-            number = inputs[inputs[0] is self]
-            return like(self, mapped(lambda part: np.asarray(part * number), self.parts))
-        if ufunc is not np.add or method != "__call__" or kwargs.keys() - {"casting"}:
+        """What compositions write as operators, by the rules of operations; and sums of gradients."""
+        plain = method == "__call__" and not kwargs.keys() - {"casting"}
+        if out is None and plain and ufunc in self.ufuncs:
+            return getattr(self.F, self.ufuncs[ufunc])(*inputs)
+        if ufunc is not np.add or not plain or out != (inputs[0],) or not isinstance(inputs[0], ShardedArray):
             raise TypeError(f"numpy.{ufunc.__name__} does not know sharded arrays: use the operation of the same name on tensors")
         a, b = inputs
-        a, b = placed(a, b.sharding) if not isinstance(a, ShardedArray) else a, b
-        if not isinstance(b, ShardedArray) or b.sharding != a.sharding:
-            b = placed(b, a.sharding)
-        if out is not None:
-            for x, y in alike(a.parts, b.parts):
-                np.add(x, y, out=x, **kwargs)
-            return a
-        return like(a, mapped(np.add, a.parts, b.parts))
+        for x, y in alike(a.parts, placed(b, a.sharding).parts):
+            np.add(x, y, out=x, **kwargs)
+        return a
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.copyto:
@@ -259,17 +259,52 @@ class ShardedArray:
             return store(target, source) if isinstance(target, ShardedArray) else np.copyto(target, gathered(source), **kwargs)
         if function in (np.may_share_memory, np.shares_memory):
             return any([function(x, y) for x in _arrays(args[0]) for y in _arrays(args[1])])
+        if function is np.allclose:
+            return np.allclose(*[gathered(a) if isinstance(a, ShardedArray) else a for a in args], **kwargs)
         if function in (np.shape, np.ndim, np.size):
             return function(self.geometry, *args[1:], **kwargs)
         raise TypeError(f"numpy.{function.__name__} does not know sharded arrays: use the operation of the same name on tensors")
 
-    def __add__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.add, "__call__", self, other)
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if key is not ...:
+            raise TypeError("a sharded array is not in one place: gather() it first")
+        store(self, value)
 
-    __radd__ = __add__
+    def all(self) -> bool:
+        """Whether all elements are true."""
+        return bool(self.F.all(self))
 
-    def __mul__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.multiply, "__call__", self, other)
+    def any(self) -> bool:
+        """Whether any element is true."""
+        return bool(self.F.any(self))
+
+    def min(self) -> Any:
+        """The smallest element."""
+        return self.F.min_all(self).item()
+
+    def max(self) -> Any:
+        """The largest element."""
+        return self.F.max_all(self).item()
+
+    def item(self) -> Any:
+        """The only element, as a number."""
+        return gathered(self).item()
+
+    def tolist(self) -> Any:
+        """The elements as numbers, in lists."""
+        return gathered(self).tolist()
+
+    def __bool__(self) -> bool:
+        return bool(gathered(self))
+
+    def __int__(self) -> int:
+        return int(gathered(self))
+
+    def __float__(self) -> float:
+        return float(gathered(self))
+
+    def __complex__(self) -> complex:
+        return complex(gathered(self))
 
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> ShardedArray:
         """With another dtype."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import AutogradError
 from ..executors import Executor, get_executor, register_executor
-from ..record import Record
+from ..record import RECORDS, Record
 from .array import ShardedArray, gathered, geometry, mapped, note, operation, placed
 from .mesh import Mesh, replicated
 from .rules import Call, Plan, is_array, rule_of
@@ -56,9 +56,9 @@ class MeshExecutor(Executor):
 
     def _by_plan(self, call: Call) -> Any:
         rec, values, mesh = call.rec, call.values, call.mesh
-        if rec.field("random"):
-            return self._drawn(call)
         rule = rule_of(rec)
+        if rec.field("random") and rule is None:
+            return self._drawn(call)
         plan = None if rule is None else rule(call)
         if plan is None:
             if any([isinstance(a, ShardedArray) and not a.sharding.replicated for _, v in call.operands
@@ -71,8 +71,10 @@ class MeshExecutor(Executor):
             plan = call.whole()
         if plan.run is not None:
             return plan.run(values)
-        moved = {name: [placed(a, s) for a, s in zip(values[name], goal)] if isinstance(goal, list) else placed(values[name], goal)
-                 for name, goal in plan.inputs.items()}
+        moved = dict(values)
+        for _ in range(2):  # where one array is two operands, the second may have sums made in place that the first was to keep
+            moved = {name: [placed(a, s) for a, s in zip(moved[name], goal)] if isinstance(goal, list) else placed(moved[name], goal)
+                     for name, goal in plan.inputs.items()}
         local = mesh.carrier.executor()
         held = mesh.carrier.held(mesh)
         flat = [a.parts for v in moved.values() for a in (v if isinstance(v, list) else (v,))]
@@ -98,9 +100,12 @@ class MeshExecutor(Executor):
         shapes: Any = plan.shapes
         shardings = plan.outputs or [replicated(mesh, np.ndim(r)) for r in made[0]]
         views = rec.family in ("view", "view?")
-        if views or shapes is None and any([not s.replicated for s in shardings]):
+        if views or shapes is None and any([not s.replicated for s in shardings]) or shapes is not None and any(
+                [_hides_order(part, shape) for part, shape in zip(made[0], shapes)]):
             whole = self._foreseen(rec, call.values)
-            shapes = [g.shape if g is not None else None for g in whole]
+            shapes = [g.shape if g is not None else None for g in whole] if shapes is None else shapes
+        else:
+            whole = [None] * len(shardings)
         found: list[Any] = []
         for i, sharding in enumerate(shardings):
             parts = [r[i] for r in made]
@@ -113,7 +118,8 @@ class MeshExecutor(Executor):
                 size = 2 * (1 - 1 / mesh.count(sharding.partial)) * parts[0].nbytes
                 parts, sharding = mesh.carrier.all_reduce(mesh, parts, sharding.partial, plan.combine), sharding.summed
                 note("all_reduce", sharding.partial, size, shape)
-            array = ShardedArray(whole[i] if views else geometry(shape, parts[0].dtype, parts[0]), parts, sharding)
+            array = ShardedArray(whole[i] if views else geometry(
+                shape, parts[0].dtype, parts[0] if whole[i] is None or not _hides_order(parts[0], shape) else whole[i]), parts, sharding)
             if views:
                 source = call.values[rec.params[0].name]
                 array.copied = isinstance(source, ShardedArray) and (source.copied or not all(
@@ -143,6 +149,12 @@ class MeshExecutor(Executor):
         return results[0] if not isinstance(made, (tuple, list)) else results
 
 
+def _hides_order(part: Any, shape: Sequence[int]) -> bool:
+    """Whether dimensions of a whole have an order in memory that a part of it does not show, as it has but one element along them."""
+    return isinstance(part, np.ndarray) and part.ndim > 1 and part.flags.c_contiguous and part.flags.f_contiguous and (
+        part.shape != tuple(shape))
+
+
 def _names(moved: dict[str, Any]) -> list[tuple[str, int | None]]:
     return [(name, len(v) if isinstance(v, list) else None) for name, v in moved.items()]
 
@@ -165,6 +177,17 @@ def _mesh_of(rec: Record, values: dict[str, Any]) -> Mesh | None:
     return found
 
 
-register_executor("mesh", ["mesh"], lambda device_type: MeshExecutor())
+def _mesh_executor(device_type: str) -> MeshExecutor:
+    made = MeshExecutor()
+    ShardedArray.F = made.F
+    for rec in RECORDS.values():
+        told = rec.field("ufunc") or rec.field("numpy")
+        for ufunc in told if isinstance(told, tuple) else (told,):
+            if isinstance(ufunc, np.ufunc) and len(rec.tensor_params) == ufunc.nin:
+                ShardedArray.ufuncs.setdefault(ufunc, rec.name)
+    return made
+
+
+register_executor("mesh", ["mesh"], _mesh_executor)
 
 __all__ = ["MeshExecutor", "ReplicationWarning", "replications"]

@@ -19,7 +19,7 @@ from ..dims import wrap_dim
 from ..executors import get_executor
 from ..executors.meta import over
 from ..record import Param, Record
-from .array import ShardedArray, geometry, summed
+from .array import ShardedArray, geometry, placed, summed
 from .chain import LATENCY, chain
 from .mesh import Mesh, Sharding, replicated
 
@@ -95,7 +95,45 @@ class Call:
         """Made of others: `function(F, **arguments)` of the operations on sharded arrays, whose sums do not wait unless the operation is
         linear."""
         settle = summed if not linearity(self.rec) else lambda array: array
-        return Plan(run=lambda values: function(self.F, **{n: settle(v) for n, v in values.items()}))
+
+        def spread(result: Any) -> Any:
+            return placed(result, replicated(self.mesh, result.ndim)) if isinstance(result, np.ndarray) else result
+
+        def run(values: dict[str, Any]) -> Any:
+            result = function(self.F, **{n: settle(v) for n, v in values.items()})
+            return [spread(r) for r in result] if isinstance(result, (tuple, list)) else spread(result)
+
+        return Plan(run=run)
+
+    def composed(self) -> Plan:
+        """Made of others as the record's `compose` says."""
+        compose = self.rec.field("compose")
+        return self.of(lambda F, **values: compose(F, *values.values()))
+
+    def is_split(self, name: str, dims: Iterable[int]) -> bool:
+        """Whether an operand is split along one of these dimensions."""
+        found = self.sharding(name).dims
+        return any([found[d] for d in dims])
+
+    def even(self, letter: str, place: tuple[str, int], of: int | None = None) -> str:
+        """The letter for a dimension (operand, number) where devices have equal pieces, whole ones of `of` parts, else "W" for a whole
+        one."""
+        name, d = place
+        return "W" if (of or self.shape(name)[d]) % self.mesh.count(self.sharding(name).dims[d]) else letter
+
+    def leading(self, n: int, size: str = "") -> Plan:
+        """The plan where all but the last `n` dimensions are alike in operands and results, and computed by themselves.
+
+        Args:
+            size: the parameter that gives the shape of the result.
+        """
+        lead = range(self.operands[0][1].ndim - n)
+        outs = len(self.rec.returns) + len(self.rec.saved_returns)
+        plan = self.propagate([[*lead, *[None] * n]] * len(self.operands), [[*lead, *[None] * n]] * outs)
+        if size:
+            out, shape = plan.outputs[0], tuple(self[size])
+            plan.arguments = lambda device, values: {**values, size: out.local_shape(shape, device)}
+        return plan
 
     def elementwise(self) -> Plan:
         """As element-wise operations go."""
@@ -107,21 +145,25 @@ class Call:
         return self.propagate(given, made, **options)
 
     def propagate(self, given: Sequence[Letters], made: Sequence[Letters], *, linear: str | None = None, combine: str = "add",
-                  shapes: Sequence[Sequence[int]] | None = None, added: Sequence[int] = (), **options: Any) -> Plan:
+                  shapes: Sequence[Sequence[int]] | None = None, added: Sequence[int] = (), empties: bool | None = None,
+                  **options: Any) -> Plan:
         """The plan of an operation whose operands, in order, have these letters, and whose results have those.
 
         Args:
             linear: what passes partial sums on, see `propagate`; left out, what the record says.
             added: the numbers of operands that are added to what is made of the others, as a bias is.
             combine: what parts are combined with over letters that results have not, where these are split.
+            empties: whether devices may have nothing to compute; left out, those of linear and of element-wise operations may.
             options: further attributes of the plan.
         """
+        differentiable = {p.name for p, _ in self.operands if p.differentiable}
         flat = [(p.name, a) for p, v in self.operands for a in (v if isinstance(v, (list, tuple)) else (v,))]
         if linear is None:
             linear = linearity(self.rec)
+        fixed = [i for i, (name, _) in enumerate(flat) if name not in differentiable]
         found = propagate(self.mesh, [(tuple(a.shape), sharding_of(a, self.mesh), a.dtype.itemsize, letters)
                                       for (_, a), letters in zip(flat, given)], made, linear if combine == "add" else "",
-                          self.rec.elementwise or linear != "" and combine == "add", added)
+                          self.rec.elementwise or linear != "" and combine == "add" if empties is None else empties, added, fixed)
         inputs: dict[str, Any] = {}
         for (name, _), sharding in zip(flat, found[0]):
             if isinstance(self.values[name], (list, tuple)):
@@ -162,7 +204,7 @@ def parsed(notation: str, ndims: Sequence[int]) -> tuple[list[Letters], list[Let
     """The letters of operands and results in a notation, for operands with these numbers of dimensions.
 
     Words are separated by spaces: a letter; "*x" any number of dimensions, aligned from the right as in broadcasting; an upper-case letter
-    a dimension that must be whole; "1" one of size 1.
+    a dimension that must be whole, or as "*X" any number of them; "1" one of size 1.
 
     >>> parsed("*b m k, *b k n -> *b m n", [3, 2])
     ([[('b', 0), 'm', 'k'], ['k', 'n']], [[('b', 0), 'm', 'n']])
@@ -177,7 +219,7 @@ def parsed(notation: str, ndims: Sequence[int]) -> tuple[list[Letters], list[Let
             if word.startswith("*"):
                 n = most.get(word[1:], 0) if count is None else count - len(words) + 1
                 most[word[1:]] = max(most.get(word[1:], 0), n)
-                found += [(word[1:], i) for i in reversed(range(n))]
+                found += [None if word.isupper() else (word[1:], i) for i in reversed(range(n))]
             else:
                 found.append(None if word.isupper() else word)
         return found
@@ -188,7 +230,7 @@ def parsed(notation: str, ndims: Sequence[int]) -> tuple[list[Letters], list[Let
 
 
 def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, int, Letters]], made: Sequence[Letters], linear: str,
-              empties: bool = True, added: Sequence[int] = ()) -> tuple[list[Sharding], list[Sharding]]:
+              empties: bool = True, added: Sequence[int] = (), fixed: Sequence[int] = ()) -> tuple[list[Sharding], list[Sharding]]:
     """(shardings that the operands must have, those of the results).
 
     Each letter gets the axes that some operand has it split over, or none. Of all combinations of these the one is taken that moves fewest
@@ -201,6 +243,7 @@ def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, in
             in; otherwise "".
         empties: whether devices may have nothing to compute.
         added: the numbers of operands that are added to what is made of the others.
+        fixed: those of operands, such as indices, that it is linear in none of.
     """
     proposals: dict[Any, list[tuple[str, ...]]] = {}
     wide = {letter for shape, _, _, letters in operands for n, letter in zip(shape, letters) if n != 1}
@@ -210,7 +253,8 @@ def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, in
             if axes and letter is not None and letter not in broadcast[i] and axes not in proposals.setdefault(letter, []):
                 if empties or shape[letters.index(letter)] >= _needed(mesh, axes):
                     proposals[letter].append(axes)
-    partials = _partials([s.partial_sum_axes for _, s, _, _ in operands], linear)
+    apart = {*added, *fixed}
+    partials = _partials([frozenset[str]() if i in apart else s.partial_sum_axes for i, (_, s, _, _) in enumerate(operands)], linear, fixed)
     best: tuple[float, dict[Any, tuple[str, ...]], list[frozenset[str]]] | None = None
     tried = 0
     for chosen in itertools.product(*[[*axes, ()] for axes in proposals.values()]):
@@ -257,14 +301,14 @@ def _wanted(mesh: Mesh, axes: Mapping[Any, tuple[str, ...]], single: set[Any], l
     return Sharding(mesh, [() if letter is None or letter in single else axes.get(letter, ()) for letter in letters], partial)
 
 
-def _partials(found: Sequence[frozenset[str]], linear: str) -> list[list[frozenset[str]]]:
+def _partials(found: Sequence[frozenset[str]], linear: str, fixed: Sequence[int]) -> list[list[frozenset[str]]]:
     """The partial sums that operands may keep, most first."""
     none = [frozenset[str]()] * len(found)
     every = frozenset[str]().union(*found)
     if not every or not linear:
         return [none]
     if linear == "all":
-        return [[every] * len(found), none]
+        return [[none[0] if i in fixed else every for i in range(len(found))], none]
     if linear == "each":
         return [*[[part if j == i else frozenset[str]() for j in range(len(found))] for i, part in enumerate(found) if part], none]
     first = int(linear)  # the number of the operand that it is linear in
@@ -307,24 +351,29 @@ def reduction(told: str) -> Callable[[Call], Plan]:
         array = call.operands[0][1]
         dims = call.dims(parameter, array.ndim) if parameter else tuple(range(array.ndim))
         keep = call.values.get("keepdim", False)
+        if combine.startswith("logical") and call.values.get(parameter) == ():
+            dims = ()  # which alone take no dimensions as none
         out = [ONE if d in dims else d for d in range(array.ndim) if keep or d not in dims]
-        return call.propagate([range(array.ndim)], [out], combine=combine)
+        return call.propagate([range(array.ndim)], [out], combine=combine, empties=combine not in ("maximum", "minimum"))
 
     return rule
 
 
 def along(told: str) -> Callable[[Call], Plan]:
-    """"along dim": each line along the dimensions that a parameter names is computed by itself, so that these must be whole; all results
-    have the operand's dimensions, or lack these where there is a `keepdim` that is False."""
+    """"along dim": each line along the dimensions that a parameter names is computed by itself, so that these must be whole; all operands
+    have the same dimensions, and results have these, or lack those where there is a `keepdim` that is False. With "or composed", where
+    they are split the operation is made of others, so that no more than statistics of the lines need be moved."""
     parameter = told.split()[1]
 
     def rule(call: Call) -> Plan:
         array = call.operands[0][1]
-        dims = call.dims(parameter, array.ndim)
+        dims = call.dims(parameter, array.ndim) if array.ndim else ()
+        if told.endswith("or composed") and any([call.is_split(p.name, dims) for p, _ in call.operands]):
+            return call.composed()
         drops = call.values.get("keepdim") is False
         given = [None if d in dims else d for d in range(array.ndim)]
         outs = len(call.rec.returns) + len(call.rec.saved_returns)
-        return call.propagate([given], [[x for x in given if x is not None or not drops]] * outs)
+        return call.propagate([given] * len(call.operands), [[x for x in given if x is not None or not drops]] * outs)
 
     return rule
 
@@ -406,7 +455,8 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], lis
     return found
 
 
-NAMED: dict[str, Callable[[str], Callable[[Call], Plan]]] = {"reduces": reduction, "along": along, "reshape": reshaped}
+NAMED: dict[str, Callable[[str], Callable[[Call], Plan]]] = {"reduces": reduction, "along": along, "reshape": reshaped,
+                                                            "composed": lambda told: Call.composed}
 """What the first word of a field `sharding` can be, that is no notation."""
 
 

@@ -39,7 +39,8 @@ def _where_half(condition: Any, input: Any, other: Any) -> Any:
 
 
 def _where_meta(condition: Any, input: Any, other: Any) -> Any:
-    return meta_array(broadcast_shapes(condition.shape, input.shape, other.shape), input.dtype)
+    dtype = next((x.dtype for x in (input, other) if hasattr(x, "dtype")), np.dtype(float))  # compositions give numbers, too
+    return meta_array(broadcast_shapes(*[np.shape(x) for x in (condition, input, other)]), dtype)
 
 
 @op("where(Mask condition, Operand input=None, Operand other=None) -> Tensor", promotion="promote", result="same", quiet="all",

@@ -32,7 +32,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def is_complex(x: Values) -> bool:
     """Whether a tensor, buffer or number is complex."""
-    return (x._k.np if isinstance(x, TensorRef) else np.asarray(x).dtype).kind == "c"
+    return (x._k.np if isinstance(x, TensorRef) else x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype).kind == "c"
 
 
 @op("zero_gradient(Tensor input) -> Tensor", family="unary", result="same", quiet="all", method=False, namespace="_internal", out=False)

@@ -40,6 +40,8 @@ class conj:
     tensor([1., 2.])
     """
 
+    sharding = "*a -> *a"
+    passes_partial = "all"
     def function(F, input): return F.conjugate(input) if input._k.dtype.category == COMPLEX else input
     def numpy(input): return np.conjugate(input) if input.dtype.kind == "c" else input
     def compose(F, input): return F.conj_physical(input) if input.dtype.kind == "c" else input
@@ -141,6 +143,7 @@ class view_as_complex:
     tensor([1.+2.j])
     """
 
+    sharding = "*a W -> *a"
     amp = "float32"
     numpy = _view_as_complex
     def vjp(F, grad): return F.view_as_real(grad)
@@ -202,6 +205,7 @@ class angle:
     tensor([3.1416, 0.0000])
     """
 
+    sharding = "*a -> *a"
     layout = "input"
     numpy = _angle
     def compose(F, input): return F.where(F.isnan(input), input, F.where(input < 0, np.full_like(input, math.pi), np.zeros_like(input)))

@@ -538,6 +538,7 @@ class frexp:
     exponent=tensor([2, 0], dtype=torch.int32))
     """
 
+    sharding = "*a -> *a, *a"
     out_dtype = (OutRule("torch.frexp() expects mantissa to have dtype {wanted_c} but got {found_c}"),
                  OutRule("torch.frexp() expects exponent to have int dtype but got {found_c}"))
     numpy = np.frexp

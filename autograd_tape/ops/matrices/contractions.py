@@ -383,6 +383,7 @@ class linalg_cross:
     tensor([0., 0., 1.])
     """
 
+    sharding = "along dim"
     lacks = {"bool": "cross"}
     out_dtype = EXPECTED
     layout = "rows"

@@ -115,6 +115,7 @@ class inverse:
             [0.0000, 0.2500]])
     """
 
+    sharding = "*b N N -> *b N N"
     lacks = {"half": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
     meta_layout = "columns"
@@ -149,6 +150,7 @@ def _cofactors(A: np.ndarray) -> np.ndarray:
 class cofactors:
     """The gradients of determinants."""
 
+    sharding = "*b N N -> *b N N"
     numpy = _cofactors
     def compose(F, input): return F.reshape(F.det(input), (*tuple(input.shape)[:-2], 1, 1)) * _mT(F, F.inverse(input))
     function = compose
@@ -163,6 +165,7 @@ class det:
     tensor(8.)
     """
 
+    sharding = "*b N N -> *b"
     lacks = {"half": "lu_cpu if any"}
     saved_as = {"input": "A"}
     numpy = linalg.det
@@ -190,6 +193,7 @@ class slogdet:
     tensor(-1.)
     """
 
+    sharding = "*b N N -> *b, *b"
     lacks = {"half": "RuntimeError: linalg.slogdet: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
     saved_as = {"input": "A"}
@@ -251,6 +255,7 @@ def _solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 class solve_matrices:
     """X with A X = B, for batches of matrices."""
 
+    sharding = "*b N N, *b N k -> *b N k"
     lacks = {"half": "lu_cpu if any"}
     saved_as = {"A": "A", "A_shape": None, "B_shape": None}
     numpy = _solve
@@ -270,6 +275,8 @@ class solve_matrices:
 class column_major:
     """The same matrices in the layout of LAPACK, which torch leaves results in."""
 
+    sharding = "*b M N -> *b M N"
+    passes_partial = "all"
     numpy = _columns
     compose = on_host(_columns)
     shape = like_first
@@ -388,6 +395,7 @@ class linalg_cholesky:
             [0., 3.]])
     """
 
+    sharding = "*b N N -> *b N N"
     lacks = {"half": "cholesky_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns"
@@ -483,6 +491,7 @@ class linalg_qr:
             [0., 3.]])
     """
 
+    def sharding(call): return call.letters("*b M N -> N, *b K N" if call["mode"] == "r" else "*b M N -> *b M K, *b K N")
     lacks = {"half": "geqrf_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
@@ -564,6 +573,7 @@ class linalg_svd:
     tensor([2., 1.])
     """
 
+    sharding = "*b M N -> *b M K, *b K, *b K N"
     lacks = {"half": "linalg_svd_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns rows rows"
@@ -651,6 +661,7 @@ class linalg_eigh:
     tensor([1., 3.])
     """
 
+    sharding = "*b N N -> *b N, *b N N"
     lacks = {"half": "linalg_eigh_cpu if any"}
     out_dtype = EXPECTED
     amp = "float32"
@@ -784,6 +795,7 @@ class linalg_pinv:
             [0.0000, 0.0000]])
     """
 
+    sharding = "*b M N -> *b N M"
     out_dtype = casts_safely("linalg.pinv")
     refuses_grad = dict.fromkeys(("atol", "rtol"), lambda input: "linalg_pinv")
     numpy = _pinv
@@ -812,6 +824,7 @@ class linalg_matrix_rank:
     tensor(1)
     """
 
+    sharding = "*b M N -> *b"
     lacks = {"half int bool": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = casts_safely("torch.linalg.matrix_rank")
     amp = "float32"

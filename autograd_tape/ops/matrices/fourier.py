@@ -25,6 +25,7 @@ class fft_along:
     [(1+0j), (1+0j), (1+0j), (1+0j)]
     """
 
+    sharding = "along dim"
     numpy = _fft
     compose = on_host(_fft)
     def shape(input, dim, inverse): return input

@@ -174,6 +174,7 @@ class linalg_lu_factor_ex:
             [0.2500, 1.5000]])
     """
 
+    sharding = "*b M N -> *b M N, *b K, *b"
     lacks = {"half int bool": "lu_cpu if any"}
     out_dtype = EXPECTED
     compose = on_host(_lu_factor)
@@ -256,6 +257,7 @@ class linalg_lu:
             [0.0000, 1.5000]])
     """
 
+    def sharding(call): return call.letters("*b M N -> *b M M, *b M K, *b K N" if call["pivot"] else "*b M N -> P, *b M K, *b K N")
     lacks = {"half int bool": "lu_cpu if any"}
     out_dtype = EXPECTED
     compose = on_host(_lu)
@@ -280,6 +282,9 @@ class lu_unpack:
             [1., 0.]])
     """
 
+    def sharding(call):
+        first = "*b M M" if call["unpack_pivots"] else "P"
+        return call.letters(f"*b M N, *b K -> {first}, *b M K, *b K N" if call["unpack_data"] else f"*b M N, *b K -> {first}, L, U")
     out_dtype = EXPECTED
     saved_also = {"LU_data_sym_argsize_minus_1": "LU_data_shape[-1]", "LU_data_sym_argsize_minus_2": "LU_data_shape[-2]"}
     saved_as = {"LU_data_shape": None}
@@ -400,6 +405,7 @@ class linalg_eig:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    sharding = "*b N N -> *b N, *b N N"
     lacks = {"half": "linalg_eig_out_cpu"}
     out_dtype = (casts_safely("torch.linalg.eig", "eigenvalues"), casts_safely("torch.linalg.eig", "eigenvectors"))
     amp = "float32"
@@ -497,6 +503,7 @@ class matrix_exp:
             [0., 1.]])
     """
 
+    sharding = "*b N N -> *b N N"
     compose = on_host(_matrix_exp)
     shape = like_first
     def check(input): _check_matrix("linalg.matrix_exp", input, True)
@@ -539,6 +546,7 @@ def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float) -> tuple[np.ndarray, np.n
 class lstsq_solution:
     """The X of least norm with the least |A X - B|."""
 
+    sharding = "*b M N, *b M k -> *b N k, *b"
     saved_as = {"B": None, "A_shape": None, "B_shape": None}
     compose = on_host(_lstsq)
 
@@ -738,6 +746,7 @@ class cholesky_solve:
     tensor([[2.]])
     """
 
+    sharding = "*b N k, *b N N -> *b N k"
     lacks = {"half int bool": "cholesky_solve_cpu"}
     out_dtype = casts_safely("cholesky_solve")
     meta_layout = "columns"
@@ -787,6 +796,7 @@ class cholesky_inverse:
     tensor([[0.2500]])
     """
 
+    sharding = "*b N N -> *b N N"
     lacks = {"half int bool": "cholesky_inverse_out_cpu"}
     out_dtype = casts_safely("cholesky_inverse")
     meta_layout = "columns"

@@ -129,6 +129,13 @@ def _check_matmul(input: TensorRef, other: TensorRef) -> None:
     return _check_batches((prod(batch), *left[-2:]), (prod(batch), *b[-2:]))
 
 
+def added_product(call: Any, notation: str) -> Any:
+    """The plan of a product of the other operands that the first is added to, of which leading dimensions may be missing."""
+    first, rest = notation.split(",", 1)
+    words = first.split()
+    return call.letters(" ".join(words[len(words) - call["input"].ndim:]) + "," + rest, linear="each", added=(0,))
+
+
 def _check_expand(shape: Sequence[int], size: Sequence[int], tensor: TensorRef) -> None:
     """Raises where `shape` does not broadcast to `size`."""
     if len(shape) > len(size):
@@ -354,6 +361,7 @@ class bmm:
              [2.]]])
     """
 
+    sharding = "b m k, b k n -> b m n"
     lacks = {"bool": "bmm if any"}
     out_dtype = EXPECTED
     amp = "lower"
@@ -391,6 +399,7 @@ class mv:
     tensor([3., 7.])
     """
 
+    sharding = "m k, k -> m"
     lacks = {"bool": "addmv_impl_cpu if any"}
     out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
     amp = "whole"
@@ -420,6 +429,7 @@ class dot:
     tensor(11.)
     """
 
+    sharding = "k, k -> "
     lacks = {"bool": "dot"}
     out_dtype = DOT
     amp = "whole"
@@ -445,6 +455,8 @@ class vdot:
     tensor(11.)
     """
 
+    sharding = "k, k -> "
+    passes_partial = "each"
     lacks = {"bool": "dot"}
     out_dtype = DOT
     amp = "whole"
@@ -473,6 +485,7 @@ class outer:
             [6., 8.]])
     """
 
+    sharding = "m, n -> m n"
     amp = "whole"
     saved_as = {"vec2": "other"}
 
@@ -556,6 +569,7 @@ class addmm:
     tensor([[5., 8.]])
     """
 
+    def sharding(call): return added_product(call, "m n, m k, k n -> m n")
     amp = "lower"
     deprecated = ("beta input alpha mat1 mat2", "beta input mat1 mat2")
     present = PRODUCT
@@ -603,6 +617,7 @@ class addmv:
     tensor([3., 6.])
     """
 
+    def sharding(call): return added_product(call, "m, m k, k -> m")
     lacks = {"bool": "addmv_impl_cpu if any"}
     amp = "whole"
     deprecated = ("beta input alpha mat vec", "beta input mat vec")
@@ -643,6 +658,7 @@ class baddbmm:
     tensor([[[3.]]])
     """
 
+    def sharding(call): return added_product(call, "b m n, b m k, b k n -> b m n")
     lacks = {"bool": "baddbmm if any"}
     amp = "lower"
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
@@ -679,6 +695,7 @@ class addbmm:
     tensor([[5.]])
     """
 
+    def sharding(call): return added_product(call, "m n, b m k, b k n -> m n")
     lacks = {"bool": "addmm_impl_cpu_ if any"}
     amp = "lower"
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
@@ -718,6 +735,7 @@ class addr:
     tensor([[7., 9.]])
     """
 
+    def sharding(call): return added_product(call, "m n, m, n -> m n")
     amp = "whole"
     deprecated = ("beta input alpha vec1 vec2", "beta input vec1 vec2")
     saved_as = {"input_shape": None}
@@ -814,7 +832,10 @@ class linear:
     """
 
     def sharding(call):
-        return call.letters("*b k, n k -> *b n" if call["bias"] is None else "*b k, n k, n -> *b n", linear="each", added=(2,))
+        if call["weight"].ndim == 1:
+            return call.letters("*b k, k -> *b" if call["bias"] is None else "*b k, k, *b -> *b", linear="each", added=(2,))
+        bias = "" if call["bias"] is None else ", *b n" if call["bias"].ndim else ","
+        return call.letters(f"*b k, n k{bias} -> *b n", linear="each", added=(2,))
 
     out_dtype = EXPECTED
     amp = "lower"

@@ -768,6 +768,7 @@ class glu:
     tensor([0.5000, 1.0000])
     """
 
+    sharding = "along dim"
     meta_layout = "input"
     numpy = _glu
     def shape(input, dim):

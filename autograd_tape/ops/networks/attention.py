@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -15,35 +15,26 @@ from ...functions.general import broadcast_shape
 from ...record import Sample, op
 from .. import _shapes as shapes
 from ..matrices.products import _C_NAMES
-from ._losses import buffer, constant
+from ._losses import constant
 from ...annotations import Functions, Values
 from ...tensor import TensorRef
-
-
-def _additive(like: TensorRef, mask: TensorRef | None, queries: int, keys: int, causal: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """What a bool mask and causality add to the scores, and 1 for queries that may look at any key, else 0 (buffers)."""
-    allowed = None if mask is None else buffer(mask)
-    if causal:
-        triangle = np.tri(queries, keys, dtype=bool)
-        allowed = triangle if allowed is None else allowed & triangle
-    if allowed is None:
-        return None
-    alive = allowed.any(-1, keepdims=True)
-    dtype = buffer(like).dtype
-    return np.where(allowed | ~alive, 0, -np.inf).astype(dtype), alive.astype(dtype)
 
 
 def probabilities(F: Functions, query: TensorRef, key: TensorRef, mask: TensorRef | None, bias: TensorRef | None, causal: bool,
                   scale: float) -> TensorRef:
     """softmax(scale * query key^T + masks) with zeros for queries that may look at no key."""
     scores = F.matmul(query * scale, F.transpose(key, -2, -1))
-    added = _additive(query, mask, query.shape[-2], key.shape[-2], causal)
-    if added is not None:
-        scores = scores + constant(F, query, added[0])
+    allowed: Any = mask
+    if causal:
+        triangle = constant(F, query, np.tri(query.shape[-2], key.shape[-2], dtype=bool))
+        allowed = triangle if mask is None else F.logical_and(mask, triangle)
     if bias is not None:
         scores = scores + bias
-    p = F.softmax(scores, -1)
-    return p if added is None else p * constant(F, query, added[1])
+    if allowed is None:
+        return F.softmax(scores, -1)
+    alive = F.any(allowed, -1, True)
+    scores = F.masked_fill(scores, F.logical_and(F.logical_not(allowed), alive), -inf)
+    return F.masked_fill(F.softmax(scores, -1), F.logical_not(alive), 0)
 
 
 def _small(query: np.ndarray, key: np.ndarray, value: np.ndarray, scale: float) -> tuple[np.ndarray, None, np.ndarray]:
@@ -102,6 +93,12 @@ class attention_backward:
 class attention:
     """softmax(scale * query key^T + bias, where `mask`) value; leading dimensions broadcast."""
 
+    def sharding(call):
+        """Queries by themselves, keys together, or as a composition, whose softmax reduces statistics alone where keys are split."""
+        if call.is_split("key", (-2,)) or call.is_split("value", (-2,)) or call["causal"] and call.is_split("query", (-2,)):
+            return call.composed()
+        others = ", *b q K" * ((call["mask"] is not None) + (call["bias"] is not None))
+        return call.letters(f"*b q E, *b k E, *b k v{others} -> *b q v, *b q, *b q k")
     def numpy(query, key, value, mask, bias, causal, scale):
         if bias is None and mask is None and not causal and query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and (
                 0 < query.size * key.shape[-2] < state.fused * 4 and key.size):

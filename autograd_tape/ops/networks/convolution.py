@@ -96,11 +96,36 @@ def _columns_product(F: Functions, input: Any, weight: Any, bias: Any, stride: A
     return y if bias is None else y + F.reshape(bias, (1, shape[0]) + (1,) * n)
 
 
+def _shared_out(call: Any, alone: str, grouped: str, size: str = "", **options: Any) -> Any:
+    """How one face of the form is shared among devices: as `alone` says where there is one group, else as `grouped`, groups staying whole.
+
+    Args:
+        size: the parameter that gives the shape of the result.
+    """
+    groups = call["groups"]
+    if groups > 1:
+        for (p, _), term in zip(call.operands, grouped.split(",")):
+            if "g" in term.split() and call.even("g", (p.name, term.split().index("g")), of=groups) != "g":
+                grouped = grouped.replace("g", "W")
+    plan = call.letters(alone if groups == 1 else grouped, linear="each", **options)
+    out, shape = plan.outputs[0], size and tuple(call[size])
+    count = call.mesh.count(out.dims[grouped.split("->")[1].split().index("g")]) if groups > 1 and "g" in grouped else 1
+
+    def arguments(device: int, values: dict[str, Any]) -> dict[str, Any]:
+        return {**values, "groups": groups // count, **({size: out.local_shape(shape, device)} if size else {})}
+
+    plan.arguments = arguments
+    return plan
+
+
 @op("convolution_nd(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
     namespace="_internal", method=False, out=False, node="ConvolutionBackward0")
 class convolution_nd:
     """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
 
+    def sharding(call):
+        o = "" if call["bias"] is None else ", o"
+        return _shared_out(call, f"n c *S, o c *K{o} -> n o *S", f"n g *S, g C *K{o.replace('o', 'g')} -> n g *S", added=(2,))
     saved_as = {"input_shape": None, "input": "input", "weight_shape": None}
     numpy = _forward
     shape = shapes.convolution
@@ -136,6 +161,7 @@ class convolution_nd:
 class convolution_nd_input:
     """The gradient of `convolution_nd` for an input of shape `size`; also the transposed convolution."""
 
+    def sharding(call): return _shared_out(call, "n o *S, o c *K -> n c *S", "n g *S, g C *K -> n g *S", "size")
     saved_as = {"input_shape": None, "input": "input", "weight_shape": None}
     numpy = _input_grad
     def shape(grad, weight, size, *rest): return tuple(size)
@@ -175,6 +201,7 @@ class convolution_nd_input:
 class convolution_nd_weight:
     """The gradient of `convolution_nd` for a weight of shape `size`."""
 
+    def sharding(call): return _shared_out(call, "n c *S, n o *S -> o c *S", "n g *S, n g *S -> g C *S", "size")
     numpy = _weight_grad
     def shape(input, grad, size, *rest): return tuple(size)
     def compose(F, input, output, size, stride, padding, dilation, groups):
@@ -212,6 +239,9 @@ class convolution_nd_weight:
 class im2col:
     """The windows of (N, C, ...) as columns (N, C * prod(kernel), number of windows)."""
 
+    def sharding(call):
+        channels = call.even("c", ("input", 1))
+        return call.letters(f"n {channels} *S -> n {channels} L")
     saved_also = {"self_sym_argsize_minus_1": "input_shape[-1]", "self_sym_argsize_minus_2": "input_shape[-2]"}
     saved_as = {"input_shape": None, "blocks": None}
 
@@ -234,6 +264,9 @@ class im2col:
 class col2im:
     """Columns added up where their windows lie: the transpose of `im2col`."""
 
+    def sharding(call):
+        channels = call.even("c", ("input", 1), of=call.shape("input")[1] // prod(call["kernel_size"]))
+        return call.letters(f"n {channels} L -> n {channels} " + "S " * len(call["output_size"]))
     def numpy(input, output_size, kernel_size, dilation, padding, stride, blocks=None):
         size = blocks or fused.conv_output_size(tuple(output_size), kernel_size, stride, padding, dilation)
         shape = (input.shape[0], input.shape[1] // prod(kernel_size), *output_size)

@@ -19,7 +19,7 @@ from .. import _shapes as shapes
 from .._host import on_host
 from .._samples import refuse_complex_gradient
 from ._losses import constant
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -60,6 +60,13 @@ def _dropout(input: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray, float
 class random_dropout:
     """Each element zero with chance `p`, else divided by 1 - p."""
 
+    def sharding(call):
+        def dropped(F, input, p):
+            scale = float(input.dtype.type(1) / input.dtype.type(1 - p))
+            mask = F.reshard(_kept(input, p, np.bool_), input.sharding)
+            return F.masked_scale(input, mask, scale), mask, scale
+
+        return call.of(dropped)
     numpy = _dropout
     def shape(input, p): return input, input, None
     compose = on_host(_dropout)
@@ -70,14 +77,18 @@ class random_dropout:
     def samples(rng): yield rng.standard_normal((2, 3)), 0.0
 
 
+def _mask(like: np.ndarray, shape: Sequence[int], p: float) -> np.ndarray:
+    dtype = np.float64 if like.dtype == np.float64 else np.float32
+    return _kept(like, p, dtype) if like.shape == tuple(shape) else default_generator.bernoulli(1 - p, tuple(shape), dtype)
+
+
 @op("random_mask(Tensor like, int[] shape, float p) -> Tensor", namespace="_internal", method=False, out=False, dtypes="float")
 class random_mask:
     """Zeros with chance `p`, else ones, of a shape; float64 where `like` is, else float32."""
 
-    def numpy(like, shape, p):
-        dtype = np.float64 if like.dtype == np.float64 else np.float32
-        return _kept(like, p, dtype) if like.shape == tuple(shape) else default_generator.bernoulli(1 - p, tuple(shape), dtype)
-    compose = on_host(numpy)
+    def sharding(call): return call.of(lambda F, like, shape, p: _mask(like, shape, p))
+    numpy = _mask
+    compose = on_host(_mask)
     def shape(like, shape, p): return tuple(shape)
     random = True
     def samples(rng): yield rng.standard_normal((2, 3)), (2, 1), 0.0
@@ -87,6 +98,7 @@ class random_mask:
 class masked_scale:
     """`input` times `scale` where `mask`, else zero."""
 
+    sharding = "*a, *a -> *a"
     numpy = _scaled
     layout = "input"
     shape = shapes.like_first

@@ -18,10 +18,12 @@ from ...functions.constants import ONES, SMALL
 from ...functions.refusals import MetaRefusal, negated, no_kernel, subtracted
 from ...record import Sample, op
 from .. import _shapes as shapes
-from ._losses import buffer, constant, reduced, reduction_name, size_text
+from .._host import on_host
+from ._losses import constant, reduced, reduction_name, size_text
 from .softmax import _log_softmax
 from ...annotations import Functions
 from ...tensor import TensorRef
+from .. import _batch as batches
 from .._batch import BatchedCall
 
 _exp, _log, _max, _sum, _min = np.exp, np.log, np.maximum.reduce, np.add.reduce, np.minimum.reduce
@@ -78,37 +80,74 @@ def _checked_target(target: np.ndarray, classes: int, ignore_index: int) -> np.n
     return kept
 
 
-def _coefficients(shape: Sequence[int], dtype: np.dtype, target: np.ndarray, weight: np.ndarray | None, ignore_index: int,
-                  smoothing: float) -> np.ndarray:
-    """What each log-probability is multiplied by in the sum of all losses, without the sign; the target may have changed since
-    the losses were computed."""
-    axis = 0 if len(shape) == 1 else 1
-    classes = shape[axis]
+def _class_shares(like: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int, smoothing: float, first: int = 0,
+                  classes: int | None = None) -> np.ndarray:
+    axis = 0 if like.ndim == 1 else 1
+    here, classes = like.shape[axis], like.shape[axis] if classes is None else classes
     kept = _checked_target(target, classes, ignore_index)
-    if len(shape) == 1:
+    if like.ndim == 1:
         target, kept = target.reshape(()), kept.reshape(())
-    q = np.zeros(shape, dtype)
-    safe = np.expand_dims(np.where(kept, target, 0), axis)
-    hit = np.asarray(kept, dtype) if weight is None else np.where(kept, weight[np.where(kept, target, 0)], 0).astype(dtype)
-    np.put_along_axis(q, safe, np.expand_dims(hit * dtype.type(1 - smoothing), axis), axis)
+    q = np.zeros(like.shape, like.dtype)
+    if not here:
+        return q
+    hits = kept & (target >= first) & (target < first + here)
+    places = np.where(hits, target - first, 0)
+    share = np.asarray(hits, q.dtype) if weight is None else np.where(hits, weight[places], 0).astype(q.dtype)
+    np.put_along_axis(q, np.expand_dims(places, axis), np.expand_dims(share * q.dtype.type(1 - smoothing), axis), axis)
     if smoothing:
-        spread = np.full(classes, smoothing / classes, dtype) if weight is None else weight * dtype.type(smoothing / classes)
-        q += np.expand_dims(kept, axis) * spread.reshape([classes if d == axis else 1 for d in range(len(shape))])
+        spread = np.full(here, smoothing / classes, q.dtype) if weight is None else weight * q.dtype.type(smoothing / classes)
+        q += np.expand_dims(kept, axis) * spread.reshape([here if d == axis else 1 for d in range(like.ndim)])
     return q
+
+
+@op("class_shares(Tensor like, Index target, Tensor? weight, int ignore_index, float smoothing, int first=0, int? classes=None) -> Tensor",
+    namespace="_internal", method=False, out=False, differentiable=False)
+class class_shares:
+    """What each log-probability is multiplied by in the sum of all losses, without the sign, for log-probabilities as `like`: those of
+    the classes from `first` on, of `classes`."""
+
+    def sharding(call):
+        rank = call["like"].ndim
+        told = "n c *s, n *s" if rank > 1 else f"c, {'T' * call['target'].ndim}"
+        plan = call.letters(f"{told}{'' if call['weight'] is None else ', c'} -> {'n c *s' if rank > 1 else 'c'}", empties=True)
+        shape, axis, out = call.shape("like"), int(rank > 1), plan.outputs[0]
+        plan.arguments = lambda device, values: {**values, "first": out.bounds(shape, device)[axis].start, "classes": shape[axis]}
+        return plan
+
+    numpy = _class_shares
+    compose = on_host(_class_shares)
+    def shape(like, *rest): return like
+
+    def batch(F, call):
+        """More rows; weights that differ are applied afterwards."""
+        if not call.size:
+            return NotImplemented
+        like, target, rank = call.whole("like"), call.whole("target"), call.ranks["like"]
+        weight = None if call.is_batched["weight"] else call.weight
+        if rank == 1:
+            result = call(like=like, target=F.reshape(target, (call.size,)), weight=weight)
+        else:
+            result = batches.parted(F, call, call(like=batches.merged(F, like), target=batches.merged(F, target), weight=weight))
+        if weight is call.weight:
+            return result
+        return result * F.reshape(call.weight, (call.size, *(1,) * (rank > 1), -1, *(1,) * (rank - 2)))
+
+    def samples(rng): yield Sample((rng.standard_normal((3, 4)), np.array([1, 0, -100]), rng.uniform(0.5, 1, 4), -100, 0.1),
+                                   no_gradient="shares are constants")
 
 
 def _chosen_loss(F: Functions, input: Any, log_p: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
                  smoothing: float) -> tuple[Any, Any]:
     """(loss, what the sum is divided by) of log-probabilities, for executors without a kernel."""
-    axis = 0 if input.ndim == 1 else 1
-    kept = _checked_target(target, input.shape[axis], ignore_index)
-    q = _coefficients(input.shape, input.dtype, target, weight, ignore_index, smoothing)
+    axis, one = 0 if input.ndim == 1 else 1, np.ones((), input.dtype)
+    q = F.class_shares(log_p, target, weight, ignore_index, smoothing)
     losses = F.sum(F.where(F.ne(q, 0), log_p * -q, 0), axis)  # an infinite log-probability that does not count makes no NaN
     if reduction == "none":
-        return F.reshape(losses, target.shape), np.ones((), input.dtype)
+        return F.reshape(losses, tuple(target.shape)), one
     if reduction == "sum":
-        return F.sum(losses), np.ones((), input.dtype)
-    total = np.asarray((kept if weight is None else np.where(kept, weight[np.where(kept, target, 0)], 0)).sum(), input.dtype)
+        return F.sum(losses), one
+    counted = F.ne(target, ignore_index) if weight is None else F.class_shares(log_p, target, weight, ignore_index, 0.0)
+    total = F.sum(counted).astype(input.dtype)
     return F.sum(losses) / total, total
 
 
@@ -175,8 +214,8 @@ class nll_loss_grad:
 
     def shape(grad, target, weight, size, *rest): return tuple(size)
     def compose(F, grad, target, weight, size, ignore_index, denominator):
-        q = _coefficients(tuple(size), buffer(grad).dtype, buffer(target), buffer(weight), ignore_index, 0.0)
-        return F.where(constant(F, grad, q != 0), constant(F, grad, -q) * _spread_over_classes(F, grad / denominator, tuple(size)), 0)
+        q = F.class_shares(F.zeros_for(grad, tuple(size)), target, weight, ignore_index, 0.0)
+        return F.where(F.ne(q, 0), -q * _spread_over_classes(F, grad / denominator, tuple(size)), 0)
     function = compose
     def samples(rng): yield np.array(1.5), np.array([1, 0, -100]), None, (3, 4), -100, np.array(2.0)
 
@@ -237,6 +276,7 @@ class nll_loss:
     tensor(2.)
     """
 
+    sharding = "composed"
     amp = "float32"
     refuses_grad = {"weight": _nll_step}
     saved_as = {"input_shape": None, "denominator": "total_weight"}
@@ -316,12 +356,12 @@ class cross_entropy_backward:
     shape = shapes.like_second
     def compose(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):
         axis, shape = 0 if input.ndim == 1 else 1, tuple(input.shape)
-        q = _coefficients(shape, buffer(input).dtype, buffer(target), buffer(weight), ignore_index, label_smoothing)
+        q = F.class_shares(input, target, weight, ignore_index, label_smoothing)
         g = grad / (denominator if denominator is not None else shape[0])
-        p = F.softmax(input, axis) * constant(F, grad, q.sum(axis, keepdims=True)) - constant(F, grad, q)
-        kept = (buffer(target) != ignore_index).reshape([1 if i == axis else n for i, n in enumerate(shape)])
+        kept = F.reshape(F.ne(target, ignore_index), [1 if i == axis else n for i, n in enumerate(shape)])
+        p = F.softmax(input, axis) * (F.cast_like(kept, q) if weight is None else F.sum(q, axis, True)) - q
         # Where nothing counts the denominator is 0, and 0 / 0 must not spread.
-        return F.where(constant(F, grad, np.broadcast_to(kept, shape)), p * _spread_over_classes(F, g, shape), 0)
+        return F.where(kept, p * _spread_over_classes(F, g, shape), 0)
     function = compose
     def samples(rng):
         x, target = rng.standard_normal((3, 4)), np.array([1, 0, -100])
@@ -349,6 +389,7 @@ class cross_entropy:
     tensor(0.6931)
     """
 
+    sharding = "composed"
     amp = "float32"
     refuses_grad = {"weight": _nll_step}
     saved_as = {"log_p": None, "top": None, "log_total": None, "denominator": "total_weight", "label_smoothing": None}

@@ -180,6 +180,12 @@ class layer_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    def sharding(call):
+        n, rank = len(call["normalized_shape"]), call["input"].ndim
+        if call.is_split("input", range(rank - n, rank)):
+            return call.composed()
+        rows = range(rank - n)
+        return call.propagate([[*rows, *[None] * n], *[[None] * n] * (len(call.operands) - 1)], [[*rows, *[None] * n], rows, rows])
     complex_on_meta = "RuntimeError: native_layer_norm does not support complex inputs"
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "eps": None}
     numpy = _layer_norm
@@ -319,6 +325,11 @@ def _small_batch_norm(x: np.ndarray, weight: Any, bias: Any, running_mean: Any, 
 class channel_norm:
     """Each channel of (N, C, ...) normalized over all other dimensions; in training, running statistics move in place."""
 
+    def sharding(call):
+        training, others = call["training"], ", c" * (len(call.operands) - 1)
+        if training and (call["running_mean"] is not None or call.is_split("input", _channel_axes(call["input"].ndim))):
+            return call.composed()
+        return call.letters(f"N c *S{others} -> N c *S, c, c" if training else f"n c *s{others} -> n c *s, c, c")
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2"}
 
     def numpy(input, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -348,10 +359,11 @@ class channel_norm:
             mean = F.mean(input, axes)
             d = input - _per_channel(F, mean, input.ndim)
             var = F.mean(d * d, axes)
-            if running_mean is not None:
-                running_mean[...] = momentum * mean + (1 - momentum) * running_mean
-            if running_var is not None:
-                running_var[...] = momentum * (count / max(count - 1, 1)) * var + (1 - momentum) * running_var
+            for running, now in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
+                if isinstance(running, np.ndarray):
+                    np.copyto(running, momentum * now + (1 - momentum) * running)
+                elif running is not None:
+                    running[...] = momentum * now + (1 - momentum) * running
         else:
             mean, var = running_mean.astype(input.dtype), running_var.astype(input.dtype)
             d = input - _per_channel(F, mean, input.ndim)
@@ -543,6 +555,10 @@ class group_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    def sharding(call):
+        if call.is_split("input", range(1, call["input"].ndim)):
+            return call.composed()
+        return call.letters("n C *S" + ", C" * (len(call.operands) - 1) + " -> n C *S, n G, n G")
     saved_also = {"N": "input.shape[0]", "C": "input.shape[1]", "HxW": "prod(input.shape[2:])", "group": "num_groups"}
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2", "num_groups": None}
 

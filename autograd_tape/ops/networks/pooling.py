@@ -118,6 +118,7 @@ def _max_pool(input: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dila
 class max_pool_nd:
     """The maxima of windows over the last dimensions, and where they are: flat indices within these dimensions."""
 
+    def sharding(call): return call.leading(len(call["kernel_size"]))
     saved_as = {"indices": "result1", "input_shape": None}
     nodes = {"len(kernel_size) == 3": "MaxPool3DWithIndicesBackward0"}
     def complex_kernel(input, kernel_size, **_): return f"max_pool{max(len(kernel_size), 2)}d"
@@ -162,6 +163,7 @@ def _spread_picked(grad: np.ndarray, indices: np.ndarray, size: Ints, n: int) ->
 class spread_picked:
     """Zeros of shape `size` with `grad` added at flat indices into its last `n` dimensions."""
 
+    def sharding(call): return call.leading(call["n"], "size")
     numpy = _spread_picked
     def shape(grad, indices, size, n): return tuple(size)
     compose = on_host(_spread_picked)
@@ -187,6 +189,7 @@ def _picked(input: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
 class picked:
     """Elements of `input` at flat indices into its last `n` dimensions."""
 
+    def sharding(call): return call.leading(call["n"])
     numpy = _picked
     def shape(input, indices, n): return indices
     compose = on_host(_picked)
@@ -207,6 +210,7 @@ def _max_unpool(input: np.ndarray, indices: np.ndarray, size: Ints, n: int) -> n
 class max_unpool_nd:
     """Zeros of shape `size` with `input` put at flat indices into its last `n` dimensions."""
 
+    def sharding(call): return call.leading(call["n"], "size")
     def complex_kernel(n, **_): return f"max_unpool{max(n, 2)}d"
     numpy = _max_unpool
     def shape(input, indices, size, n): return tuple(size)
@@ -290,6 +294,7 @@ _AVG = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool cou
 class avg_pool_nd:
     """The means of windows over the last dimensions."""
 
+    def sharding(call): return call.leading(len(call["kernel_size"]))
     saved_as = {"input_shape": None}
     nodes = {"len(kernel_size) == 3": "AvgPool3DBackward0"}
     def complex_kernel(kernel_size, **_): return "avg_pool3d_out_frame" if len(kernel_size) == 3 else "avg_pool2d"
@@ -324,6 +329,7 @@ class avg_pool_nd:
 class avg_pool_nd_grad:
     """The transpose of `avg_pool_nd`: each window's share spread over it."""
 
+    def sharding(call): return call.leading(len(call["kernel_size"]), "size")
     numpy = _avg_pool_grad
     def compose(F, grad, size, kernel, stride, padding, ceil_mode, include, divisor):
         size, out = tuple(size)[-len(kernel):], grad.shape[-len(kernel):]
@@ -375,6 +381,7 @@ def _adaptive_avg_grad(grad: np.ndarray, size: Ints, n: int) -> np.ndarray:
 class adaptive_avg_pool_nd:
     """The means of `size` evenly spread cells of the last dimensions."""
 
+    def sharding(call): return call.leading(len(call["size"]))
     saved_as = {"input_shape": None, "size": None}
     nodes = {"len(size) == 3": "AdaptiveAvgPool3DBackward0"}
     def complex_kernel(size, **_): return "adaptive_avg_pool3d_cpu" if len(size) == 3 else "adaptive_avg_pool2d"
@@ -402,6 +409,7 @@ class adaptive_avg_pool_nd:
 class adaptive_avg_pool_nd_grad:
     """The transpose of `adaptive_avg_pool_nd` for an input of shape `size`."""
 
+    def sharding(call): return call.leading(call["n"], "size")
     numpy = _adaptive_avg_grad
     def compose(F, grad, size, n): return along_axes(F, grad, [cell_matrix(m, k).T for m, k in zip(tuple(size)[-n:], grad.shape[-n:])])
     def shape(grad, size, n): return tuple(size)
@@ -431,6 +439,7 @@ def _adaptive_max(input: Any, size: Ints) -> tuple[np.ndarray, np.ndarray]:
 class adaptive_max_pool_nd:
     """The maxima of `size` evenly spread cells of the last dimensions, and their flat indices."""
 
+    def sharding(call): return call.leading(len(call["size"]))
     saved_as = {"indices": "result1", "input_shape": None, "size": None}
 
     def complex_kernel(size, **_): return "adaptive_max_pool3d_cpu" if len(size) == 3 else "adaptive_max_pool2d"

@@ -62,6 +62,7 @@ def _resample_grad(grad: np.ndarray, dim: int, index: np.ndarray, weight: np.nda
 class resample:
     """Along `dim` (of size `length`), element i is the sum over taps t of weight[i, t] * input[index[i, t]]."""
 
+    sharding = "along dim"
     numpy = _resample
     def shape(input, dim, index, weight, length): return (*input[:dim], len(index), *input[dim + 1:])
     def compose(F, input, dim, index, weight, length):
@@ -77,6 +78,7 @@ class resample:
 class resample_grad:
     """The transpose of `resample`."""
 
+    sharding = "along dim"
     numpy = _resample_grad
     def shape(grad, dim, index, weight, length): return (*grad[:dim], length, *grad[dim + 1:])
     def compose(F, grad, dim, index, weight, length):

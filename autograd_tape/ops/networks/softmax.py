@@ -139,7 +139,7 @@ class softmax:
     tensor([0.5000, 0.5000])
     """
 
-    sharding = "along dim"
+    sharding = "along dim or composed"
     out_dtype = EXPECTED
     layout = "rows"
     def complex_kernel(input, dim, **_): return f"softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"
@@ -168,6 +168,7 @@ class log_softmax:
     tensor([-0.6931, -0.6931])
     """
 
+    sharding = "along dim or composed"
     out_dtype = EXPECTED
     layout = "rows"
     def complex_kernel(input, dim, **_): return f"log_softmax_{'lastdim_' if dim in (-1, input.ndim - 1) else ''}kernel_impl"

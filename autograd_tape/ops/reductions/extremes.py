@@ -40,6 +40,7 @@ class tie_weights:
     """Where `input` equals `result`, one over the number of such places along `dim`; else zero. Extremes share gradients so. NaN equals
     NaN where there is no `dim`; along one, a NaN as the extreme makes them all NaN, as in torch."""
 
+    sharding = "composed"
     numpy = _tie_weights
     def shape(input, result, dim): return input
     def samples(rng): yield Sample((np.array([[1.0, 2.0, 2.0]]), np.array([[2.0, 2.0, 2.0]]), 1), no_gradient="weights are constants")
@@ -192,6 +193,7 @@ class amax:
     tensor([4., 3.])
     """
 
+    sharding = "reduces dim by maximum"
     out_dtype = INPUT_AND_OUT
     numpy = _amax
     mindspore = kernels.extreme("ReduceMax")
@@ -219,6 +221,7 @@ class amin:
     tensor([1., 2.])
     """
 
+    sharding = "reduces dim by minimum"
     out_dtype = INPUT_AND_OUT
     numpy = _amin
     mindspore = kernels.extreme("ReduceMin")
@@ -236,6 +239,7 @@ class amin:
 class max_all:
     """The largest element."""
 
+    sharding = "reduces by maximum"
     out_dtype = CAN_CAST
     numpy = _max
     def check(input): _check_ordered("max", input)
@@ -252,6 +256,7 @@ class max_all:
 class min_all:
     """The smallest element."""
 
+    sharding = "reduces by minimum"
     out_dtype = CAN_CAST
     numpy = _min
     def check(input): _check_ordered("min", input)

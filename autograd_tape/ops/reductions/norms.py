@@ -64,7 +64,7 @@ def _vector_norm_grad(F: Functions, grad: Any, x: Values, result: Values, ord: f
     if ord == 1:
         return g * F.sgn(x)
     if ord in (inf, -inf):
-        hit = constant(F, grad, np.asarray(buffer(F.eq(F.abs(x), n)), buffer(n).dtype))
+        hit = F.cast_like(F.eq(F.abs(x), n), n)
         axes = normalize_dims(dim, len(shape))
         return F.sgn(x) * hit * (g / F.sum(hit, tuple(range(len(shape))) if axes is None else axes, True))
     power = F.masked_fill(F.pow(F.abs(x), ord - 1), F.eq(x, 0), 0) * F.sgn(x)
@@ -90,6 +90,7 @@ class linalg_vector_norm:
     tensor(5.)
     """
 
+    sharding = "along dim or composed"
     out_dtype = EXPECTED
     numpy = _vector_norm
     def shape(x, ord, dim, keepdim): return shapes.reduced(x, dim, keepdim)
@@ -328,6 +329,7 @@ class pairwise_distance:
 class euclidean_distance:
     """The distances of all pairs of rows (..., n, d) and (..., m, d), by one matrix product: |a|^2 + |b|^2 - 2 a b."""
 
+    sharding = "*b m D, *b n D -> *b m n"
     def numpy(x1, x2):
         squares = (x1 * x1).sum(-1, keepdims=True) + (x2 * x2).sum(-1, keepdims=True).swapaxes(-2, -1)
         squares -= 2 * np.matmul(x1, x2.swapaxes(-2, -1))

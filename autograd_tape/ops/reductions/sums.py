@@ -175,6 +175,7 @@ class nansum:
     tensor(3.)
     """
 
+    sharding = "reduces dim by add"
     out_dtype = EXPECTED
     computed_in_out = True
     saved_as = {"input_shape": None}
@@ -243,6 +244,7 @@ class prod:
     tensor([ 2., 12.])
     """
 
+    sharding = "reduces dim by multiply"
     out_dtype = EXPECTED
     computed_in_out = True
     def no_out(dim, **_): return dim is None
@@ -307,6 +309,7 @@ class all_:
     tensor([False,  True])
     """
 
+    sharding = "reduces dim by logical_and"
     out_dtype = BOOL_OR_BYTE
     numpy = _all
     shape = shapes.logical
@@ -327,6 +330,7 @@ class any_:
     tensor([ True, False])
     """
 
+    sharding = "reduces dim by logical_or"
     out_dtype = BOOL_OR_BYTE
     numpy = _any
     shape = shapes.logical
@@ -351,6 +355,7 @@ class count_nonzero:
     tensor([1, 2])
     """
 
+    sharding = "reduces dim by add"
     numpy = _count_nonzero
     shape = shapes.reduced
     def compose(F, input, dim): return F.sum(F.ne(input, 0), dim)
@@ -463,6 +468,7 @@ _CORRECTION = (".correction(input, *[dims(dim)] * (dim is not None), correction=
 class var_of:
     """The variance, with the count less `correction` as divisor."""
 
+    sharding = "along dim or composed"
     numpy = _var
     def compose(F, input, dim, correction, keepdim):
         center = F.abs(input - F.mean(input, dim, True))
@@ -482,6 +488,7 @@ class var_of:
 class std_of:
     """The standard deviation, with the count less `correction` as divisor."""
 
+    sharding = "along dim or composed"
     numpy = _std
     def compose(F, input, dim, correction, keepdim): return F.sqrt(F.var_of(input, dim, correction, keepdim))
     def shape(input, dim, correction, keepdim): return shapes.reduced(input, dim, keepdim)
@@ -513,6 +520,7 @@ def _both(first: Values, second: Values | None) -> Values:
 class var_mean_of:
     """The variance, with the count less `correction` as divisor, and the mean."""
 
+    sharding = "along dim or composed"
     def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, False)
     def compose(F, input, dim, correction, keepdim): return F.var_of(input, dim, correction, keepdim), F.mean(input, dim, keepdim)
     def shape(input, dim, correction, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
@@ -533,6 +541,7 @@ class var_mean_of:
 class std_mean_of:
     """The standard deviation, with the count less `correction` as divisor, and the mean."""
 
+    sharding = "along dim or composed"
     saved_as = {"std": "result0"}
 
     def numpy(input, dim, correction, keepdim): return _spread_mean(input, dim, correction, keepdim, True)
@@ -673,6 +682,7 @@ class logsumexp:
     tensor(1000.6932)
     """
 
+    sharding = "along dim or composed"
     out_dtype = OutRule("logsumexp(): Expected floating point type for result tensor, but got: {found}", floating)
     numpy = _logsumexp
 
