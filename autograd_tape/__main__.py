@@ -1,5 +1,6 @@
 """Command line: `python -m autograd_tape check module:function --inputs 2,3 3:float64 --order 2`, and likewise `show`, which prints what
-a function does as a table, and with `--svg FILE` draws it."""
+a function does as a table, and with `--svg FILE` draws it; `python -m autograd_tape plan module:function --mesh dp=64,tp=8 --inputs
+4096,1024@dp,-`, which prints what a step of it takes of each device of a mesh."""
 
 from __future__ import annotations
 
@@ -98,6 +99,39 @@ def _show(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: a
     return 0
 
 
+def _plan(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
+    from .sharding.planning import plan, plot, sweep
+
+    how: dict[str, Any] = {"inputs": options.shapes, "params": dict(options.params), "wrt": options.wrt, "backward": not options.forward}
+    print(plan(function, options.mesh, **how))
+    if options.plot:
+        plot(sweep(function, options.mesh, options.devices, **how)).save(options.plot)
+    return 0
+
+
+def _param(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """How a parameter is split: `*.weight@tp,-`."""
+    name, at, dims = text.rpartition("@")
+    if not at or not name:
+        raise argparse.ArgumentTypeError(f"cannot read {text!r}; write a parameter's name, and the axes of each dimension: 0.weight@tp,-")
+    return name, tuple([() if d in ("-", "") else tuple(d.split("+")) for d in dims.split(",")])
+
+
+def _mesh(text: str) -> dict[str, int]:
+    """The axes of a mesh, `dp=64,tp=8`.
+
+    >>> _mesh("dp=64,tp=8")
+    {'dp': 64, 'tp': 8}
+    """
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, size = part.partition("=")
+        if not name or not size.isdecimal() or int(size) < 1 or name in found:
+            raise argparse.ArgumentTypeError(f"cannot read the mesh {text!r}; write names and sizes, such as dp=64,tp=8")
+        found[name] = int(size)
+    return found
+
+
 def _svg(text: str) -> str:
     from .show.svg import check_file
 
@@ -125,6 +159,18 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--inputs", nargs="+", default=["3"], metavar="SIZES[:DTYPE[:LOW..HIGH]]",
                              help="one per argument (default: 3)")
         command.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
+    planning = commands.add_parser("plan", help="print what a step of a function takes of each device of a mesh, forward and back")
+    planning.set_defaults(run=_plan, inputs=(), seed=0)
+    planning.add_argument("function", help="module:function, of tensors with --inputs, else of a mesh; or module:network")
+    planning.add_argument("--mesh", type=_mesh, required=True, metavar="NAME=SIZE,...", help="axes and sizes, such as dp=64,tp=8")
+    planning.add_argument("--inputs", dest="shapes", nargs="+", metavar="SIZES[:DTYPE][@AXES]",
+                          help="one per argument; after @ the axes of each dimension, a+b for several, - for none: 64,8:float32@dp,-")
+    planning.add_argument("--params", nargs="+", type=_param, default=[], metavar="NAME@AXES",
+                          help="how parameters of a network are split: *.weight@tp,-")
+    planning.add_argument("--wrt", nargs="+", type=int, metavar="NUMBER", help="the inputs that require grad (default: all of a function)")
+    planning.add_argument("--forward", action="store_true", help="without the backward pass")
+    planning.add_argument("--plot", type=_svg, metavar="FILE", help="draw time and memory against the number of devices")
+    planning.add_argument("--devices", type=int, default=4096, help="up to which number of devices --plot goes (default: 4096)")
     check.add_argument("--order", type=int, choices=(1, 2), default=1, help="2 checks gradients of gradients too")
     check.add_argument("--forward", action="store_true", help="check forward mode too")
     check.add_argument("--layouts", action="store_true", help="check inputs that are transposed, strided and broadcast in memory")

@@ -11,7 +11,7 @@ from .functions import all_reduce, constrain, gather, needs_reshard, reshard, sh
 from .mesh import Mesh, Sharding
 from .ranks import CollectiveError
 
-_later = {"draw_sharding": "draw"}
+_later = {"draw_sharding": "draw", "explain": "explanation", "plan": "planning", "sweep": "planning"}
 """What is imported when it is first asked for, and from where."""
 
 __all__ = ["Carrier", "Collective", "CollectiveError", "Mesh", "ReplicationWarning", "Sharding", "Simulated", "all_reduce", "chain",

@@ -431,7 +431,9 @@ def summed(array: Any) -> Any:
 
 def _carried(step: Step, parts: list[np.ndarray], at: Sharding, shape: tuple[int, ...]) -> list[np.ndarray]:
     mesh = at.mesh
-    carrier = mesh.carrier
+    carrier, held = mesh.carrier, mesh.carrier.held(mesh)
+    if carrier.empty:
+        return [carrier.part(meta_array(step.sharding.local_shape(shape, device), parts[0].dtype)) for device in held]
     if step.kind == "all_reduce":
         return carrier.all_reduce(mesh, parts, step.axes)
     if step.kind == "all_gather":
@@ -440,7 +442,6 @@ def _carried(step: Step, parts: list[np.ndarray], at: Sharding, shape: tuple[int
         return carrier.reduce_scatter(mesh, parts, step.axes, step.dims[0])
     if step.kind == "all_to_all":
         return carrier.all_to_all(mesh, parts, step.axes, *step.dims)
-    held = carrier.held(mesh)
     if step.kind == "part":
         zero = [any([mesh.coordinates(d)[a] for a in step.axes]) for d in held]
         return [z if nothing else p for p, z, nothing in zip(parts, mapped(np.zeros_like, parts), zero)]

@@ -93,6 +93,8 @@ def reshard(t: Any, sharding: Sharding) -> Any:
                             remedy="pass Sharding(mesh, (...))")
     t = _tensor(t, "reshard")
     sharding.check(t.shape)
+    if t._k.device.type == "meta" and sharding.mesh.carrier.empty:  # whose parts have no elements either
+        return t._front_end.wrap(array := placed(t._data, sharding), array.kind)
     return moved(t, sharding)
 
 

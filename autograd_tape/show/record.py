@@ -30,7 +30,7 @@ def record(function: Callable[..., Any], inputs: Sequence[np.ndarray], *, measur
         ...: mul(float64[2], float64[2]) -> float64[2]
         ...: sum(float64[2]) -> float64[]
     """
-    make = sys.modules["torchcompat"].tensor if _of_torch(function) else TensorRef.of
+    make = sys.modules["torchcompat"].tensor if of_torch(function) else TensorRef.of
     tensors = [make(x, requires_grad=dtype_of(x).category >= FLOATING) for x in inputs]
     with Tape(measure=measure) as tape:
         results = function(*tensors)
@@ -41,7 +41,7 @@ def record(function: Callable[..., Any], inputs: Sequence[np.ndarray], *, measur
     return tape
 
 
-def _of_torch(function: Any) -> bool:
+def of_torch(function: Any) -> bool:
     """Whether a function speaks to torch's tensors: what its file imported says so."""
     if hasattr(function, "named_parameters"):
         return True

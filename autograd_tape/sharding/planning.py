@@ -1,0 +1,186 @@
+"""What a step of a program would take on a mesh of any size: memory of a device, bytes and messages, time. Nothing is computed for it.
+
+The time is that of a model: an operation takes as long as its multiplications or its memory, whichever is longer, and a time of its own;
+a collective takes a time for each message, and one for its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from ..errors import ArgumentError
+from ..show.tables import Table
+from ..show.text import plural, size_text, time_text
+from .array import Collective
+from .mesh import Mesh
+from .plot import Line, Panel, Plot
+from .rehearsal import rehearse
+
+FLOPS, BANDWIDTH, CALL = 6e10, 6e9, 100e-6
+"""What a device does in a second: multiplications and additions of a product in float32, bytes read and written; and the seconds that an
+operation takes whatever its size. Measured with `benchmarks/sharding_model.py` on the processor that `seconds` was measured on."""
+
+
+def seconds(kind: str, group_size: int, bytes: float) -> float:
+    """How long a collective takes in a group of devices, of which each sends so many bytes."""
+    return messages(kind, group_size) * 20e-6 + bytes / 2e9
+
+
+def messages(kind: str, group_size: int) -> int:
+    """How many messages each device sends: those of a ring.
+
+    >>> messages("all_gather", 4), messages("all_reduce", 4)
+    (3, 6)
+    """
+    return (group_size - 1) * (2 if kind == "all_reduce" else 1)
+
+
+@attrs.frozen
+class Moved:
+    """Collectives of one kind over the same axes.
+
+    Attributes:
+        count: how many there are.
+        bytes, messages: what each device sends in all.
+        seconds: how long they take in all.
+    """
+
+    kind: str
+    axes: tuple[str, ...]
+    count: int
+    bytes: float
+    messages: int
+    seconds: float
+
+
+@attrs.frozen(repr=False)
+class Estimate:
+    """What a step takes of each device: `str` of it is text, Jupyter shows HTML.
+
+    Attributes:
+        mesh: the mesh.
+        parameters, inputs, gradients, saved: bytes of what requires grad, of other inputs, of gradients, and of what the forward pass
+            keeps for the backward pass besides these.
+        peak: the most bytes that are held at a time.
+        flops: multiplications and additions.
+        compute: seconds that operations take.
+        moved: collectives, by kind and axes.
+    """
+
+    mesh: Mesh
+    parameters: int
+    inputs: int
+    gradients: int
+    saved: int
+    peak: int
+    flops: float
+    compute: float
+    moved: tuple[Moved, ...]
+
+    @property
+    def communication(self) -> float:
+        """Seconds that collectives take."""
+        return sum([m.seconds for m in self.moved])
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of a step: no collective is hidden behind operations."""
+        return self.compute + self.communication
+
+    def tables(self) -> tuple[Table, Table]:
+        """Memory and time, and what is moved."""
+        rows = [[name, size_text(n)] for name, n in (
+            ("parameters", self.parameters), ("inputs", self.inputs), ("gradients", self.gradients), ("saved for backward", self.saved),
+            ("peak", self.peak))]
+        rows += [[name, time_text(t)] for name, t in (("operations", self.compute), ("collectives", self.communication),
+                                                      ("step", self.seconds))]
+        held = Table(f"{repr(self.mesh)}: {plural(self.mesh.size, 'device')}, of each", ["what", "amount:"], rows)
+        sent = [[m.kind, ", ".join(m.axes), str(m.count), size_text(round(m.bytes)), str(m.messages), time_text(m.seconds)]
+                for m in self.moved]
+        total = ["total", "", str(sum([m.count for m in self.moved])), size_text(round(sum([m.bytes for m in self.moved]))),
+                 str(sum([m.messages for m in self.moved])), time_text(self.communication)]
+        return held, Table("collectives", ["kind", "over", "count:", "sent:", "messages:", "time:"], [*sent, total])
+
+    def __str__(self) -> str:
+        return "\n\n".join([table.text() for table in self.tables()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join([table.html() for table in self.tables()])
+
+
+def plan(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], in_shardings: Sequence[Any] | None = None,
+         inputs: Sequence[Any] | None = None, *, params: Mapping[str, Any] | None = None, wrt: Sequence[int] | None = None,
+         backward: bool = True) -> Estimate:
+    """What a step of a program, forward and back, takes of each device of a mesh.
+
+    Args:
+        function, mesh, in_shardings, inputs, params, wrt: see `rehearse`.
+        backward: go back from the results that require grad.
+
+    >>> from autograd_tape import F
+    >>> found = plan(lambda x, w: F.sum(F.relu(x @ w)), {"dp": 64}, [("dp", None), None], [(640, 32), (32, 8)], wrt=[1])
+    >>> found.parameters, found.inputs, found.gradients, [(m.kind, m.axes, m.messages) for m in found.moved]
+    (1024, 1280, 1024, [('all_reduce', ('dp',), 126)])
+    """
+    found = rehearse(function, mesh, in_shardings, inputs, params=params, wrt=wrt, back=backward)
+    groups: dict[tuple[str, tuple[str, ...]], list[Collective]] = {}
+    for event in found.events:
+        if isinstance(event, Collective) and found.mesh.count(event.axes) > 1:
+            groups.setdefault((event.kind, event.axes), []).append(event)
+    moved = []
+    for (kind, axes), some in groups.items():
+        size = found.mesh.count(axes)
+        moved.append(Moved(kind, axes, len(some), sum([c.bytes for c in some]), len(some) * messages(kind, size),
+                           sum([seconds(kind, size, c.bytes) for c in some])))
+    done = found.ledger
+    return Estimate(found.mesh, found.parameters, found.inputs, found.gradients, found.saved, done.peak, done.flops,
+                    done.time(FLOPS, BANDWIDTH, CALL), tuple(moved))
+
+
+def sweep(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], devices: int, *args: Any, **kwargs: Any) -> list[Estimate]:
+    """`plan` of the same program on 1, 2, 4, ... up to `devices` devices. The last axes have the sizes they have in `mesh`, as far as
+    there are devices, and the first one the rest.
+
+    >>> from autograd_tape import F
+    >>> found = sweep(lambda x: F.sum(x * x), {"dp": 8, "tp": 4}, 16, [("dp", "tp")], [(64, 64)])
+    >>> [e.mesh for e in found]
+    [Mesh(dp=1, tp=1), Mesh(dp=1, tp=2), Mesh(dp=1, tp=4), Mesh(dp=2, tp=4), Mesh(dp=4, tp=4)]
+    """
+    axes = dict(mesh.axes if isinstance(mesh, Mesh) else mesh)
+    if not isinstance(devices, int) or devices < 1:
+        raise ArgumentError("A sweep goes up to a number of devices", expected="an int of 1 or more", found=repr(devices),
+                            remedy="pass the largest number of devices")
+    first, *others = axes
+    found, count = [], 1
+    while count <= devices:
+        left, sizes = count, {}
+        for name in reversed(others):
+            sizes[name] = next(n for n in range(min(axes[name], left), 0, -1) if left % n == 0 and axes[name] % n == 0)
+            left //= sizes[name]
+        sizes[first] = left
+        found.append(plan(function, {name: sizes[name] for name in axes}, *args, **kwargs))
+        count *= 2
+    return found
+
+
+def plot(estimates: Sequence[Estimate]) -> Plot:
+    """Time per step and memory per device against the number of devices."""
+    sizes = [float(e.mesh.size) for e in estimates]
+
+    def line(name: str, values: Sequence[float]) -> Line:
+        return Line(name, tuple(zip(sizes, values)))
+
+    return Plot((
+        Panel("time per step", time_text, (line("step", [e.seconds for e in estimates]), line("operations", [e.compute for e in estimates]),
+                                           line("collectives", [e.communication for e in estimates]))),
+        Panel("memory per device", lambda n: size_text(round(n)), (
+            line("peak", [e.peak for e in estimates]), line("parameters", [e.parameters for e in estimates]),
+            line("gradients", [e.gradients for e in estimates]), line("saved", [e.saved for e in estimates])))), "devices")
+
+
+__all__ = ["Estimate", "Moved", "messages", "plan", "plot", "seconds", "sweep"]
