@@ -489,7 +489,7 @@ class TensorRef:
         if watchers:
             tell(self, how)
         data = self._data
-        if data.__class__ is np.ndarray:
+        if isinstance(data, (np.ndarray, np.generic)):  # scalars are what NumPy makes of gradients without dimensions
             return data
         return above.evaluate(self) if data is None else data.whole()
 
@@ -538,7 +538,7 @@ class TensorRef:
         flag = ", requires_grad=True" if self.requires_grad else ""
         if self._data is None:
             return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype.name}{flag})"
-        shown, place = (self._data, []) if self._data.__class__ is np.ndarray else self._data.shown()
+        shown, place = (self._data, []) if isinstance(self._data, (np.ndarray, np.generic)) else self._data.shown()
         values = f"shape={self.shape}" if shown is None else np.array2string(shown, separator=", ")
         return f"{type(self).__name__}({', '.join([values, f'dtype={self.dtype.name}', *place])}{flag})"
 

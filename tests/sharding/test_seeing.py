@@ -147,3 +147,12 @@ def test_summary_of_plain_tensors_says_nothing_of_meshes() -> None:
     with at.Tape() as tape:
         x * x
     assert tape.summary().table().head == ["id:", "operation", "output", "saved:"]
+
+
+def test_gradients_that_are_numbers_of_numpy_are_read_and_shown() -> None:
+    x = at.TensorRef.of(2.0, requires_grad=True)
+    seen: list[object] = []
+    y = x * x
+    y.register_hook(lambda g: seen.extend([g.item(), repr(g), float(g)]))
+    at.backward(y * 3.0)
+    assert seen == [3.0, "TensorRef(3., dtype=float64)", 3.0] or seen == [3.0, "TensorRef(3.0, dtype=float64)", 3.0]
