@@ -145,6 +145,11 @@ def test_no_test_forgives_an_error_in_passing() -> None:
     assert [line for path, test in checks() for line in forgiving(path, test)] == []
 
 
+def test_no_test_thaws_what_was_collected() -> None:
+    """Each collection of every test after it would look at a million objects."""
+    assert [path.name for path, tree in trees().items() if "unfreeze" in called(tree)] == []
+
+
 def test_tests_are_left_out_for_known_reasons() -> None:
     assert [line for path in trees() if path != Path(__file__) for line in unknown_skips(path)] == []
 
