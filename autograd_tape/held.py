@@ -99,7 +99,11 @@ class Owner:
     @classmethod
     def here(cls) -> Owner:
         """Who is running now."""
-        return cls(threading.current_thread(), sys.modules["asyncio"].current_task() if in_loop() else None)
+        if in_loop():
+            return cls(threading.current_thread(), sys.modules["asyncio"].current_task())
+        if _mine.owner is None:
+            _mine.owner = cls(threading.current_thread(), None)
+        return _mine.owner
 
     @property
     def gone(self) -> bool:
@@ -108,6 +112,13 @@ class Owner:
 
     def __str__(self) -> str:
         return f"thread '{self.thread.name}'" + ("" if self.task is None else f", task '{self.task.get_name()}'")
+
+
+class _Mine(threading.local):
+    owner: Owner | None = None  # this thread, without a task
+
+
+_mine = _Mine()
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------

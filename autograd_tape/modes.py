@@ -76,11 +76,15 @@ def _inferred(value: Any) -> Any:
 def _change(left: int = 0, watching: int = 0, inferred: int = 0) -> None:
     global _loud, watched, _inferring
     with _lock:
-        before = (bool(_loud), bool(watched), bool(_inferring))
+        everywhere, above = (bool(_loud), bool(_inferring)), bool(watched)
         _loud, watched, _inferring = _loud + left, watched + watching, _inferring + inferred
-        if (bool(_loud), bool(watched), bool(_inferring)) != before:
+        if (bool(_loud), bool(_inferring)) != everywhere:
             for entrance in _quiet_sets:
                 _set_quiet(*entrance)
+        elif bool(watched) != above:
+            for entrance in _quiet_sets:
+                if not entrance[3]:
+                    _set_quiet(*entrance)
 
 
 def leave_quiet_path() -> None:
