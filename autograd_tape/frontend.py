@@ -96,6 +96,10 @@ class Frontend:
         """The function of an irregular operation; with `inner`, its method or its in-place variant."""
         return irregular_function(rec, self, inner)
 
+    def home(self, rec: Record, name: str) -> tuple[str, str]:
+        """(module, name there) of the function `name` of an operation, by which it is shown and pickled."""
+        return self.module, name
+
     def passing(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that makes tensors, or reads them, with a door before it."""
         return passing(function, self)

@@ -159,7 +159,8 @@ def handle_torch_function(public_api: Callable[..., Any], relevant: Any, *args: 
         result = cls.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    raise TypeError(f"no implementation found for '{public_api.__module__}.{public_api.__name__}' on types that implement "
+    home = public_api.__module__.replace("torchcompat", "torch", 1)
+    raise TypeError(f"no implementation found for '{home}.{public_api.__name__}' on types that implement "
                     f"__torch_function__: {list(types)}")
 
 

@@ -631,8 +631,7 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
                    frontend.half_namespace if half else frontend.below_namespace if below else frontend.namespace)
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."
-    function.__module__ = frontend.module
-    function.__qualname__ = name
+    function.__module__, function.__qualname__ = frontend.home(rec, name)
     if operator:
         function.__name__ = function.__qualname__ = operator
     function.record = rec

@@ -118,7 +118,8 @@ def irregular_function(rec: Record, frontend: Any, inner: Callable[..., Any] | N
     else:
         function = _framed(rec, frontend, inner or rec.field("function"), make)
     function.__doc__ = rec.doc
-    function.__module__, function.__qualname__ = frontend.module, rec.name
+    inplace = inner is not None and inner is rec.field("function_")
+    function.__module__, function.__qualname__ = frontend.home(rec, rec.name + "_" * inplace)
     function.record = rec
     return function
 

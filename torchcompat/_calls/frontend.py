@@ -13,7 +13,7 @@ from autograd_tape import errors, views
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import Frontend
 from autograd_tape.strided import strided
-from autograd_tape.record import Param
+from autograd_tape.record import Param, Record
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.node import OutputEdge, TapeEntry
 from autograd_tape.tensor import BUFFERS, NOTHING, TensorRef, info_of
@@ -53,6 +53,12 @@ class TorchFrontend(Frontend):
     def transforms(self) -> SimpleNamespace:
         """Those of `func`."""
         return SimpleNamespace(jvp=above.jvp, vjp=above.vjp, vmap=above.vmap)
+
+    def home(self, rec: Record, name: str) -> tuple[str, str]:
+        """The module of torchcompat that has the function, so that pickles of what holds it find it there."""
+        alias = next((a for a in rec.alias if "." in a), "") if rec.namespace == "_internal" else ""
+        place, _, own = alias.rpartition(".") if alias else (rec.namespace, "", name)
+        return "torchcompat" + f".{place}" * bool(place), own
 
     def conjugate(self, x: Any) -> Any:
         """A view, where the quiet path is open to such tensors; computed for those of transforms and modes."""
