@@ -35,6 +35,9 @@ SPIN, DOZE, LONGEST = 0.00005, 0.00002, 0.001
 and a fiftieth of the time that it has waited, up to the last. Sleeping gives way to more than `sched_yield`, after which others may keep
 the processor for milliseconds."""
 
+MOVING = 3e-9
+"""For so many seconds more a byte, since large messages go on only while both sides ask."""
+
 GRACE = 2.0
 """Seconds for which a process that ends by an error waits for others to hear of it."""
 
@@ -132,12 +135,14 @@ class MPI(Ranked):
         """Those that are no more, as far as this process can see."""
         return [r for r in ranks if self._peers and self._peers[r] and not _lives(self._peers[r])]
 
-    def _wait(self, requests: list[Any], missing: Callable[[], list[int]] | None = None, limit: float | None = -1.0) -> None:
+    def _wait(self, requests: list[Any], missing: Callable[[], list[int]] | None = None, limit: float | None = -1.0,
+              spin: float = SPIN) -> None:
         """Returns when all of these are complete.
 
         Args:
             missing: the processes that have not come, all others unless given.
             limit: the number of seconds to wait, `timeout` unless given; None for any.
+            spin: the number of seconds to wait without sleep.
         """
         done = self._mpi.Request.Testall
         if done(requests):
@@ -146,7 +151,7 @@ class MPI(Ranked):
         limit = self.timeout if limit == -1.0 else limit
         while not done(requests):
             now = time.monotonic()
-            if now - start < SPIN:
+            if now - start < spin:
                 os.sched_yield()
                 continue
             time.sleep(min(DOZE + (now - start) / 50, LONGEST))
@@ -238,7 +243,9 @@ class MPI(Ranked):
     def send(self, out: Sequence[tuple[int, np.ndarray]], into: Sequence[tuple[int, np.ndarray]]) -> None:
         """See `Ranked`."""
         comm = self._comm
-        self._wait([*[comm.Irecv(b, r, 1) for r, b in into if b.size], *[comm.Isend(b, r, 1) for r, b in out if b.size]])
+        size = sum([b.size for _, b in into]) + sum([b.size for _, b in out])
+        self._wait([*[comm.Irecv(b, r, 1) for r, b in into if b.size], *[comm.Isend(b, r, 1) for r, b in out if b.size]],
+                   spin=SPIN + size * MOVING)
 
 
 __all__ = ["MPI"]
