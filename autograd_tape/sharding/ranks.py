@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..dtypes import DType
 from ..errors import AutogradError
 from .carriers import Carrier, Parts, combined, cut, piece
 
@@ -235,7 +236,7 @@ class Ranked(Carrier):
                                             mesh=repr(mesh)))
             sources = {t: s for s, t in pairs}
             source = sources.get(self.rank)
-            made = None if source is None else np.empty(heads[source].shape, heads[source].dtype)
+            made = None if source is None else np.empty(heads[source].shape, DType.by_name[heads[source].dtype].np)
             own = source == self.rank
             self.send([(t, _bytes(part)) for t, s in sources.items() if s == self.rank != t],
                       [] if source is None or own or made is None else [(source, _bytes(made))])

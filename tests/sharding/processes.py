@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -19,19 +19,22 @@ import autograd_tape as at
 from autograd_tape.random import default_generator
 from autograd_tape.sharding import Mesh, ReplicationWarning, collectives, gather, shard
 from autograd_tape.sharding.carriers import SIMULATED
+from autograd_tape.sharding.mindspore import MindSpore
 from autograd_tape.sharding.mpi import MPI
 from autograd_tape.sharding.ranks import SMALL, CollectiveError
 
-from . import programs
+from tests.sharding import programs
 
 DTYPES = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16, np.complex64, np.complex128, np.bool_, np.int8, np.int64, np.uint8]
 REDUCTIONS = ["add", "multiply", "maximum", "minimum", "logical_or", "logical_and"]
 
-carrier = MPI()
+carrier: Any = MindSpore() if sys.argv[1] == "on_mindspore" else MPI()
 
 
 def meshes() -> list[Mesh]:
     """Meshes of all processes, shaped in all ways."""
+    if isinstance(carrier, MindSpore):
+        return [Mesh({"a": carrier.count}, "mindspore")]
     axes = {2: [{"a": 2}, {"a": 1, "b": 2}], 4: [{"a": 4}, {"a": 2, "b": 2}, {"a": 2, "b": 1, "c": 2}]}
     return [Mesh(a, "mpi") for a in axes[carrier.count]]
 
@@ -44,7 +47,7 @@ def same(found: Any, expected: Any) -> None:
         assert found.tobytes() == expected.tobytes()
 
 
-def check_collectives() -> int:
+def check_collectives(dtypes: Sequence[type] = tuple(DTYPES)) -> int:
     """Every collective does what it does on the simulated mesh; the number of cases."""
     cases = 0
 
@@ -56,7 +59,7 @@ def check_collectives() -> int:
 
     for mesh in meshes():
         ways = [w for n in range(1, len(mesh.names) + 1) for w in itertools.permutations(mesh.names, n)]
-        for number, dtype in enumerate(DTYPES):
+        for number, dtype in enumerate(dtypes):
             r = np.random.default_rng(number)
 
             def made(shape: tuple[int, ...], order: str = "C") -> np.ndarray:
@@ -211,6 +214,22 @@ def all_of_it() -> None:
     check_dead()
     print("check_dead 1\n", end="", flush=True)
     time.sleep(3)  # in which others say the same: the first to end ends all
+
+
+def on_mindspore() -> None:
+    """Collectives, and an operation with its gradient, by MindSpore's communication."""
+    print(f"check_collectives {check_collectives((np.float32, ml_dtypes.bfloat16))}\n", end="", flush=True)
+    x = np.arange(6.0)
+    if carrier.rank == 1:
+        x = x.astype(np.float32)
+    refused(lambda: carrier.all_reduce(meshes()[0], [x], ("a",)), "dtypes differ in all_reduce.*float64.*float32")
+    t = shard(np.arange(12.0).reshape(4, 3), meshes()[0], ("a", None))
+    t.requires_grad = True
+    grads = at.backward(at.F.sum(at.F.sin(at.F.matmul(t, at.F.transpose(t, 0, 1)))))
+    plain = at.TensorRef.of(np.arange(12.0).reshape(4, 3), requires_grad=True)
+    expected = at.backward(at.F.sum(at.F.sin(at.F.matmul(plain, at.F.transpose(plain, 0, 1)))))
+    np.testing.assert_allclose(gather(grads[t]).numpy(), expected[plain], 1e-9)
+    print("on_mindspore 1\n", end="", flush=True)
 
 
 def late() -> None:

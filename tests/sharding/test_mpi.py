@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -20,6 +22,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install autog
 
 ROOT = Path(__file__).resolve().parents[2]
 MPIEXEC = shutil.which("mpiexec", path=sysconfig.get_path("scripts")) or shutil.which("mpiexec") or "mpiexec"
+MSRUN = shutil.which("msrun", path=sysconfig.get_path("scripts")) or "msrun"
 MARK = "AUTOGRAD_TAPE_TEST_OF_MPI"
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
@@ -31,7 +34,8 @@ def _dies_with_parent() -> None:
 
 def _environment(mark: str) -> dict[str, str]:
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
-    return {**os.environ, **threads, "PYTHONPATH": str(ROOT), "GLOG_v": "4", MARK: mark}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {**os.environ, **threads, "PATH": path, "PYTHONPATH": str(ROOT), "GLOG_v": "4", MARK: mark}
 
 
 def _left(mark: str) -> list[int]:
@@ -67,20 +71,26 @@ def mark(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def start(ranks: int, scene: str, mark: str, *before: str) -> subprocess.Popen[str]:
     """Starts a scene of `processes`, each by the command `before`."""
-    command = [MPIEXEC, "-n", str(ranks), *before, sys.executable, "-m", "tests.sharding.processes", scene]
-    return subprocess.Popen(command, cwd=ROOT, env=_environment(mark), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    return _started(mark, MPIEXEC, "-n", str(ranks), *before, sys.executable, "-m", "tests.sharding.processes", scene)
+
+
+def _started(mark: str, *command: str, cwd: Path = ROOT) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, cwd=cwd, env=_environment(mark), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             stdin=subprocess.DEVNULL, preexec_fn=_dies_with_parent)
 
 
-def run(ranks: int, scene: str, mark: str, limit: float, *before: str) -> tuple[int, str, str]:
-    """The exit code of a scene, and what it wrote."""
-    process = start(ranks, scene, mark, *before)
+def _done(process: subprocess.Popen[str], limit: float) -> tuple[int, str, str]:
     try:
         out, err = process.communicate(timeout=limit)
     finally:
         process.kill()
         process.wait()
     return process.returncode, out, err
+
+
+def run(ranks: int, scene: str, mark: str, limit: float, *before: str) -> tuple[int, str, str]:
+    """The exit code of a scene, and what it wrote."""
+    return _done(start(ranks, scene, mark, *before), limit)
 
 
 @pytest.mark.parametrize("ranks, cases", [(2, 804), (4, 1665)])
@@ -115,3 +125,22 @@ def test_none_is_left_when_the_launcher_is_killed(mark: str) -> None:
         process.kill()
         process.wait()
     _none_left(mark)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mindspore") is None, reason="MindSpore is not installed")
+def test_mindspore_as_simulated(mark: str, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code, out, err = _done(_started(
+        mark, MSRUN, "--worker_num=2", "--local_worker_num=2", f"--master_port={port}", f"--log_dir={tmp_path}", "--join=True",
+        str(ROOT / "tests" / "sharding" / "processes.py"), "on_mindspore", cwd=tmp_path), 150)
+    told = [(tmp_path / f"worker_{i}.log").read_text() for i in range(2)]
+    assert code == 0 and all([{"check_collectives 72", "on_mindspore 1"} <= set(t.splitlines()) for t in told]), told[0][-3000:] + err
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mindspore") is None, reason="MindSpore is not installed")
+def test_mindspore_wants_its_processes(mark: str) -> None:
+    program = 'from autograd_tape.sharding import Mesh; Mesh({"a": 2}, carrier="mindspore")'
+    code, _, err = _done(_started(mark, sys.executable, "-c", program), 60)
+    assert code == 1 and "ExecutorUnavailableError: MindSpore's communication does not start. Expected processes started by msrun" in err
