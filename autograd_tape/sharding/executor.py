@@ -115,9 +115,9 @@ class MeshExecutor(Executor):
             parts = mapped(np.asarray, parts) if not isinstance(parts[0], np.ndarray) else parts
             shape = parts[0].shape if shapes is None else tuple(shapes[i])
             if plan.combine != "add" and sharding.partial_sum_axes:
-                size = 2 * (1 - 1 / mesh.count(sharding.partial)) * parts[0].nbytes
-                parts, sharding = mesh.carrier.all_reduce(mesh, parts, sharding.partial, plan.combine), sharding.summed
-                note("all_reduce", sharding.partial, size, shape)
+                axes, size = sharding.partial, 2 * (1 - 1 / mesh.count(sharding.partial)) * parts[0].nbytes
+                parts, sharding = mesh.carrier.all_reduce(mesh, parts, axes, plan.combine), sharding.summed
+                note("all_reduce", axes, size, shape)
             array = ShardedArray(whole[i] if views else geometry(
                 shape, parts[0].dtype, parts[0] if whole[i] is None or not _hides_order(parts[0], shape) else whole[i]), parts, sharding)
             if views:

@@ -16,7 +16,7 @@ from ..dtypes import Device
 from ..node import TapeEntry
 from ..tensor import TensorRef, above
 from .array import Collective, ShardedArray, cause, collectives, sharded
-from .functions import moved, sharding_of
+from .functions import moved, reshard_op, sharding_of
 from .mesh import Sharding, mesh_of, replicated
 
 
@@ -64,6 +64,14 @@ class _Sharded(TapeEntry):
     moved: Sequence[Collective]
 
 
+def _waiting(t: TensorRef, at: Sharding) -> Sharding:
+    """How the cotangents of a tensor are to lie: as it does; where it was but moved there, any sums in them wait, so that they are spread
+    on the way back, not made everywhere."""
+    if getattr(t._node, "op", None) is not reshard_op:
+        return at
+    return at.with_dims(at.dims, set(at.mesh.names).difference(at.split))
+
+
 _classes: dict[type[TapeEntry], type[TapeEntry]] = {}
 
 
@@ -76,7 +84,7 @@ def sharded_class(plain: type[TapeEntry], inputs: Sequence[Any], outputs: Sequen
     found = [sharding_of(t) if isinstance(t, TensorRef) else None for t in (*inputs, *outputs)]
     if not any([s is not None for s in found]):
         return None
-    targets, seeds = found[:len(inputs)], [s and s.summed for s in found[len(inputs):]]
+    targets, seeds = [s and _waiting(t, s) for t, s in zip(inputs, found)], [s and s.summed for s in found[len(inputs):]]
     cls = _classes.get(plain)
     if cls is None:
         cls = _classes[plain] = type(plain.__name__, (plain,), {

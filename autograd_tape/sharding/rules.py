@@ -251,7 +251,7 @@ def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, in
     for i, (shape, sharding, _, letters) in enumerate(operands):
         for letter, axes in zip(letters, sharding.dims):
             if axes and letter is not None and letter not in broadcast[i] and axes not in proposals.setdefault(letter, []):
-                if empties or shape[letters.index(letter)] >= _needed(mesh, axes):
+                if empties or _all_have(mesh, axes, shape[letters.index(letter)]):
                     proposals[letter].append(axes)
     apart = {*added, *fixed}
     partials = _partials([frozenset[str]() if i in apart else s.partial_sum_axes for i, (_, s, _, _) in enumerate(operands)], linear, fixed)
@@ -288,13 +288,14 @@ def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, in
     return inputs, outputs
 
 
-def _needed(mesh: Mesh, axes: tuple[str, ...]) -> int:
-    """The sizes from which on no device goes without elements, or None: of k devices in a row the last has some from (k - 1) ** 2 + 1 on
-    whatever the size."""
-    needed = 1
-    for axis in axes:
-        needed *= (mesh.axes[axis] - 1) ** 2 + 1
-    return needed
+def _all_have(mesh: Mesh, axes: Sequence[str], n: int) -> bool:
+    """Whether each device has some of `n` elements that are split over these axes."""
+    if not axes or not n:
+        return n > 0
+    count = mesh.axes[axes[0]]
+    most = -(-n // count)
+    least = n - (count - 1) * most
+    return least > 0 and all([_all_have(mesh, axes[1:], size) for size in {most, least}])
 
 
 def _wanted(mesh: Mesh, axes: Mapping[Any, tuple[str, ...]], single: set[Any], letters: Letters, partial: frozenset[str]) -> Sharding:

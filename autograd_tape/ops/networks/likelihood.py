@@ -359,7 +359,8 @@ class cross_entropy_backward:
         q = F.class_shares(input, target, weight, ignore_index, label_smoothing)
         g = grad / (denominator if denominator is not None else shape[0])
         kept = F.reshape(F.ne(target, ignore_index), [1 if i == axis else n for i, n in enumerate(shape)])
-        p = F.softmax(input, axis) * (F.cast_like(kept, q) if weight is None else F.sum(q, axis, True)) - q
+        p = F.softmax(input, axis)
+        p = (p if weight is None else p * F.sum(q, axis, True)) - q  # without weights, shares of what counts add up to 1
         # Where nothing counts the denominator is 0, and 0 / 0 must not spread.
         return F.where(kept, p * _spread_over_classes(F, g, shape), 0)
     function = compose
