@@ -586,14 +586,9 @@ class General(Door):
     def _record(self, values: dict[str, Any], tensors: list[TensorRef], outputs: Sequence[TensorRef], results: list[np.ndarray],
                 views: bool = True) -> None:
         """Links views with their bases, and makes the entry where an input requires grad."""
-        rec, frontend = self.rec, self.frontend
+        rec = self.rec
         if views and self.is_view:
-            source = values[rec.params[0].name]
-            for output in outputs:
-                base = output._data.base
-                if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
-                    output._k = inference_kind(output._k, source._k.inference)
-                    frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
+            self.link(values[rec.params[0].name], outputs)
         for t in tensors:
             if t._node is not None:
                 break
@@ -603,6 +598,15 @@ class General(Door):
             node = self._node(values, results, outputs)
             if node is not None:
                 keep_on_tapes(node, tuple(tensors), tuple(outputs), values)
+
+    def link(self, source: TensorRef, outputs: Sequence[TensorRef]) -> None:
+        """Makes views of `source` of the outputs of a view, those that look at its memory."""
+        rec = self.rec
+        for output in outputs:
+            base = output._data.base
+            if rec.family == "view" or base is not None and (base is source._data or base is source._data.base):
+                output._k = inference_kind(output._k, source._k.inference)
+                self.frontend.link_view(output, source, multi=len(outputs) > 1 or rec.returns_list)
 
     def _differentiable_outputs(self, outputs: Sequence[TensorRef]) -> list[TensorRef]:
         if self.rec.returns_list:

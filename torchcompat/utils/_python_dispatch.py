@@ -188,11 +188,13 @@ def _at_once(door: General, values: dict[str, Any], tensors: list[Any], inplace:
     result = _by_mode(func, positional, kwargs)
     if plan.first:
         result = result[0]
-    if result.__class__ is Tensor and not recorded and not plan.is_view and result._node is None:
+    if result.__class__ is Tensor and not recorded and result._node is None and not (plan.is_view and aten.naming.copies):
         for t in tensors:
             if t is result:
                 break
         else:
+            if plan.is_view:
+                door.link(tensors[0], (result,))
             return result
     return _given(door, plan, values, tensors, result)
 
