@@ -267,9 +267,9 @@ def source_of(params: Sequence[Parameter]) -> tuple[list[str], list[str], dict[s
 
 
 def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
-    """A function of the arguments for `params` that gives them as in a call: see `Door.spelled`.
+    """A function of the arguments for `params`, as one tuple, that gives them as in a call: see `Door.spelled`.
 
-    >>> speller([Parameter("x"), Parameter("dim", default=0), Parameter("keep", True, False)])(3, 0, True)
+    >>> speller([Parameter("x"), Parameter("dim", default=0), Parameter("keep", True, False)])((3, 0, True))
     ((3,), {'keep': True})
     """
     cells: dict[str, Any] = {"same": same} | source_of(params)[2]
@@ -285,7 +285,9 @@ def speller(params: Sequence[Parameter]) -> Callable[..., tuple[tuple[Any, ...],
         given.pop()
     else:
         lines.append("return (), _keywords")
-    text = f"def spell({', '.join([p.name for p in params])}):\n" + "".join([f"    {line}\n" for line in lines])
+    if params:
+        lines.insert(0, f"{', '.join([p.name for p in params])}, = _args")
+    text = "def spell(_args):\n" + "".join([f"    {line}\n" for line in lines])
     spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] = execute(text, "spell", "<spell>", cells)
     return spell
 
@@ -321,7 +323,6 @@ class Door:
     def __init__(self, rec: Any, frontend: Any) -> None:
         self.rec, self.frontend = rec, frontend
         self._asked: tuple[Any, tuple[Interceptor, ...]] = (None, ())  # those who listen, and who of them is to be asked here
-        self._spell: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
         self._public: list[Any] = [None, None]
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
@@ -342,10 +343,8 @@ class Door:
 
     def spelled(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword arguments) with which the function is called so, without defaults at the end."""
-        spell = self._spell
-        if spell is None:
-            spell = self._spell = speller(self.params)
-        return spell(*args)
+        self.spelled = spell = speller(self.params)  # type: ignore[method-assign]  # from now on, without another frame around it
+        return spell(args)
 
     def hear(self) -> tuple[Interceptor, ...]:
         """Who of those that listen now is to be asked here."""
