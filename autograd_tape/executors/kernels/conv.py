@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...strided import strided
 from . import blas, direct, sharing
 from ._on_demand import LazyModule, compute_array, contiguous, state
 from .sharing import parallel_for, share_rows
@@ -50,10 +51,10 @@ def conv_output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dila
     >>> conv_output_size((28, 28), (3, 3), (2, 2), (1, 1), (1, 1))
     (14, 14)
     """
-    return tuple(
+    return tuple([
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True)
-    )
+    ])
 
 
 def _check(x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Ints:
@@ -83,8 +84,8 @@ def _pad(x: np.ndarray, padding: Ints) -> np.ndarray:
     """``x`` with zeros around its spatial axes."""
     if not any(padding):
         return x
-    padded = np.zeros(x.shape[:2] + tuple(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)), x.dtype)
-    inner = tuple(slice(p, p + n) for n, p in zip(x.shape[2:], padding, strict=True))
+    padded = np.zeros(x.shape[:2] + tuple([n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]), x.dtype)
+    inner = tuple([slice(p, p + n) for n, p in zip(x.shape[2:], padding, strict=True)])
     padded[(slice(None), slice(None), *inner)] = x
     return padded
 
@@ -96,13 +97,12 @@ def _columns(
     x = _pad(x, padding)
     n, c = x.shape[:2]
     spatial = x.strides[2:]
-    windows = np.lib.stride_tricks.as_strided(
+    windows = strided(
         x,
         (n, c, *kernel, *size),
         x.strides[:2]
-        + tuple(d * step for d, step in zip(dilation, spatial, strict=True))
-        + tuple(s * step for s, step in zip(stride, spatial, strict=True)),
-        writeable=False,
+        + tuple([d * step for d, step in zip(dilation, spatial, strict=True)])
+        + tuple([s * step for s, step in zip(stride, spatial, strict=True)]),
     )
     return windows.reshape(n, groups, c // groups * prod(kernel), prod(size))
 
@@ -132,7 +132,19 @@ def convnd(
     >>> convnd(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), None, (1,), (0,), (1,))
     array([[[1., 3., 5.]]])
     """
-    size = _check(x, w, stride, padding, dilation, groups)
+    return _by_columns(x, w, b, _check(x, w, stride, padding, dilation, groups), stride, padding, dilation, groups)
+
+
+def _by_columns(
+    x: np.ndarray,
+    w: np.ndarray,
+    b: np.ndarray | None,
+    size: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> np.ndarray:
     c, weight = compute_array(x), compute_array(w)
     n, out = x.shape[0], w.shape[0]
     cols = _columns(c, w.shape[2:], size, stride, padding, dilation, groups)
@@ -328,7 +340,7 @@ def conv2d(
     out, per_group, kh, kw = w.shape
     length, taps = size[0] * size[1], kh * kw
     if n * out * length * per_group * taps < state.fused or not n * out * per_group * taps:
-        return convnd(x, w, b, stride, padding, dilation, groups)
+        return _by_columns(x, w, b, size, stride, padding, dilation, groups)
     if (kh, kw) == (1, 1) and padding == (0, 0) and stride != (1, 1):
         return conv2d(np.ascontiguousarray(x[:, :, :: stride[0], :: stride[1]]), w, b, (1, 1), padding, dilation, groups)
     c = contiguous(compute_array(x))

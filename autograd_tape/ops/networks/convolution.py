@@ -402,15 +402,15 @@ def _batched(F: Functions, input: TensorRef, n: int, name: str) -> TensorRef:
 def _check_arguments(input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: tuple[int, ...], padding: tuple[int, ...],
                      dilation: tuple[int, ...],
                      groups: int, transposed: bool, output_padding: tuple[int, ...] = ()) -> None:
-    if min(dilation) < 0:
-        raise AutogradError("dilation should be greater than zero")
-    for low, value, what in ((0, min(padding), "negative padding"), (0, min(output_padding, default=0), "negative output_padding"),
-                             (1, min(stride), "non-positive stride"), (1, min(dilation), "non-positive dilation"),
-                             (1, groups, "non-positive groups")):
-        if value < low:
-            raise AutogradError(f"{what} is not supported")
+    if min(groups, *stride, *dilation) < 1 or min((*padding, *output_padding)) < 0:
+        if min(dilation) < 0:
+            raise AutogradError("dilation should be greater than zero")
+        for low, value, what in ((0, min(padding), "negative padding"), (0, min(output_padding, default=0), "negative output_padding"),
+                                 (1, min(stride), "non-positive stride"), (1, min(dilation), "non-positive dilation"),
+                                 (1, groups, "non-positive groups")):
+            if value < low:
+                raise AutogradError(f"{what} is not supported")
     w = list(weight.shape)
-    head = f"Given transposed=1, weight of size {w}" if transposed else f"Given groups={groups}, weight of size {w}"
     if w[0] < groups:
         raise ShapeMismatchError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
                                  f"{w} "
@@ -421,6 +421,7 @@ def _check_arguments(input: TensorRef, weight: TensorRef, bias: TensorRef | None
                                  f"[{w}] instead")
     channels = w[0] if transposed else w[1] * groups
     if input.shape[1] != channels:
+        head = f"Given transposed=1, weight of size {w}" if transposed else f"Given groups={groups}, weight of size {w}"
         raise ShapeMismatchError(f"{head}, expected input{list(input.shape)} to have {channels} channels, but got {input.shape[1]} "
                                  "channels "
                                  "instead")
