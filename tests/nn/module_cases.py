@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -73,6 +75,20 @@ CASES: list[tuple[str, tuple[str, ...]]] = [
     ("nn.LPPool2d(2, 2, stride=1)", ("u 1,2,4,4",)),
     ("nn.AdaptiveMaxPool1d(3)", ("f 1,2,7",)),
     ("nn.AdaptiveMaxPool2d((3, None))", ("f 1,2,5,4",)),
+    ("nn.FractionalMaxPool2d(2, output_size=(2, 3), return_indices=True)", ("f 2,3,5,6",)),
+    ("nn.FractionalMaxPool2d((3, 2), output_ratio=(0.5, 0.6))", ("f 3,7,6",)),
+    ("nn.FractionalMaxPool3d(2, output_size=2)", ("f 1,2,4,5,6",)),
+    ("nn.FractionalMaxPool3d(2, output_ratio=(0.5, 0.5, 0.3), return_indices=True)", ("f 2,6,5,7",)),
+    ("nn.LPPool3d(2, 2)", ("f 1,2,4,4,4",)),
+    ("nn.AdaptiveMaxPool3d((1, 2, 2), return_indices=True)", ("f 1,2,3,4,4",)),
+    ("nn.UpsamplingNearest2d(scale_factor=2)", ("f 1,2,2,3",)),
+    ("nn.ConstantPad2d((1, 0, 2, 1), 3.5)", ("f 1,2,2,3",)),
+    ("nn.ConstantPad3d(1, -1.0)", ("f 1,1,2,2,3",)),
+    ("nn.ReflectionPad3d(1)", ("f 1,1,2,2,3",)),
+    ("nn.ReplicationPad1d((1, 2))", ("f 1,2,3",)),
+    ("nn.CircularPad3d(1)", ("f 1,1,2,2,3",)),
+    ("nn.ZeroPad3d((1, 0, 0, 1, 0, 0))", ("f 1,1,2,2,3",)),
+    ("nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0), 2)", ("f 3,2,8", "f 4,2,8")),
     ("nn.AdaptiveAvgPool1d(3)", ("f 1,2,7",)),
     ("nn.AdaptiveAvgPool2d((2, 3))", ("f 1,2,5,4",)),
     ("nn.AdaptiveAvgPool3d(1)", ("f 1,2,3,3,3",)),
@@ -197,11 +213,14 @@ def _tensors(value: Any, torch: Any) -> list[Any]:
 
 
 def run(torch: Any, expression: str, specs: tuple[str, ...]) -> dict[str, Any]:
-    """What the module looks like, holds, returns, and the gradients of a weighted sum of its outputs."""
+    """What the module looks like, holds, returns, and the gradients of a weighted sum of its outputs; what its copies are like."""
     torch.manual_seed(123)
     module = eval(expression, {"torch": torch, "nn": torch.nn})
     result: dict[str, Any] = {
         "repr": repr(module), "state": {k: v.tolist() for k, v in module.state_dict().items() if isinstance(v, torch.Tensor)}}
+    result["attributes"] = {name: sorted([key for key in vars(m) if not key.startswith("_")]) for name, m in module.named_modules()}
+    result["copies"] = [[type(m).__name__, m.training, {k: str(v.dtype) for k, v in m.state_dict().items() if isinstance(v, torch.Tensor)}]
+                        for m in (pickle.loads(pickle.dumps(module)).double(), copy.deepcopy(module).half().eval())]
     if not specs:
         return result
     inputs = [torch.tensor(a) for a in arrays(specs)]

@@ -6,8 +6,11 @@ An operation is here if its record says `namespace="nn.functional"` or has an al
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
+
+import numpy as np
 
 from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat import _VF
@@ -80,6 +83,69 @@ def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: 
 
 
 rrelu_ = _VF.rrelu_
+
+
+def _interval_starts(samples: np.ndarray, size: int, out: int, window: int) -> np.ndarray:
+    """Where `out` windows begin along a dimension, one row for each of `samples`: evenly but for the fractions (Graham, 2014)."""
+    last = np.full((len(samples), 1), size - window)
+    if out == 1:
+        return last
+    alpha, samples = samples.dtype.type(size - window) / samples.dtype.type(out - 1), samples[:, None]
+    steps = np.arange(out - 1, dtype=samples.dtype)
+    return np.concatenate([((steps + samples) * alpha).astype(np.int64) - (samples * alpha).astype(np.int64), last], 1)
+
+
+def _fractional(n: int) -> tuple[Any, Any]:
+    name, sides = f"fractional_max_pool{n}d", ("time", "height", "width")[3 - n:]
+
+    def with_indices(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+                     _random_samples: Any = None) -> tuple[Any, Any]:
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        sizes = input.shape[-n:]
+        windows, outs = [(x,) * n if isinstance(x, (int, float)) or x is None else tuple(x) for x in (kernel_size, output_size)]
+        if output_size is None:
+            ratios = (output_ratio,) * n if isinstance(output_ratio, float) else output_ratio
+            outs = tuple([int(size * ratio) for size, ratio in zip(sizes, ratios)])
+        if input.dim() not in (n + 1, n + 2):
+            raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}")
+        for side, size, out, window in zip(sides, sizes, outs, windows):
+            if out + window - 1 > size:
+                raise RuntimeError(f"{name}{'_out' * (n == 3)}(): pool {side} {window} too large relative to input {side} {size}")
+        planes = input.shape[:-n]
+        if _random_samples is None:
+            _random_samples = _frontend.empty((*((1,) * (n + 2 - input.dim())), *planes, n), dtype=input.dtype).uniform_()
+        elif _random_samples.dtype != input.dtype:
+            raise RuntimeError("Expect _random_samples to have the same dtype as input")
+        drawn = _random_samples._data.reshape(-1, n)
+        picks: Any = 0
+        for d, (size, out, window) in enumerate(zip(sizes, outs, windows)):
+            # The first number is for the last dimension in two, and for the first one in three.
+            starts = _interval_starts(drawn[:, n - 1 - d if n == 2 else d], size, out, window)
+            rows = (starts[:, :, None] + np.arange(window)).reshape(-1, *[1] * d, out, *[1] * (n - 1), window, *[1] * (n - 1 - d))
+            picks = picks * size + rows
+        picks = np.broadcast_to(picks, (len(drawn), *outs, *windows)).reshape(len(drawn), -1, math.prod(windows))
+        flat = input.flatten(-n)
+        elements = flat._data.reshape(len(drawn), -1)
+        inside = np.take_along_axis(elements, picks.reshape(len(drawn), -1), 1).reshape(picks.shape)
+        chosen = np.take_along_axis(picks, np.argmax(inside, -1)[..., None], -1)
+        index = _frontend.wrap(np.ascontiguousarray(chosen).reshape(*planes, -1))
+        return flat.gather(-1, index).reshape(*planes, *outs), index.reshape(*planes, *outs)
+
+    def function(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+                 _random_samples: Any = None) -> Any:
+        found = with_indices(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+        return found if return_indices else found[0]
+
+    for made, called in ((function, name), (with_indices, f"{name}_with_indices")):
+        made.__name__ = made.__qualname__ = called
+        made.__doc__ = (f"The maxima of windows, whose places along the last {n} dimensions are drawn (Graham, 2014)"
+                        f"{', and where they lie' * (made is with_indices)}.")
+    return function, with_indices
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
 
 
 def _renamed(name: str, mode: str | None) -> Any:

@@ -128,6 +128,7 @@ class AvgPool1d(_AvgPoolNd):
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True) -> None:
         super().__init__(_single(kernel_size), None if stride is None else _single(stride), _single(padding), ceil_mode, count_include_pad)
+        del self.divisor_override
 
     def forward(self, input: Any) -> Any:
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
