@@ -100,9 +100,11 @@ def _show(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: a
 
 
 def _plan(function: Callable[..., Any], inputs: Sequence[np.ndarray], options: argparse.Namespace) -> int:
-    from .sharding.planning import plan, plot, sweep
+    from .sharding.planning import HERE, plan, plot, sweep
 
-    how: dict[str, Any] = {"inputs": options.shapes, "params": dict(options.params), "wrt": options.wrt, "backward": not options.forward}
+    machine = HERE if options.network is None else HERE.network(*options.network)
+    how: dict[str, Any] = {"inputs": options.shapes, "params": dict(options.params), "wrt": options.wrt, "backward": not options.forward,
+                           "machine": machine}
     print(plan(function, options.mesh, **how))
     if options.plot:
         plot(sweep(function, options.mesh, options.devices, **how)).save(options.plot)
@@ -168,6 +170,8 @@ def _parser() -> argparse.ArgumentParser:
     planning.add_argument("--params", nargs="+", type=_param, default=[], metavar="NAME@AXES",
                           help="how parameters of a network are split: *.weight@tp,-")
     planning.add_argument("--wrt", nargs="+", type=int, metavar="NUMBER", help="the inputs that require grad (default: all of a function)")
+    planning.add_argument("--network", nargs=2, type=float, metavar=("LATENCY", "BANDWIDTH"),
+                          help="seconds of a message and bytes in a second (default: as measured between processes of one machine)")
     planning.add_argument("--forward", action="store_true", help="without the backward pass")
     planning.add_argument("--plot", type=_svg, metavar="FILE", help="draw time and memory against the number of devices")
     planning.add_argument("--devices", type=int, default=4096, help="up to which number of devices --plot goes (default: 4096)")

@@ -57,7 +57,9 @@ class Ledger:
 
     def computes(self, rec: Record, values: dict[str, Any], results: Sequence[Any]) -> None:
         """An operation is carried out on parts."""
-        if rec.family not in ("view", "view?"):
+        if rec.family in ("view", "view?"):
+            self.done.append((0.0, 0.0))
+        else:
             size = sum([a.nbytes for v in [*values.values(), list(results)] for a in (v if isinstance(v, (list, tuple)) else [v])
                         if isinstance(a, np.ndarray)])
             self.done.append((flops(rec, values, results[0]), float(size)))

@@ -17,16 +17,41 @@ from ..show.text import plural, size_text, time_text
 from .array import Collective
 from .mesh import Mesh
 from .plot import Line, Panel, Plot
-from .rehearsal import rehearse
-
-FLOPS, BANDWIDTH, CALL = 6e10, 6e9, 100e-6
-"""What a device does in a second: multiplications and additions of a product in float32, bytes read and written; and the seconds that an
-operation takes whatever its size. Measured with `benchmarks/sharding_model.py` on the processor that `seconds` was measured on."""
-
+from .rehearsal import Rehearsal, rehearse
 
 def seconds(kind: str, group_size: int, bytes: float) -> float:
     """How long a collective takes in a group of devices, of which each sends so many bytes."""
     return messages(kind, group_size) * 20e-6 + bytes / 2e9
+
+
+@attrs.frozen
+class Machine:
+    """What devices do.
+
+    Attributes:
+        flops: multiplications and additions in a second.
+        bandwidth: bytes that operations read and write in a second.
+        call: seconds that an operation takes whatever its size.
+        collective: seconds of a collective, of (kind, devices in a group, bytes that each sends).
+    """
+
+    flops: float
+    bandwidth: float
+    call: float
+    collective: Callable[[str, int, float], float] = seconds
+
+    def network(self, latency: float, bandwidth: float) -> Machine:
+        """The same devices in a network: seconds of a message, and bytes in a second.
+
+        >>> HERE.network(1e-6, 1e9).collective("all_gather", 3, 1e9)
+        1.000002
+        """
+        return attrs.evolve(self, collective=lambda kind, size, bytes: messages(kind, size) * latency + bytes / bandwidth)
+
+
+HERE = Machine(4e10, 6e9, 280e-6)
+"""The processor that constants were measured on, by `benchmarks/sharding_model.py` and `benchmarks/collectives.py`: one core for a device,
+and processes of one machine."""
 
 
 def messages(kind: str, group_size: int) -> int:
@@ -115,19 +140,25 @@ class Estimate:
 
 def plan(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], in_shardings: Sequence[Any] | None = None,
          inputs: Sequence[Any] | None = None, *, params: Mapping[str, Any] | None = None, wrt: Sequence[int] | None = None,
-         backward: bool = True) -> Estimate:
+         backward: bool = True, machine: Machine | None = None) -> Estimate:
     """What a step of a program, forward and back, takes of each device of a mesh.
 
     Args:
         function, mesh, in_shardings, inputs, params, wrt: see `rehearse`.
         backward: go back from the results that require grad.
+        machine: what devices do: `HERE` where left out.
 
     >>> from autograd_tape import F
     >>> found = plan(lambda x, w: F.sum(F.relu(x @ w)), {"dp": 64}, [("dp", None), None], [(640, 32), (32, 8)], wrt=[1])
     >>> found.parameters, found.inputs, found.gradients, [(m.kind, m.axes, m.messages) for m in found.moved]
     (1024, 1280, 1024, [('all_reduce', ('dp',), 126)])
     """
-    found = rehearse(function, mesh, in_shardings, inputs, params=params, wrt=wrt, back=backward)
+    return estimate(rehearse(function, mesh, in_shardings, inputs, params=params, wrt=wrt, back=backward), machine)
+
+
+def estimate(found: Rehearsal, machine: Machine | None = None) -> Estimate:
+    """What a program that was rehearsed takes."""
+    machine = machine or HERE
     groups: dict[tuple[str, tuple[str, ...]], list[Collective]] = {}
     for event in found.events:
         if isinstance(event, Collective) and found.mesh.count(event.axes) > 1:
@@ -136,10 +167,10 @@ def plan(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], in_shardi
     for (kind, axes), some in groups.items():
         size = found.mesh.count(axes)
         moved.append(Moved(kind, axes, len(some), sum([c.bytes for c in some]), len(some) * messages(kind, size),
-                           sum([seconds(kind, size, c.bytes) for c in some])))
+                           sum([machine.collective(kind, size, c.bytes) for c in some])))
     done = found.ledger
     return Estimate(found.mesh, found.parameters, found.inputs, found.gradients, found.saved, done.peak, done.flops,
-                    done.time(FLOPS, BANDWIDTH, CALL), tuple(moved))
+                    done.time(machine.flops, machine.bandwidth, machine.call), tuple(moved))
 
 
 def sweep(function: Callable[..., Any], mesh: Mesh | Mapping[str, int], devices: int, *args: Any, **kwargs: Any) -> list[Estimate]:
@@ -183,4 +214,4 @@ def plot(estimates: Sequence[Estimate]) -> Plot:
             line("gradients", [e.gradients for e in estimates]), line("saved", [e.saved for e in estimates])))), "devices")
 
 
-__all__ = ["Estimate", "Moved", "messages", "plan", "plot", "seconds", "sweep"]
+__all__ = ["HERE", "Estimate", "Machine", "Moved", "estimate", "messages", "plan", "plot", "seconds", "sweep"]
