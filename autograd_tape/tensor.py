@@ -489,8 +489,8 @@ class TensorRef:
         if watchers:
             tell(self, how)
         data = self._data
-        if isinstance(data, (np.ndarray, np.generic)):  # scalars are what NumPy makes of gradients without dimensions
-            return data
+        if isinstance(data, (np.ndarray, np.generic)):
+            return data  # type: ignore[return-value]  # of gradients without dimensions NumPy makes scalars
         return above.evaluate(self) if data is None else data.whole()
 
     def item(self) -> Any:

@@ -1,8 +1,8 @@
 """How far `autograd_tape.sharding.plan` is from what steps take: `mpiexec -n 4 python -m benchmarks.sharding_model`.
 
-One process alone has nothing to move: it measures the constants of operations (`planning.HERE`) by least squares of relative errors. Several
-processes take turns where there are fewer cores, so that operations take as many times longer. Small and large networks are trained in three
-ways; printed are seconds of a step as measured (the quickest of some), and as planned.
+One process alone has nothing to move: it measures the constants of operations (`planning.HERE`) by least squares of relative errors.
+Several processes take turns where there are fewer cores, so that operations take as many times longer. Small and large networks are trained
+in three ways; printed are seconds of a step as measured (the quickest of some), and as planned.
 """
 
 from __future__ import annotations

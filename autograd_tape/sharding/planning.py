@@ -1,7 +1,7 @@
 """What a step of a program would take on a mesh of any size: memory of a device, bytes and messages, time. Nothing is computed for it.
 
 The time is that of a model: an operation takes as long as its multiplications or its memory, whichever is longer, and a time of its own;
-a collective takes a time for each message, and one for its bytes.
+a collective takes a time to begin, and one for its bytes. No collective is hidden behind operations.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from ..errors import ArgumentError
 from ..show.tables import Table
 from ..show.text import plural, size_text, time_text
 from .array import Collective
+from .costs import seconds
 from .mesh import Mesh
 from .plot import Line, Panel, Plot
 from .rehearsal import Rehearsal, rehearse
-
-def seconds(kind: str, group_size: int, bytes: float) -> float:
-    """How long a collective takes in a group of devices, of which each sends so many bytes."""
-    return messages(kind, group_size) * 20e-6 + bytes / 2e9
-
 
 @attrs.frozen
 class Machine:
@@ -214,4 +210,4 @@ def plot(estimates: Sequence[Estimate]) -> Plot:
             line("gradients", [e.gradients for e in estimates]), line("saved", [e.saved for e in estimates])))), "devices")
 
 
-__all__ = ["HERE", "Estimate", "Machine", "Moved", "estimate", "messages", "plan", "plot", "seconds", "sweep"]
+__all__ = ["HERE", "Estimate", "Machine", "Moved", "estimate", "messages", "plan", "plot", "sweep"]
