@@ -10,7 +10,6 @@ through all processes, at several times the cost of MPI. Time limits, and what b
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..errors import AutogradError, ExecutorUnavailableError
 from ..executors.mindspore import load
+from ..locks import fork_safe_lock
 from .ranks import Ranked
 
 HEADER = 512
@@ -44,7 +44,7 @@ class MindSpore(Ranked):
 
     name = "mindspore"
     _made: MindSpore | None = None
-    _making = threading.Lock()
+    _making = fork_safe_lock()
 
     def __new__(cls) -> MindSpore:
         with cls._making:

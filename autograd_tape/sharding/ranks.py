@@ -9,7 +9,6 @@ that they are the same on all processes, bit for bit, and the same as on a simul
 from __future__ import annotations
 
 import math
-import threading
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..errors import AutogradError
+from ..locks import fork_safe_lock
 from .carriers import Carrier, Parts, combined, cut, piece
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Ranked(Carrier):
     count: int
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = fork_safe_lock()
 
     def heads(self, ranks: tuple[int, ...], mine: bytes) -> Mapping[int, bytes]:
         """The headers of these processes, of which this is one, by rank."""
