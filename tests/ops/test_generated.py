@@ -119,6 +119,8 @@ def test_every_global_name_of_generated_functions_resolves(watched: Watched) -> 
             speller([Parameter.of(p) for p in inspect.signature(frontend.function(name)).parameters.values()])
             _general._reader(rec)
             frontend.method(name)
+            if _general.half_operand(rec) is not None:
+                frontend.half(_general.General(rec, frontend))
             if rec.inplace:
                 frontend.function(name + "_")
         for attribute, name in OPERATORS.items():
