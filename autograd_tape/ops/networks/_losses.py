@@ -24,6 +24,12 @@ def buffer(x: Any) -> Any:
     return x._data if isinstance(x, TensorRef) else x
 
 
+def elements(x: Any) -> Any:
+    """The elements of a tensor or buffer in one array, to be read; where they lie over a mesh, gathered."""
+    data = buffer(x)
+    return data.whole() if hasattr(data, "whole") else data
+
+
 def size_text(x: Any) -> str:
     """A shape as torch prints it."""
     return f"torch.Size({list(x.shape)})"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import AutogradError
 from ...record import Sample, op
-from ._losses import buffer, constant, reduced, reduction_name
+from ._losses import buffer, constant, elements, reduced, reduction_name
 from collections.abc import Sequence
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -17,12 +17,12 @@ NEVER = -1e30  # the logarithm of an impossible path: finite, so that difference
 
 
 def _lengths(value: Sequence[int]) -> np.ndarray:
-    return np.asarray(buffer(value)).astype(np.int64).reshape(-1)
+    return np.asarray(elements(value)).astype(np.int64).reshape(-1)
 
 
 def _target_rows(targets: TensorRef, lengths: np.ndarray, batch: int) -> np.ndarray:
     """Targets as (N, S), from that form or from all of them in a row."""
-    data = buffer(targets).astype(np.int64)
+    data = elements(targets).astype(np.int64)
     if data.ndim == 2:
         return data
     if batch == 1 and data.ndim == 1:
@@ -75,13 +75,13 @@ def _losses(F: Functions, log_probs: TensorRef, rows: np.ndarray, input_lengths:
     empty = (input_lengths == 0)
     if empty.any():
         loss = F.where(constant(F, log_probs, empty), constant(F, log_probs, np.where(target_lengths == 0, 0, np.inf).astype(dtype)), loss)
-    impossible = buffer(loss) > -NEVER / 2
+    impossible = elements(loss) > -NEVER / 2
     if impossible.any():
         loss = F.masked_fill(loss, constant(F, log_probs, impossible), float("inf"))
     # torch differentiates for log-probabilities that sum to one, which adds a term that log_softmax takes away again.
     counted = (np.arange(steps)[:, None] < input_lengths).astype(dtype)[:, :, None]
     mass = F.sum(F.exp(log_probs) * constant(F, log_probs, counted), (0, 2))
-    return loss + (mass - constant(F, log_probs, buffer(mass).copy()))
+    return loss + (mass - constant(F, log_probs, elements(mass).copy()))
 
 
 @op("ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str reduction='mean', "
@@ -123,7 +123,7 @@ class ctc_loss:
                                 "for ctc_loss_allocate_outputs)")
         loss = _losses(F, x, _target_rows(targets, lengths, batch), inputs, lengths, blank)
         if zero_infinity:
-            loss = F.masked_fill(loss, constant(F, log_probs, np.isinf(buffer(loss))), 0)
+            loss = F.masked_fill(loss, constant(F, log_probs, np.isinf(elements(loss))), 0)
         if reduction == "mean":
             return F.mean(loss / constant(F, log_probs, np.maximum(lengths, 1).astype(buffer(loss).dtype)))
         return reduced(F, loss if batched or reduction == "sum" else F.squeeze(loss, 0), reduction)

@@ -64,10 +64,10 @@ class random_dropout:
         """Numbers are drawn for the whole, so that they are the same however it lies; none for a plan."""
         def dropped(F, input, p):
             scale = float(input.dtype.type(1) / input.dtype.type(1 - p))
-            mask = F.reshard(_kept(input, p, np.bool_), input.sharding)
+            mask = F.ne(input, 0) if input.mesh.carrier.empty else F.reshard(_kept(input, p, np.bool_), input.sharding)
             return F.masked_scale(input, mask, scale), mask, scale
 
-        return call.letters("*a -> *a, *a, ") if call.mesh.carrier.empty else call.of(dropped)
+        return call.of(dropped)
     numpy = _dropout
     def shape(input, p): return input, input, None
     compose = on_host(_dropout)

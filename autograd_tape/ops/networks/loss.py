@@ -15,7 +15,7 @@ from ...record import Sample, op
 from .. import _batch as batches
 from .. import _shapes as shapes
 from .._samples import refuse_complex_gradient
-from ._losses import buffer, constant, reduced, reduction_name, size_text, warn_sizes
+from ._losses import buffer, constant, elements, reduced, reduction_name, size_text, warn_sizes
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -423,7 +423,7 @@ class multi_margin_loss:
                                      f"{list(input.shape)}.")
         if target.dtype.name != "int64":
             raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
-        index = buffer(target).reshape(-1)
+        index = elements(target).reshape(-1)
         if index.size and (index.min() < 0 or index.max() >= classes):
             raise AutogradError("target out of range", expected=f"0 to {classes - 1}", found=str(int(index.max())))
         x = F.reshape(input, (rows, classes))
@@ -468,7 +468,7 @@ class multilabel_margin_loss:
             raise ShapeMismatchError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
         if target.dtype.name != "int64":
             raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[target.dtype.name]}")
-        index = buffer(target).reshape(rows, classes)
+        index = elements(target).reshape(rows, classes)
         if index.size and (index.min() < -1 or index.max() >= classes):
             raise AutogradError("argument #2 'target' is out of range")
         valid = np.cumprod(index >= 0, 1).astype(bool)

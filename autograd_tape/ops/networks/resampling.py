@@ -20,7 +20,7 @@ from ...functions.refusals import no_kernel
 from ...record import Sample, op
 from .. import _batch as batches
 from ._axes import along_axes, table_matrix
-from ._losses import buffer, constant
+from ._losses import buffer, constant, elements
 from ...annotations import Functions
 from ...tensor import TensorRef
 
@@ -355,7 +355,7 @@ def _padded(F: Functions, x: TensorRef, size: int, padding_mode: str, align_corn
         if not span:
             return x * 0
         distance = F.abs(x - low)
-        flips = np.floor(buffer(distance) / span)
+        flips = np.floor(elements(distance) / span)
         rest = distance - constant(F, x, (flips * span).astype(buffer(x).dtype))
         even = constant(F, x, (flips % 2 == 0).astype(buffer(x).dtype))
         x = even * rest + (1 - even) * (span - rest) + low
@@ -436,18 +436,18 @@ class grid_sample:
         raw = [F.select(places, 2, n - 1 - d) for d in range(n)]
         if mode == "bicubic":
             at = [_place(F, x, size, "zeros", align) for x, size in zip(raw, sizes)]
-            first = [np.floor(buffer(x)) for x in at]
+            first = [np.floor(elements(x)) for x in at]
             weights = [_cubic_weights(F, x - constant(F, x, f)) for x, f in zip(at, first)]
             corners = list(product(range(4), repeat=2))
             offset = -1
         else:
             at = [_place(F, x, size, padding_mode, align) for x, size in zip(raw, sizes)]
             if mode == "nearest":
-                result = _pick(F, flat, [np.rint(buffer(x)) for x in at], sizes)
+                result = _pick(F, flat, [np.rint(elements(x)) for x in at], sizes)
                 if grid.requires_grad:  # whose gradient is zeros
                     result = result + F.unsqueeze(F.where(constant(F, flat, np.zeros(1, np.bool_)), F.select(places, 2, 0), 0), 1)
                 return F.reshape(result, (batch, channels, *out))
-            first = [np.floor(buffer(x)) for x in at]
+            first = [np.floor(elements(x)) for x in at]
             shares = [x - constant(F, x, f) for x, f in zip(at, first)]
             weights = [[1 - s, s] for s in shares]
             corners = list(product(range(2), repeat=n))
@@ -456,7 +456,7 @@ class grid_sample:
         for corner in corners:
             positions = [f + (c + offset) for f, c in zip(first, corner)]
             if mode == "bicubic" and padding_mode != "zeros":
-                positions = [buffer(_padded(F, constant(F, input, p), size, padding_mode, align)) for p, size in zip(positions, sizes)]
+                positions = [elements(_padded(F, constant(F, input, p), size, padding_mode, align)) for p, size in zip(positions, sizes)]
             weight = weights[0][corner[0]]
             for d in range(1, n):
                 weight = weight * weights[d][corner[d]]
