@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import runpy
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -147,3 +148,15 @@ def test_bad_command_lines(arguments: list[str], words: str, capsys: pytest.Capt
 def test_refused(make: Callable[[], object], words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         make()
+
+
+def test_the_example_moves_what_its_words_say() -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "sharded_mlp.py"))
+    found = {}
+    for strategy in example["STRATEGIES"]:
+        with collectives() as moved:
+            losses = example["train"](strategy, Mesh({"devices": 4}), 1)
+        found[strategy] = round(losses[0], 12), sorted([c.kind for c in moved if c.shape])  # but for the loss
+    data, tensor, fully = found.values()
+    assert data[0] == tensor[0] == fully[0]
+    assert (data[1], tensor[1], fully[1]) == (["all_reduce"] * 2, ["all_reduce"], ["all_gather"] * 2 + ["reduce_scatter"] * 2)

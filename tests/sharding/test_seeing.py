@@ -156,3 +156,11 @@ def test_gradients_that_are_numbers_of_numpy_are_read_and_shown() -> None:
     y.register_hook(lambda g: seen.extend([g.item(), repr(g), float(g)]))
     at.backward(y * 3.0)
     assert seen == [3.0, "TensorRef(3., dtype=float64)", 3.0] or seen == [3.0, "TensorRef(3.0, dtype=float64)", 3.0]
+
+
+def test_gradients_of_torchs_leaves_lie_as_these_do_whoever_goes_back() -> None:
+    mesh = Mesh({"a": 2})
+    for back in (torch.Tensor.backward, at.backward):
+        leaf = torch.nn.Parameter(shard(torch.ones(4, 3), mesh, ("a", None)))
+        back((shard(torch.ones(2, 4), mesh, (None, "a")) @ leaf).sum())
+        assert leaf.grad.sharding == leaf.sharding

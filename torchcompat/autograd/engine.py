@@ -122,7 +122,8 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
     have = getattr(leaf, "_grad", None)
     if have is None:
         data = leaf._data
-        if grad_mode() is not GradMode.ENABLED:  # gradients of a class of their own, which are tensors without history
+        # Gradients of a class of their own, which are tensors without history; and those on meshes, which lie as their tensors do.
+        if grad_mode() is not GradMode.ENABLED or g.sharding is not None:
             leaf._grad = g if owned else g.clone()
         elif is_dense(data.shape, data.strides, data.itemsize):
             leaf._grad = frontend.wrap(empty_strided(data.shape, data.strides, data.dtype), g._k).copy_(g)
