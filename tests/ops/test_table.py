@@ -194,7 +194,7 @@ def _executors() -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return [n for n, reason in available_executors().items() if not reason and n not in ("numpy", "meta")]
+            return [n for n, reason in available_executors().items() if not reason and n not in ("numpy", "meta", "mesh")]
         except ImportError:  # the module of an executor that is named but not part of this build
             return []
 
