@@ -23,7 +23,7 @@ from .errors import ArgumentError, AutogradError, NoGradError, ShapeMismatchErro
 from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
 from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
-from .ops._host import values_of
+from .ops._host import data_of
 from .tensor import BUFFERS, LEAF, LEAF_CLASSES, NOTHING, TensorRef, above
 
 _getrefcount = ownership.count
@@ -341,7 +341,7 @@ class Engine(_Pass):
         return g if self.create_graph or g is None or self.wrap is None else self.wrap(g)
 
     def _buffer(self, g: Any) -> Any:
-        return g if self.create_graph or not isinstance(g, TensorRef) else values_of(g)
+        return g if self.create_graph or not isinstance(g, TensorRef) else data_of(g)
 
     def _before_tensor(self, entry: TapeEntry, grad: Any) -> Any:
         """Hooks of the entry's output tensors."""
@@ -498,7 +498,10 @@ def cotangent_of(output: TensorRef, given: Any, create_graph: bool, F: Functions
             return given
         # A recorded pass may save it, and the caller may change theirs.
         data = data.astype(output._k.np, copy=create_graph)
-    return F.wrap(data) if create_graph else data
+    buffer = output._data
+    if buffer.__class__ is not _ndarray and buffer.__class__ in BUFFERS and data.__class__ is _ndarray:
+        data = buffer.beside(data)
+    return F.wrap(data, getattr(data, "kind", None)) if create_graph else data
 
 
 def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: Sequence[TensorRef], F: Functions, *,

@@ -22,7 +22,7 @@ from .executors import Executor
 from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, grad_mode, set_grad_mode
 from .node import GradFn
-from .ops._host import values_of
+from .ops._host import data_of
 from .registry import named_grad_fn
 from .tape import Tape
 from .tensor import NOTHING, TensorRef, zeros_of
@@ -262,7 +262,7 @@ class GradManager:
             held = [(ref, found) for ref in _distinct(refs, "clip_grad_norm") if (found := _held(ref)) is not None]
             if not held:
                 return 0.0
-            total = _norm([values_of(g) for _, g in held], norm_type)
+            total = _norm([data_of(g) for _, g in held], norm_type)
             if error_if_nonfinite and not math.isfinite(total):
                 raise AutogradError(f"The total norm of order {norm_type} is not finite, so the gradients cannot be clipped",
                                     expected="finite gradients", found=total, remedy="pass error_if_nonfinite=False to scale them anyway")
@@ -289,7 +289,7 @@ class GradManager:
                 raise DTypeError("clip_grad_value() is not defined for complex gradients", expected="a real gradient",
                                  found=str(g._k.np), remedy="limit their absolute values with clip_grad_norm")
         for ref, g in held:
-            ref._grad = ref._as_grad(np.clip(values_of(g), -clip_value, clip_value))
+            ref._grad = ref._as_grad(np.clip(data_of(g), -clip_value, clip_value))
 
     # -- checking -------------------------------------------------------------------------------------------------
 
@@ -318,7 +318,7 @@ def _held(ref: TensorRef) -> TensorRef | None:
 
 def _shown(ref: TensorRef) -> Any:
     held = _held(ref)
-    return held if held is None or held.requires_grad else values_of(held)
+    return held if held is None or held.requires_grad else data_of(held)
 
 
 class _Live(MutableMapping[Any, Any]):
@@ -360,7 +360,7 @@ def _scaled(ref: TensorRef, g: TensorRef, factor: float) -> Any:
     """`g * factor`, of what has no history in double precision, rounded once: the factor may be less than the dtype can hold."""
     if g.requires_grad:
         return g * factor
-    array = values_of(g)
+    array = data_of(g)
     return ref._as_grad((array.astype(_wide(array)) * factor).astype(array.dtype))
 
 

@@ -26,7 +26,7 @@ from .locks import fork_safe_lock
 from .modes import GradMode, _ModeContext, aside
 from .node import OutputEdge
 from .ops import ALIASES, RECORDS, get_record
-from .ops._host import values_of
+from .ops._host import data_of
 from .functions.general import General
 from .functions.namespace import QUIET_SETS, base_namespace
 from .record import OPERATIONS, Record, assign_tensors, named_arguments
@@ -302,7 +302,7 @@ _DECLARED = _Declared()
 
 def array_of(ref: TensorRef) -> np.ndarray:
     """The elements of a tensor, whether or not it requires grad, and whatever its memory stands for; computed first where need be."""
-    array: np.ndarray = evaluate(ref) if ref._data is None else values_of(ref)
+    array: np.ndarray = evaluate(ref) if ref._data is None else data_of(ref)
     return array
 
 

@@ -56,6 +56,9 @@ class CopySlices(TapeEntry):
     def raw(self, grad: Any, F: Functions) -> Sequence[Any]:
         """On buffers."""
         base_shape, base_strides, shape, strides, offset, dtype = self.geometry
+        if not isinstance(grad, (np.ndarray, np.generic)):  # whose memory is in no one place
+            tensors = self.front_end
+            return [g if g is None else g._data for g in self.recorded(tensors.wrap(grad, grad.kind), tensors)]
         if grad.size and any([s == 0 and n > 1 for s, n in zip((*base_strides, *strides), (*base_shape, *shape))]):
             raise AutogradError(ONE_PLACE)
         total = empty_strided(base_shape, base_strides, grad.dtype)
@@ -464,7 +467,10 @@ def rebase(frontend: Any, target: Any, node: TapeEntry, self_nr: int | None = No
 def _as_strided_entry(base: Any, view: Any) -> TapeEntry:
     """The history of a view as one of `base`, wherever its memory is by now."""
     rec = get_record("as_strided_view")
-    node = node_class(rec)()
+    made: Any = node_class(rec)
+    if above.sharded is not None:
+        made = above.sharded.sharded_class(made, [base], [view]) or made
+    node: TapeEntry = made()
     node.id, node.edges, node.meta = next_id(), (edge_of(base),), None
     node.saved = (*_geometry(view), _geometry(base))
     if active_tapes():

@@ -10,7 +10,7 @@ from ..held import note_size
 from ..node import TapeEntry
 import numpy as np
 from ..annotations import Functions
-from ..tensor import TensorRef
+from ..tensor import BUFFERS, TensorRef
 
 
 def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,6 +43,12 @@ def need_values(tensor: TensorRef) -> np.ndarray:
     return data_dependent() if tensor._k.device.type == "meta" else values_of(tensor)
 
 
-def values_of(tensor: TensorRef) -> np.ndarray:
+def data_of(tensor: TensorRef) -> Any:
     """The buffer of a tensor; of a view that stands for the conjugates or negatives of its memory, those."""
     return tensor._data if tensor._k.special is None else TapeEntry.front_end.values_of(tensor)
+
+
+def values_of(tensor: TensorRef) -> np.ndarray:
+    """The elements of a tensor for those who look at them: its buffer, or a copy in one place of one that lies on several devices."""
+    data = data_of(tensor)
+    return data.whole() if data.__class__ is not np.ndarray and data.__class__ in BUFFERS else data

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from . import executor, gradients
+from . import executor, gradients, lookup
 from .array import Collective, collectives
 from .carriers import Carrier, Simulated
 from .chain import chain
@@ -15,8 +15,8 @@ _later = {"draw_sharding": "draw", "explain": "explanation", "plan": "planning",
 """What is imported when it is first asked for, and from where."""
 
 __all__ = ["Carrier", "Collective", "CollectiveError", "Mesh", "ReplicationWarning", "Sharding", "Simulated", "all_reduce", "chain",
-           "collectives", "constrain", "draw_sharding", "executor", "gather", "gradients", "needs_reshard", "replications", "reshard",
-           "shard"]
+           "collectives", "constrain", "draw_sharding", "executor", "gather", "gradients", "lookup", "needs_reshard", "replications",
+           "reshard", "shard"]
 
 
 def __getattr__(name: str) -> object:

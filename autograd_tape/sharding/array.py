@@ -17,7 +17,7 @@ from ..dtypes import Kind, dtype_of, kind
 from ..errors import AutogradError
 from ..executors.meta import meta_array
 from ..modes import active_tapes
-from ..strided import dense_strides, storage_offset
+from ..strided import dense_strides, empty_strided, storage_offset
 from ..tensor import BUFFERS, next_id
 from .chain import Step, chain
 from .mesh import Mesh, Sharding, replicated
@@ -144,10 +144,11 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     Attributes:
         geometry: an array without data that has shape, dtype and strides of the whole.
-        parts: the parts of the devices held here, in the order of `mesh.carrier.held(mesh)`; replicas may be one array.
         sharding: how it lies.
         shared: whether it is a view of another, or has been viewed.
-        copied: whether it is to be a view, but could not share its base's memory.
+        origin: (array, function) where it is to be a view, but could not share memory, as its elements lie on other devices: the function
+            gives the view of that array in one place. It is read anew from there after writes, and written there.
+        writes: how often the memory of `root` was written to, by it or by views.
     """
 
     F: Any
@@ -155,12 +156,46 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
     ufuncs: dict[np.ufunc, str] = {}
     """The names of those that NumPy's ufuncs stand for."""
 
-    __slots__ = ("geometry", "parts", "sharding", "shared", "copied", "__weakref__")
+    __slots__ = ("geometry", "sharding", "shared", "origin", "writes", "_root", "_parts", "_read", "__weakref__")
     __array_priority__ = 2000
 
+    geometry: np.ndarray
+    sharding: Sharding
+    shared: bool
+    origin: tuple[ShardedArray, Callable[[np.ndarray], np.ndarray]] | None
+    writes: int
+
     def __init__(self, geometry: np.ndarray, parts: Sequence[np.ndarray], sharding: Sharding) -> None:
-        self.geometry, self.parts, self.sharding, self.copied = geometry, list(parts), sharding, False
-        self.shared = False
+        self.geometry, self.sharding, self.shared, self.origin, self.writes = geometry, sharding, False, None, 0
+        self._root: ShardedArray | None = None
+        self.parts = list(parts)
+
+    @property
+    def root(self) -> ShardedArray:
+        """What it is a view of, itself where it is none."""
+        return self if self._root is None else self._root
+
+    @property
+    def parts(self) -> list[np.ndarray]:
+        """The parts of the devices held here, in the order of `mesh.carrier.held(mesh)`; replicas may be one array."""
+        if self.origin is not None and self._read != self.root.writes:
+            base, view = self.origin
+            self.parts = sharded(view(in_place(base)), self.sharding).parts
+        return self._parts
+
+    @parts.setter
+    def parts(self, parts: list[np.ndarray]) -> None:
+        self._parts = parts
+        self._read = self.root.writes
+
+    def look_at(self, source: ShardedArray, origin: Callable[[np.ndarray], np.ndarray] | None) -> None:
+        """Makes it a view of another, through a function where it shares no memory with that."""
+        self._root, self.shared, source.shared = source.root, True, True
+        self.origin, self._read = None if origin is None else (source, origin), source.root.writes if self._parts else -1
+
+    def beside(self, array: np.ndarray) -> ShardedArray:
+        """An array over its mesh: lying as it does where it has its shape, else whole on every device."""
+        return sharded(array, self.sharding.summed if array.shape == self.shape else replicated(self.mesh, array.ndim))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -249,8 +284,11 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
         if ufunc is not np.add or not plain or out != (inputs[0],) or not isinstance(inputs[0], ShardedArray):
             raise TypeError(f"numpy.{ufunc.__name__} does not know sharded arrays: use the operation of the same name on tensors")
         a, b = inputs
+        if a.origin is not None:
+            return store(a, a + b)
         for x, y in alike(a.parts, placed(b, a.sharding).parts):
             np.add(x, y, out=x, **kwargs)
+        a.root.writes += 1
         return a
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -258,7 +296,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
             target, source = args
             return store(target, source) if isinstance(target, ShardedArray) else np.copyto(target, gathered(source), **kwargs)
         if function in (np.may_share_memory, np.shares_memory):
-            return any([function(x, y) for x in _arrays(args[0]) for y in _arrays(args[1])])
+            return function(*[a.geometry if isinstance(a, ShardedArray) else a for a in args])  # views are over their root's memory
         if function is np.allclose:
             return np.allclose(*[gathered(a) if isinstance(a, ShardedArray) else a for a in args], **kwargs)
         if function in (np.shape, np.ndim, np.size):
@@ -319,8 +357,7 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def view(self) -> ShardedArray:
         """The same parts, once more."""
         made = ShardedArray(self.geometry, self.parts, self.sharding)
-        made.shared = self.shared = True
-        made.copied = self.copied
+        made.look_at(self, None if self.origin is None else lambda array: array)
         return made
 
     def __deepcopy__(self, memo: Any) -> ShardedArray:
@@ -352,10 +389,6 @@ for _name in ("all", "any", "item", "max", "min", "nonzero", "tobytes", "tolist"
 BUFFERS.add(ShardedArray)
 
 
-def _arrays(value: Any) -> Sequence[np.ndarray]:
-    return value.parts if isinstance(value, ShardedArray) else (value,)
-
-
 def mapped(function: Callable[..., Any], *parts: Sequence[Any]) -> list[Any]:
     """`function` of the parts of each device; once for devices whose parts are the same arrays."""
     known: dict[tuple[int, ...], Any] = {}
@@ -379,6 +412,18 @@ def geometry(shape: tuple[int, ...], dtype: np.dtype, part: np.ndarray | None = 
         return meta_array(shape, dtype)
     steps = dense_strides(shape, [s // part.itemsize for s in part.strides])
     return meta_array(shape, dtype, tuple([s * dtype.itemsize for s in steps]))
+
+
+def in_order(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """A part with its dimensions in memory in the order that they have in the whole: itself, or a copy."""
+    if part.ndim < 2 or part.flags.c_contiguous and whole.flags.c_contiguous:
+        return part
+    strides = dense_strides(part.shape, [s // whole.itemsize for s in whole.strides])
+    if all([n < 2 or s * part.itemsize == have for n, s, have in zip(part.shape, strides, part.strides)]):
+        return part
+    made = empty_strided(part.shape, strides, part.dtype)
+    np.copyto(made, part)
+    return made
 
 
 def like(model: ShardedArray, parts: Sequence[np.ndarray]) -> ShardedArray:
@@ -418,10 +463,12 @@ def placed(array: Any, goal: Sharding) -> ShardedArray:
         parts, at = _carried(step, parts, at, array.shape), step.sharding
         if step.kind not in ("slice", "part"):
             note(step.kind, step.axes, step.bytes, array.shape)
+    whole = geometry(array.shape, array.dtype, array.geometry)
+    parts = mapped(lambda part: in_order(part, whole), parts)
     if array.sharding.partial_sum_axes and goal == array.sharding.summed and not array.shared:
         array.parts, array.sharding = parts, goal  # the sum is made once, for whoever else needs it
         return array
-    return ShardedArray(geometry(array.shape, array.dtype, parts[0]), parts, goal)
+    return ShardedArray(whole, parts, goal)
 
 
 def summed(array: Any) -> Any:
@@ -444,7 +491,7 @@ def _carried(step: Step, parts: list[np.ndarray], at: Sharding, shape: tuple[int
         return carrier.all_to_all(mesh, parts, step.axes, *step.dims)
     if step.kind == "part":
         zero = [any([mesh.coordinates(d)[a] for a in step.axes]) for d in held]
-        return [z if nothing else p for p, z, nothing in zip(parts, mapped(np.zeros_like, parts), zero)]
+        return [z if nothing else p for p, z, nothing in zip(mapped(np.copy, parts), mapped(np.zeros_like, parts), zero)]
     known: dict[Any, np.ndarray] = {}
     made = []
     for device, part in zip(held, parts):
@@ -464,18 +511,28 @@ def gathered(array: Any) -> np.ndarray:
     return placed(array, replicated(array.mesh, array.ndim)).parts[0].copy("K")
 
 
-def store(target: ShardedArray, source: Any) -> None:
-    """Writes elements into an array, which goes on to lie as it does.
+def in_place(array: ShardedArray) -> np.ndarray:
+    """The whole in memory of its own, laid out as its geometry says."""
+    whole = gathered(array)
+    if whole.strides == array.strides:
+        return whole
+    made = empty_strided(whole.shape, [s // array.itemsize for s in array.strides], whole.dtype)
+    np.copyto(made, whole)
+    return made
 
-    Raises:
-        AutogradError: it is to be a view, but has memory of its own.
-    """
-    if target.copied:
-        raise AutogradError("This view of a sharded tensor is a copy, since its elements lie on other devices than those of its base",
-                            expected="a view whose shards are views", found=str(target.sharding), remedy="change the base itself")
+
+def store(target: ShardedArray, source: Any) -> ShardedArray:
+    """Writes elements into an array, which goes on to lie as it does."""
+    if target.origin is not None:
+        base, view = target.origin
+        whole = in_place(base)
+        np.copyto(view(whole), gathered(source), casting="unsafe")
+        return store(base, whole)
     for x, y in alike(target.parts, placed(source, target.sharding).parts):
         np.copyto(x, y, casting="unsafe")
+    target.root.writes += 1
+    return target
 
 
-__all__ = ["Carried", "Collective", "ShardedArray", "alike", "cause", "collectives", "gathered", "geometry", "like", "mapped", "note",
-           "operation", "placed", "sharded", "store", "summed", "watched"]
+__all__ = ["Carried", "Collective", "ShardedArray", "alike", "cause", "collectives", "gathered", "geometry", "in_order", "in_place", "like",
+           "mapped", "note", "operation", "placed", "sharded", "store", "summed", "watched"]

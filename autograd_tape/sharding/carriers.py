@@ -91,7 +91,7 @@ def combined(parts: Sequence[np.ndarray], operation: str) -> np.ndarray:
     """Parts added, or combined by another operation (the name of a ufunc), in order; half precision in float32, rounded once."""
     first = parts[0]
     if len(parts) == 1:
-        return first
+        return first.copy()
     small = first.dtype.itemsize == 2 and first.dtype.kind not in "iu"
     total = reduce(getattr(np, operation), [p.astype(np.float32) for p in parts] if small else parts)
     return np.asarray(total).astype(first.dtype, copy=False)

@@ -15,9 +15,12 @@ import numpy as np
 
 from ..errors import AutogradError
 from ..executors import Executor, get_executor, register_executor
+from ..executors.meta import elementwise_strides, meta_array
+from ..functions.layout import layout_operands
+from ..ops._host import data_dependent
 from ..record import RECORDS, Record
-from .array import ShardedArray, gathered, geometry, mapped, note, operation, placed
-from .mesh import Mesh, replicated
+from .array import ShardedArray, gathered, geometry, in_order, mapped, note, operation, placed
+from .mesh import Mesh, Sharding, replicated
 from .rules import Call, Plan, is_array, rule_of
 
 replications: Counter[str] = Counter()
@@ -71,13 +74,17 @@ class MeshExecutor(Executor):
             plan = call.whole()
         if plan.run is not None:
             return plan.run(values)
-        moved = dict(values)
-        for _ in range(2):  # where one array is two operands, the second may have sums made in place that the first was to keep
-            moved = {name: [placed(a, s) for a, s in zip(moved[name], goal)] if isinstance(goal, list) else placed(moved[name], goal)
-                     for name, goal in plan.inputs.items()}
+        flat: list[Sequence[np.ndarray]] = []
+
+        def moved_to(array: Any, goal: Sharding) -> ShardedArray:
+            found = placed(array, goal)
+            flat.append(found.parts)  # now: the sum of an operand that waits may be made for the next one
+            return found
+
+        moved = {name: [moved_to(a, s) for a, s in zip(values[name], goal)] if isinstance(goal, list) else moved_to(values[name], goal)
+                 for name, goal in plan.inputs.items()}
         local = mesh.carrier.executor()
         held = mesh.carrier.held(mesh)
-        flat = [a.parts for v in moved.values() for a in (v if isinstance(v, list) else (v,))]
         shapes = _names(moved)
 
         def compute(device: int, *parts: np.ndarray) -> Any:
@@ -86,6 +93,8 @@ class MeshExecutor(Executor):
             if plan.arguments is not None:
                 given = plan.arguments(device, given)
             result = local.run(rec, given)
+            if plan.after is not None:
+                result = plan.after(device, given, result)
             return result if isinstance(result, (tuple, list)) else (result,)
 
         if plan.arguments is None:
@@ -100,12 +109,9 @@ class MeshExecutor(Executor):
         shapes: Any = plan.shapes
         shardings = plan.outputs or [replicated(mesh, np.ndim(r)) for r in made[0]]
         views = rec.family in ("view", "view?")
-        if views or shapes is None and any([not s.replicated for s in shardings]) or shapes is not None and any(
-                [_hides_order(part, shape) for part, shape in zip(made[0], shapes)]):
+        if views or shapes is None and any([not s.replicated for s in shardings]):
             whole = self._foreseen(rec, call.values)
-            shapes = [g.shape if g is not None else None for g in whole] if shapes is None else shapes
-        else:
-            whole = [None] * len(shardings)
+            shapes = [g.shape if g is not None else None for g in whole]
         found: list[Any] = []
         for i, sharding in enumerate(shardings):
             parts = [r[i] for r in made]
@@ -118,17 +124,34 @@ class MeshExecutor(Executor):
                 axes, size = sharding.partial, 2 * (1 - 1 / mesh.count(sharding.partial)) * parts[0].nbytes
                 parts, sharding = mesh.carrier.all_reduce(mesh, parts, axes, plan.combine), sharding.summed
                 note("all_reduce", axes, size, shape)
-            array = ShardedArray(whole[i] if views else geometry(
-                shape, parts[0].dtype, parts[0] if whole[i] is None or not _hides_order(parts[0], shape) else whole[i]), parts, sharding)
+            if views:
+                array = ShardedArray(whole[i], parts, sharding)
+            else:
+                at = self._geometry(call, i, shape, parts[0])
+                array = ShardedArray(at, mapped(lambda part: in_order(part, at), parts), sharding)
             if views:
                 source = call.values[rec.params[0].name]
-                array.copied = isinstance(source, ShardedArray) and (source.copied or not all(
-                    [not p.size or np.may_share_memory(p, q) for p, q in zip(parts, source.parts)]))
-                array.shared = True
-                if isinstance(source, ShardedArray):
-                    source.shared = True
+                if isinstance(source, ShardedArray) and (rec.family == "view" or source.base is not None and whole[i].base is source.base):
+                    apart = source.origin is not None or not all(
+                        [not p.size or np.may_share_memory(p, q) for p, q in zip(parts, source.parts)])
+                    array.look_at(source, _nth(rec, call.values, i) if apart else None)
             found.append(array)
         return found
+
+    def _geometry(self, call: Call, i: int, shape: tuple[int, ...], part: np.ndarray) -> np.ndarray:
+        """That of output number `i`, of which this is a part: in memory as the operation lays out the whole."""
+        rec = call.rec
+        arrays = {p.name: _geometries(v) for p, v in call.operands if not isinstance(v, (list, tuple))}
+        own = rec.field("meta")
+        hidden = part.flags.c_contiguous and part.flags.f_contiguous and part.shape != shape  # one element along a dimension shows no order
+        if len(shape) < 2 or own is None and not hidden and all([a.flags.c_contiguous for a in arrays.values()]) or own is data_dependent:
+            return geometry(shape, part.dtype, part)
+        ordered = [arrays[p.name] for p in layout_operands(rec) if p.name in arrays]
+        if i == 0 and ordered:
+            return meta_array(shape, part.dtype, elementwise_strides(shape, ordered, part.dtype.itemsize))
+        if own is None and not hidden and all([n > 1 or m == n for n, m in zip(part.shape, shape)]):
+            return geometry(shape, part.dtype, part)
+        return geometry(shape, part.dtype, self._foreseen(rec, call.values)[i])
 
     def _foreseen(self, rec: Record, values: dict[str, Any]) -> Sequence[Any]:
         """Arrays without data like the whole results."""
@@ -149,10 +172,13 @@ class MeshExecutor(Executor):
         return results[0] if not isinstance(made, (tuple, list)) else results
 
 
-def _hides_order(part: Any, shape: Sequence[int]) -> bool:
-    """Whether dimensions of a whole have an order in memory that a part of it does not show, as it has but one element along them."""
-    return isinstance(part, np.ndarray) and part.ndim > 1 and part.flags.c_contiguous and part.flags.f_contiguous and (
-        part.shape != tuple(shape))
+def _nth(rec: Record, values: dict[str, Any], i: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Output number `i` of a view as a function of the array that it views."""
+    def view(array: np.ndarray) -> Any:
+        made = get_executor("numpy").run(rec, {**values, rec.params[0].name: array})
+        return made[i] if isinstance(made, (tuple, list)) else made
+
+    return view
 
 
 def _names(moved: dict[str, Any]) -> list[tuple[str, int | None]]:

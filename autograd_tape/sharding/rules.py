@@ -37,6 +37,7 @@ class Plan:
         outputs: those of what the kernel returns.
         shapes: the shapes of the whole outputs, None to ask the meta executor.
         arguments: a function of (device, arguments by name) that gives the arguments for the kernel on its parts; None where they stay.
+        after: a function of (device, those arguments, the kernel's results) that gives the results.
         combine: what parts of results over partial axes are combined with at once where that is no sum.
         run: in place of all these, what computes the result of the arguments by name, of other operations.
     """
@@ -45,6 +46,7 @@ class Plan:
     outputs: Sequence[Sharding] = ()
     shapes: Sequence[Sequence[int]] | None = None
     arguments: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
+    after: Callable[[int, dict[str, Any], Any], Any] | None = None
     combine: str = "add"
     run: Callable[[dict[str, Any]], Any] | None = None
 
@@ -134,6 +136,39 @@ class Call:
             out, shape = plan.outputs[0], tuple(self[size])
             plan.arguments = lambda device, values: {**values, size: out.local_shape(shape, device)}
         return plan
+
+    def sized(self, plan: Plan, parameter: str, shape: Sequence[int]) -> Plan:
+        """The plan of an operation that is told the shape of its result, the whole of which is `shape`."""
+        shape, out = tuple(shape), plan.outputs[0]
+        if any(out.dims):
+            plan.arguments = lambda device, values: {**values, parameter: out.local_shape(shape, device)}
+        return plan
+
+    def viewed(self) -> Plan:
+        """As views go."""
+        return viewed(self)
+
+    def dimensions(self, shape: Sequence[int], view: Callable[[np.ndarray], Any]) -> tuple[set[int], list[Letters]]:
+        """(dimensions of an array of this shape that are dimensions of all its views, which they are of each)."""
+        return dimensions(shape, view)[:2]
+
+    def view_of_root(self, view: Callable[[np.ndarray], np.ndarray]) -> Plan:
+        """A view of the memory that the operand, a view itself perhaps, is over: `view` makes it of all of that, in one place."""
+        root = self.operands[0][1].root
+
+        def run(values: dict[str, Any]) -> ShardedArray:
+            whole = view(root.geometry)
+            made = ShardedArray(whole, [], replicated(self.mesh, whole.ndim))
+            made.look_at(root, view)
+            return made
+
+        return Plan(run=run)
+
+    def alone(self) -> Plan:
+        """Without the operand's values: every device makes the whole."""
+        name, array = self.operands[0][0].name, self.operands[0][1]
+        shape = tuple(self["shape"])
+        return Plan({name: sharding_of(array, self.mesh)}, [replicated(self.mesh, len(shape))], [shape])
 
     def elementwise(self) -> Plan:
         """As element-wise operations go."""
@@ -379,28 +414,32 @@ def along(told: str) -> Callable[[Call], Plan]:
     return rule
 
 
+def dimensions(shape: Sequence[int], view: Callable[[np.ndarray], Any]) -> tuple[set[int], list[Letters], list[tuple[int, ...]]]:
+    """(dimensions of an array of this shape that are dimensions of all its views, which they are of each, their shapes): those that go
+    through memory in the same steps and as far."""
+    # Steps that tell dimensions apart, over memory that nobody looks at.
+    steps = [(101 + 2 * i) ** 2 for i in range(len(shape))]
+    made = view(over(np.zeros(1, np.int8), tuple(shape), tuple(steps)))
+    views = made if isinstance(made, (tuple, list)) else [made]
+    found = []
+    for v in views:
+        lines = {step: n for n, step in zip(v.shape, v.strides)}
+        found.append({d for d, step in enumerate(steps) if lines.get(step) == shape[d]})
+    kept = set.intersection(*found) if found else set()
+    numbers = {step: d for d, step in enumerate(steps) if d in kept}
+    letters: list[Letters] = [[numbers.get(step) for step in v.strides] for v in views]
+    return kept, letters, [v.shape for v in views]
+
+
 def viewed(call: Call) -> Plan:
     """The rule of views: a dimension of the view is one of the operand's, where it goes through memory in the same steps and as far; the
     others must be whole."""
-    name, array = call.operands[0][0].name, call.operands[0][1]
-    # Steps that tell dimensions apart, over memory that nobody looks at.
-    steps = [array.itemsize * (101 + 2 * i) ** 2 for i in range(array.ndim)]
-    probe = over(np.zeros(1, array.dtype), tuple(array.shape), tuple(steps))
-    made = get_executor("numpy").run(call.rec, {**call.values, name: probe})
-    views = made if isinstance(made, (tuple, list)) else [made]
-    found = []
-    for view in views:
-        lines = {step: n for n, step in zip(view.shape, view.strides)}
-        found.append({d for d, step in enumerate(steps) if lines.get(step) == array.shape[d]})
-    kept = set.intersection(*found) if found else set()
-    given = [d if d in kept else None for d in range(array.ndim)]
-    letters = [[given[steps.index(step)] if step in steps else None for step in view.strides] for view in views]
-    plan = call.propagate([given], letters, shapes=[v.shape for v in views])
-    sized = next((p.name for p in call.rec.params if p.name in ("size", "shape")), None)
-    if sized is not None:
-        shape, out = views[0].shape, plan.outputs[0]
-        plan.arguments = lambda device, values: {**values, sized: out.local_shape(shape, device)}
-    return plan
+    name, shape = call.operands[0][0].name, call.shape(call.operands[0][0].name)
+    run = get_executor("numpy").run
+    kept, letters, shapes = dimensions(shape, lambda probe: run(call.rec, {**call.values, name: probe}))
+    plan = call.propagate([[d if d in kept else None for d in range(len(shape))]], letters, shapes=shapes)
+    sized = next((p.name for p in call.rec.params if p.name in ("size", "shape") and p.type.startswith("int[")), None)
+    return plan if sized is None else call.sized(plan, sized, shapes[0])
 
 
 def reshaped(told: str) -> Callable[[Call], Plan]:

@@ -24,7 +24,7 @@ from ...functions.refusals import on_meta
 from ...record import op
 from ...strided import empty_in_order, empty_strided
 from ...tensor import LEAF, TensorRef, as_dtype, leaf_node
-from .._host import NO_ITEM, need_values
+from .._host import NO_ITEM, need_values, values_of
 from .._samples import check_number
 from ..networks._losses import constant
 from ..views.shape import _format_strides
@@ -679,7 +679,7 @@ class one_hot:
         _check_classes(input)
         if on_meta(input) and num_classes < 0:
             raise AutogradError(NO_ITEM)
-        data = input._data if num_classes >= 0 else need_values(input)
+        data = values_of(input) if num_classes >= 0 else need_values(input)
         if not data.size and num_classes <= 0:
             raise AutogradError("Can not infer total number of classes from empty tensor.")
         if data.size and data.min() < 0:

@@ -26,7 +26,7 @@ from ...strided import contiguous_strides, dense_strides, empty_strided, strided
 from ...tensor import LEAF, TensorRef, next_id
 from ...version import Version
 from .. import _shapes as shapes
-from .._host import need_values, on_host
+from .._host import need_values, on_host, values_of
 from ...annotations import Functions
 
 _ndarray = np.ndarray
@@ -125,6 +125,13 @@ _VIEWS = {name: op(f"basic_{name}(Tensor input, Any index) -> Tensor", family="v
 @op("basic_index_backward(Tensor grad, int[] shape, Any index) -> Tensor", quiet="all", method=False, namespace="_internal", out=False)
 class basic_index_backward:
     """Zeros of `shape` with `grad` at a basic index."""
+
+    def sharding(call):
+        """As those dimensions of the view lie that are dimensions of the whole."""
+        shape = tuple(call["shape"])
+        kept, made = call.dimensions(shape, lambda probe: _basic(probe, call["index"]))
+        whole = [d if d in kept else None for d in range(len(shape))]
+        return call.sized(call.propagate([made[0]], [whole], shapes=[shape]), "shape", shape)
 
     def numpy(grad, shape, index):
         result = np.zeros(shape, grad.dtype)
@@ -327,6 +334,7 @@ def _picked_shape(F: Functions, x: Any, indices: Indices, at: int) -> tuple[int,
 class index:
     """The elements at index arrays; what `x[tensor]` records."""
 
+    sharding = "indexed"
     numpy = _gather
     compose = on_host(numpy)
     def vjp(F, grad, input_shape, indices): return F.index_backward(grad, input_shape, indices)
@@ -388,6 +396,7 @@ def _index_backward(grad: np.ndarray, shape: Sequence[int], indices: Indices) ->
 class index_backward:
     """Zeros of `shape` with `grad` added at index arrays."""
 
+    sharding = "taken_back"
     numpy = _index_backward
     shape = shapes.like_second
     compose = on_host(_index_backward)
@@ -437,6 +446,7 @@ def _put(input: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bo
 class put_at:
     """`input` with `values` put at index arrays; what `x[tensor] = value` records."""
 
+    sharding = "put_at"
     saved_as = {"values_shape": None}
     layout = "input"
     numpy = _put
@@ -499,7 +509,7 @@ def _array(F: Functions, item: Any) -> Any:
     source = item if isinstance(item, TensorRef) else None
     if source is not None:
         dtype = item._k.dtype
-        array = need_values(item) if dtype.name in ("bool", "uint8") else item._data
+        array = need_values(item) if dtype.name in ("bool", "uint8") else values_of(item)
         if dtype.category > INTEGER or dtype.name in ("int8", "int16", "uint16", "uint32", "uint64"):
             raise IndexRangeError("tensors used as indices must be long, int, byte or bool tensors", expected="int64, int32, uint8 or bool",
                                   found=dtype.name, remedy="convert the index with .long()")
@@ -524,7 +534,7 @@ def _slice_bounds(item: slice) -> slice:
     for x in (item.start, item.stop, item.step):
         if x is not None and not isinstance(x, int):
             try:
-                x = x.__index__() if not isinstance(x, TensorRef) else int(x._data)
+                x = x.__index__() if not isinstance(x, TensorRef) else int(values_of(x))
             except AttributeError:
                 raise ArgumentError("slice indices must be integers or None or have an __index__ method", found=type(x).__name__) from None
         parts.append(x)

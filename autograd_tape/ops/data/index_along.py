@@ -86,6 +86,7 @@ class index_select:
             [3., 4.]])
     """
 
+    sharding = "picks dim index"
     out_dtype = SELF_AND_RESULT
     numpy = _index_select
     shape = shapes.indexed
@@ -172,6 +173,7 @@ def _check_index_op(name: str, error: type[AutogradError]) -> Any:
 class index_add_scaled:
     """`input` with the parts of `source` added at positions of a dimension."""
 
+    sharding = "adds dim index"
     out_dtype = EXPECTED
     saved_as = {"source_shape": None}
     numpy = _index_add
@@ -235,6 +237,7 @@ class index_copy:
     tensor([2., 0., 1.])
     """
 
+    sharding = "puts dim index"
     out_dtype = EXPECTED
     amp = "widest"
     saved_as = {"source_shape": None}
@@ -274,6 +277,7 @@ def _fill_part(a: np.ndarray, dim: int, index: np.ndarray, value: Any) -> None:
 class index_fill_value:
     """`input` with a number put at positions of a dimension."""
 
+    sharding = "puts dim index"
     layout = "input"
     numpy = _index_fill
     may_share = "itself"
@@ -298,6 +302,7 @@ class index_fill_value:
 class index_fill_tensor:
     """`input` with a 0-dim tensor's value put at positions of a dimension."""
 
+    sharding = "puts dim index"
     layout = "input"
     numpy = _index_fill
     may_share = "itself"
@@ -365,6 +370,7 @@ class index_reduce:
     tensor([3., 1.])
     """
 
+    sharding = "puts dim index"
     out_dtype = EXPECTED
     no_forward = "index_reduce"
     refuses_bool = True

@@ -72,6 +72,14 @@ class cat:
     tensor([1., 2., 3.])
     """
 
+    def sharding(call):
+        arrays = call["tensors"]
+        n = max([a.ndim for a in arrays])
+        if not n:
+            return call.whole()
+        letters = [None if d == wrap_dim(call["dim"], n) else d for d in range(n)]
+        return call.propagate([letters if a.ndim == n and (n > 1 or a.size) else [None] * a.ndim for a in arrays], [letters])
+
     out_dtype = CASTS_INPUTS
     amp = "widest"
     saved_as = {"tensors_shape": None}
@@ -134,6 +142,11 @@ class stack:
     tensor([[1., 3.],
             [2., 4.]])
     """
+
+    def sharding(call):
+        n = call["tensors"][0].ndim
+        d = wrap_dim(call["dim"], n + 1)
+        return call.propagate([range(n)] * len(call["tensors"]), [[*range(d), None, *range(d, n)]])
 
     out_dtype = CASTS_INPUTS
     amp = "widest"

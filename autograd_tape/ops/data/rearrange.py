@@ -50,6 +50,7 @@ class flip:
     tensor([3., 2., 1.])
     """
 
+    sharding = "along dims"
     meta_layout = "input"
     numpy = _flip
     def mindspore(ms, input, dims): return ms.ops.flip(input, (dims,) if isinstance(dims, int) else tuple(dims))
@@ -163,6 +164,7 @@ class roll:
     tensor([3., 1., 2.])
     """
 
+    sharding = "along dims"
     numpy = _roll
     compose = on_host(_roll)
     def shape(input, shifts, dims): return input
@@ -207,6 +209,13 @@ class repeat:
     tensor([[1., 2., 1., 2.],
             [1., 2., 1., 2.]])
     """
+
+    def sharding(call):
+        shape, repeats = call.shape("input"), call["repeats"]
+        repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+        lead = len(repeats) - len(shape)
+        given = [d if repeats[lead + d] == 1 else None for d in range(len(shape))]
+        return call.propagate([given], [[*[None] * lead, *given]])
 
     numpy = _repeat
     def shape(input, repeats):
@@ -355,6 +364,21 @@ def _triangle(name: str, lower: bool) -> Any:
 (_tril, _tril_part), (_triu, _triu_part) = _triangle("tril", True), _triangle("triu", False)
 
 
+def _triangle_of_part(call: Any) -> Any:
+    """The diagonal as it runs through a device's part."""
+    shape = call.shape("input")
+    plan = call.letters("*a -> *a")
+    at = plan.inputs["input"]
+
+    def arguments(device: int, values: dict[str, Any]) -> dict[str, Any]:
+        rows, columns = at.bounds(shape, device)[-2:]
+        return {**values, "diagonal": values["diagonal"] + rows.start - columns.start}
+
+    if len(shape) > 1 and any(at.dims[-2:]):
+        plan.arguments = arguments
+    return plan
+
+
 @op("tril(Tensor input, int diagonal=0) -> Tensor", quiet="all", inplace=True, dtypes="float int bool")
 class tril:
     """The lower triangle of matrices, up to a diagonal; the rest zero.
@@ -364,6 +388,7 @@ class tril:
             [3., 4.]])
     """
 
+    def sharding(call): return _triangle_of_part(call)
     out_dtype = EXPECTED
     numpy = _tril
     compose = on_host(_tril)
@@ -390,6 +415,7 @@ class triu:
             [0., 4.]])
     """
 
+    def sharding(call): return _triangle_of_part(call)
     out_dtype = EXPECTED
     numpy = _triu
     compose = on_host(_triu)
@@ -425,6 +451,12 @@ class diag_embed:
     tensor([[1., 0.],
             [0., 2.]])
     """
+
+    def sharding(call):
+        n = len(call.shape("input")) + 1
+        rest = iter(range(n - 2))
+        made = [None if d in (call["dim1"] % n, call["dim2"] % n) else next(rest) for d in range(n)]
+        return call.propagate([[*range(n - 2), None]], [made])
 
     numpy = _diag_embed
     compose = on_host(_diag_embed)
@@ -553,6 +585,13 @@ def _pad_constant(input: np.ndarray, pad: Sequence[int], value: Number) -> np.nd
     return result
 
 
+def _padded_plan(call: Any, n: int, **options: Any) -> Any:
+    """Dimensions that are padded must be whole."""
+    pad = call["pad"]
+    letters = [None if any(pad[2 * (n - 1 - d):2 * (n - d)]) else d for d in range(n)]
+    return call.propagate([letters], [letters], **options)
+
+
 @op("constant_pad_nd(Tensor input, int[] pad, Scalar value=0) -> Tensor", quiet="all", out=False, method=False)
 class constant_pad_nd:
     """A number put around the tensor: `pad` is (before, after) of the last dimension, then of the one before it, and so on.
@@ -561,6 +600,7 @@ class constant_pad_nd:
     tensor([0., 1., 2., 0., 0.])
     """
 
+    def sharding(call): return _padded_plan(call, len(call.shape("input")), linear="all" if call["value"] == 0 else "")
     numpy = _pad_constant
     shape = shapes.padded
     compose = on_host(_pad_constant)
@@ -613,6 +653,7 @@ def _pad_by_index_backward(grad: np.ndarray, shape: Sequence[int], pad: Sequence
 class pad_by_index_backward:
     """The gradient of padding with the tensor's own elements: each gets what its copies got."""
 
+    def sharding(call): return call.sized(_padded_plan(call, len(call["shape"]), shapes=[call["shape"]]), "shape", call["shape"])
     numpy = _pad_by_index_backward
     compose = on_host(_pad_by_index_backward)
     def vjp(F, grad, pad, mode): return getattr(F, f"pad_{mode}")(grad, pad)
@@ -644,6 +685,7 @@ def _pad_record(mode: str, node: str) -> Any:
     class body:
         nodes = {f"len(pad) == {2 * n}": node.replace("1D", f"{n}D") for n in (2, 3) if "1D" in node}
         saved_as = {"input_shape": None, "pad": "padding" if "1D" in node else None}
+        def sharding(call): return _padded_plan(call, len(call.shape("input")))
         def numpy(input, pad): return _pad_by_index(input, pad, mode)
         def compose(F, input, pad): return _pad_by_index(input, pad, mode)
         def vjp(F, grad, input_shape, pad): return F.pad_by_index_backward(grad, tuple(input_shape), pad, mode)

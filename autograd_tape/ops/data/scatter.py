@@ -21,7 +21,7 @@ from ...record import op
 from ...tensor import TensorRef
 from .. import _batch as batches
 from .. import _shapes as shapes
-from .._host import on_host
+from .._host import on_host, values_of
 from .._samples import check_number
 from ..networks._losses import constant
 from ...annotations import Functions, Values
@@ -98,6 +98,7 @@ class gather:
             [4.]])
     """
 
+    sharding = "gathers dim index"
     out_dtype = EXPECTED
     saved_as = {"input_shape": None}
     layout = "rows"
@@ -197,6 +198,7 @@ def _batched_scatter(F: Functions, call: BatchedCall) -> Any:
 class scatter_src:
     """`input` with the elements of `src` put at `index` along a dimension."""
 
+    sharding = "puts dim index"
     out_dtype = EXPECTED
     saved_as = {"src_shape": None}
     numpy = _scatter
@@ -229,6 +231,7 @@ def _to_source(F: Functions, part: Values, shape: Sequence[int]) -> Values:
 class scatter_value:
     """`input` with a number put at `index` along a dimension."""
 
+    sharding = "puts dim index"
     out_dtype = EXPECTED
     numpy = _scatter
     compose = on_host(_scatter)
@@ -313,6 +316,7 @@ class scatter_add:
     tensor([0., 0., 3.])
     """
 
+    sharding = "adds dim index"
     out_dtype = EXPECTED
     saved_as = {"src_shape": None}
     numpy = _scatter_add
@@ -395,6 +399,7 @@ class scatter_reduce:
     tensor([3., 1.])
     """
 
+    sharding = "puts dim index"
     out_dtype = EXPECTED
     def complex_kernel(reduce, **_):
         return f"scatter_gather_tensor_cpu_reduce_{reduce}" if reduce in ("amax", "amin") else None
@@ -496,6 +501,10 @@ class once_where:
 class cast_like:
     """A mask as numbers of the dtype of `like`."""
 
+    def sharding(call):
+        n = call["input"].ndim
+        return call.propagate([range(n), [None] * call["like"].ndim], [range(n)], linear="")
+
     def numpy(input, like): return input.astype(like.dtype)
     shape = shapes.like_first
     compose = on_host(numpy)
@@ -526,6 +535,7 @@ class take:
     tensor([1., 4.])
     """
 
+    sharding = "flat"
     out_dtype = OutRule("take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {found}")
     saved_as = {"input_shape": None}
     numpy = _take
@@ -572,6 +582,7 @@ class put:
     tensor([2., 0., 1.])
     """
 
+    sharding = "flat"
     saved_as = {"source_shape": None}
     layout = "input"
     numpy = _put
@@ -629,7 +640,7 @@ class take_along_dim:
                                 f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
 
         d = wrap_dim(dim, input.ndim)
-        if indices._data.size and indices._data.min() < 0:
+        if indices._data.size and values_of(indices).min() < 0:
             indices = F.where(F.lt(indices, 0), indices + input.shape[d], indices)
         i, j = [s[:d] + (1,) + s[d + 1:] for s in (tuple(input.shape), tuple(indices.shape))]
         common = broadcast_shape(i, j)

@@ -32,6 +32,7 @@ class copy:
     tensor([1., 2.])
     """
 
+    def sharding(call): return call.elementwise()
     def numpy(input, other, non_blocking=False): return _copy(input, other)
     def store(a, other):
         if other.ndim > a.ndim:
@@ -66,6 +67,7 @@ class fill:
     tensor([3., 3.])
     """
 
+    def sharding(call): return call.elementwise()
     meta_layout = "input"
     numbers = {"value": "FillBackward0"}
     node_, numbers_ = "FillBackward3", {"value": "FillBackward2"}
@@ -92,6 +94,9 @@ class zero:
     tensor([0., 0.])
     """
 
+    passes_partial = "all"
+    def sharding(call): return call.elementwise()
+
     def numpy(input): return np.zeros(input.shape, input.dtype)
     def store(a): a.fill(0)
     may_share = "itself"
@@ -110,6 +115,7 @@ class drawn:
     by the method `by`.
     """
 
+    def sharding(call): return call.elementwise()
     nodes = {f"by == '{by}'": node for by, node in (
         ("uniform_", "UniformBackward0"), ("normal_", "NormalBackward0"), ("bernoulli_", "BernoulliBackward2"),
         ("exponential_", "ExponentialBackward0"), ("cauchy_", "CauchyBackward0"), ("log_normal_", "LogNormalBackward0"),

@@ -108,6 +108,7 @@ class view_as_real:
     tensor([[1., 2.]])
     """
 
+    sharding = "*a -> *a PARTS"
     numpy = _view_as_real
     def vjp(F, grad): return F.complex(F.select(grad, -1, 0), F.select(grad, -1, 1))
 
@@ -128,6 +129,8 @@ def _view_as_complex(input: np.ndarray) -> np.ndarray:
         raise AutogradError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
         raise AutogradError("Tensor must have a last dimension of size 2")
+    if not input.size:  # NumPy forgets how such an array lies in memory
+        return np.empty(input.shape[:-1], f"c{2 * input.itemsize}")
     if input.strides[-1] != input.itemsize:
         raise AutogradError("Tensor must have a last dimension with stride 1")
     if any([s % (2 * input.itemsize) for s in input.strides[:-1]]):
@@ -145,6 +148,7 @@ class view_as_complex:
 
     sharding = "*a W -> *a"
     amp = "float32"
+    sharding = "*a PARTS -> *a"
     numpy = _view_as_complex
     def vjp(F, grad): return F.view_as_real(grad)
     def batch(F, call):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import dtype_of, kind
-from ...tensor import TensorRef
+from ...tensor import BUFFERS, TensorRef
 from ...annotations import Functions, Values
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -16,7 +16,13 @@ REDUCTIONS = ("none", "mean", "sum")
 
 def constant(F: Functions, like: Values, array: np.ndarray) -> Values:
     """`array` as what `like` is: a buffer, or a tensor on its device that requires no gradient."""
-    return F.wrap(array, kind(dtype_of(array), like._k.device)) if isinstance(like, TensorRef) else array
+    if not isinstance(like, TensorRef):
+        return _beside(like, array)
+    return F.wrap(_beside(like._data, array), kind(dtype_of(array), like._k.device))
+
+
+def _beside(buffer: Any, array: np.ndarray) -> Any:
+    return buffer.beside(array) if buffer.__class__ is not np.ndarray and buffer.__class__ in BUFFERS else array
 
 
 def buffer(x: Any) -> Any:

@@ -13,7 +13,7 @@ from ...executors.kernels._on_demand import state
 from ...modes import GradMode, grad_mode, no_grad
 from ...record import Sample, op
 from ...views import check_single
-from .._host import need_values, on_host
+from .._host import need_values, on_host, values_of
 from ._losses import constant
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -48,6 +48,10 @@ def _scaled_rows(weight: np.ndarray, indices: np.ndarray, padding_idx: int, scal
 class embedding_backward:
     """The gradient for a table of `num_weights` rows: each row's cotangents added up."""
 
+    def sharding(call):
+        grad, at = call["grad"], [None if call["scale_grad_by_freq"] else i for i in range(call["indices"].ndim)]
+        return call.propagate([[*at, "width"], at], [[None, "width"]], shapes=[(call["num_weights"], grad.shape[-1])])
+
     numpy = fused.embedding_backward
     def shape(grad, indices, num_weights, *rest): return (num_weights, grad[-1])
     compose = on_host(numpy)
@@ -70,6 +74,7 @@ class embedding_backward:
 class embedding_scaled:
     """Rows of `weight`, zero at `padding_idx` and divided by how often they occur: the transpose of `embedding_backward`."""
 
+    sharding = "picks 0 indices"
     numpy = _scaled_rows
     def shape(weight, indices, *rest): return (*indices, weight[1])
     compose = on_host(numpy)
@@ -115,6 +120,7 @@ class embedding:
             [3., 4.]])
     """
 
+    sharding = "picks 0 indices"
     saved_also = {"weight_sym_argsize_0": "weight_shape[0]"}
     saved_as = {"weight_shape": None}
     numpy = _embedding
@@ -282,7 +288,7 @@ class embedding_bag:
         flat = F.reshape(input, (input._data.size,))
         rows = F.embedding(weight, flat, padding, scale_grad_by_freq, sparse)
         bag_of = np.repeat(np.arange(len(sizes)), sizes)
-        kept = flat._data != padding
+        kept = values_of(flat) != padding
         counts = np.bincount(bag_of[kept], minlength=len(sizes)) if bag_of.size else np.zeros(len(sizes), int)
         if mode == "max":
             return _bag_maxima(F, rows, bag_of, kept, len(sizes))

@@ -305,7 +305,7 @@ class searchsorted:
             if sorter.shape != sorted_sequence.shape:
                 raise AutogradError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
                                     f"{list(sequence.shape)} and got sorter tensor {list(sorter.shape)}")
-            sequence = np.take_along_axis(sequence, sorter._data, -1)
+            sequence = np.take_along_axis(sequence, values_of(sorter), -1)
         if sequence.ndim > 1 and (values.ndim != sequence.ndim or values.shape[:-1] != sequence.shape[:-1]):
             raise AutogradError(
                 "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "

@@ -87,6 +87,14 @@ def _at_indices(grad: np.ndarray, indices: np.ndarray, shape: Sequence[int], dim
 class at_indices:
     """Zeros of `shape` with `grad` at the indices that a reduction along `dim` chose, all different."""
 
+    def sharding(call):
+        shape = tuple(call["shape"])
+        if not shape:
+            return call.whole()
+        made = [None if d == call["dim"] % len(shape) else d for d in range(len(shape))]
+        given = [d for d in made if d is not None or call["keepdim"]]
+        return call.sized(call.propagate([given, given], [made], shapes=[shape]), "shape", shape)
+
     numpy = _at_indices
     def shape(grad, indices, shape, dim, keepdim): return tuple(shape)
     compose = on_host(_at_indices)
@@ -118,6 +126,7 @@ def _from_indices(input: np.ndarray, indices: np.ndarray, dim: int, keepdim: boo
 class from_indices:
     """The elements at the indices that a reduction along `dim` chose."""
 
+    sharding = "gathers dim indices"
     numpy = _from_indices
     def shape(input, indices, dim, keepdim): return indices
     compose = on_host(_from_indices)
@@ -299,6 +308,7 @@ _max_along, _min_along = _extreme_along(np.maximum, "max"), _extreme_along(np.mi
 class max_along:
     """The largest elements along a dimension, and where they are."""
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     overloads = EXTREME
     numpy = _max_along
@@ -318,6 +328,7 @@ class max_along:
 class min_along:
     """The smallest elements along a dimension, and where they are."""
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     overloads = EXTREME
     numpy = _min_along
@@ -420,6 +431,9 @@ class aminmax:
     tensor(3.)
     """
 
+    def sharding(call):
+        return call.of(lambda F, input, dim, keepdim: (F.amin(input, dim, keepdim), F.amax(input, dim, keepdim)))
+
     out_dtype = EXPECTED
     numpy = _aminmax
     def shape(input, dim, keepdim): return (shapes.reduced(input, dim, keepdim),) * 2
@@ -472,6 +486,7 @@ class argmax:
     tensor([1, 0])
     """
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     numpy = _argmax
     mindspore = kernels.position("ArgMaxWithValue")
@@ -494,6 +509,7 @@ class argmin:
     tensor([0, 1])
     """
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     numpy = _argmin
     mindspore = kernels.position("ArgMinWithValue")

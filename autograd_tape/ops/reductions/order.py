@@ -77,6 +77,7 @@ def _sort(input: np.ndarray, dim: int, descending: bool, stable: bool) -> Any:
 class sort_along:
     """The elements in order along a dimension, and where they were."""
 
+    sharding = "along dim"
     meta_layout = "input"
     nodes = {"stable": "SortBackward1"}
     numpy = _sort
@@ -194,6 +195,7 @@ class topk:
     indices=tensor([1, 2]))
     """
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     numpy = _topk
     shape = shapes.topk
@@ -241,6 +243,7 @@ class kthvalue:
     tensor(2.)
     """
 
+    sharding = "along dim"
     out_dtype = OutRule("output values must be of same type as input"), OutRule("output indices must be of scalar type {wanted}")
     numpy = _kthvalue
     compose = on_host(_kthvalue)
@@ -344,6 +347,7 @@ class nanmedian_all:
 class median_along:
     """The lower median along a dimension, and where it is."""
 
+    sharding = "along dim"
     numpy = _median_dim
     compose = on_host(_median_dim)
     check, refuses_bool = _no_bool("median_out"), True
@@ -357,6 +361,7 @@ class median_along:
 class nanmedian_along:
     """The lower median along a dimension of the elements that are not NaN, and where it is."""
 
+    sharding = "along dim"
     numpy = _nanmedian_dim
     compose = on_host(_nanmedian_dim)
     check, refuses_bool = _no_bool("median_out"), True
@@ -436,6 +441,7 @@ class mode:
     tensor(2.)
     """
 
+    sharding = "along dim"
     out_dtype = tuple([OutRule(f"expected scalar type '{{wanted}}' but got '{{found}}' for {part} output")
                        for part in ("values", "indices")])
     numpy = _mode

@@ -64,6 +64,7 @@ class cumsum:
     tensor([1., 3., 6.])
     """
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     computed_in_out = True
     check = _no_booleans("cumsum")
@@ -95,6 +96,7 @@ class cumprod:
     tensor([1., 2., 6.])
     """
 
+    sharding = "along dim"
     out_dtype = EXPECTED
     computed_in_out = True
     check = _no_booleans("cumprod")
@@ -155,6 +157,7 @@ class cummax:
     tensor([1., 3., 3.])
     """
 
+    sharding = "along dim"
     out_dtype = SCALAR_TYPE
     numpy = _cummax
     compose = on_host(_cummax)
@@ -174,6 +177,7 @@ class cummin:
     tensor([2., 1., 1.])
     """
 
+    sharding = "along dim"
     out_dtype = SCALAR_TYPE
     numpy = _cummin
     compose = on_host(_cummin)
@@ -209,6 +213,7 @@ class logcumsumexp:
     tensor([0.0000, 0.6931])
     """
 
+    sharding = "along dim"
     lacks = {"int bool": "logcumsumexp_out_cpu"}
     out_dtype = SCALAR_TYPE
     numpy = _logcumsumexp

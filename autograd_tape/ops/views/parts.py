@@ -145,6 +145,11 @@ class diagonal:
     tensor([1., 4.])
     """
 
+    def sharding(call):
+        n = len(call.shape("input"))
+        given = [None if d in (call["dim1"] % n, call["dim2"] % n) else d for d in range(n)]
+        return call.propagate([given], [[*[d for d in given if d is not None], None]])
+
     numpy = _diagonal
     def vjp(F, grad, input_shape, offset, dim1, dim2): return F.diagonal_backward(grad, input_shape, offset, dim1, dim2)
     def put_back(F, base, new, nr, *where): return "diagonal_scatter", *where
@@ -168,6 +173,11 @@ def _diagonal_backward(grad: np.ndarray, shape: Sequence[int], offset: int, dim1
     namespace="_internal", out=False)
 class diagonal_backward:
     """Zeros with `grad` on a diagonal."""
+
+    def sharding(call):
+        shape, n = call["shape"], len(call["shape"])
+        made = [None if d in (call["dim1"] % n, call["dim2"] % n) else d for d in range(n)]
+        return call.sized(call.propagate([[*[d for d in made if d is not None], None]], [made], shapes=[shape]), "shape", shape)
 
     numpy = _diagonal_backward
     shape = shapes.like_second
@@ -232,6 +242,11 @@ def _unfold_backward(grad: np.ndarray, shape: Sequence[int], dim: int, size: int
 class unfold_backward:
     """Windows added back to where they came from."""
 
+    def sharding(call):
+        shape = call["shape"]
+        made = [None if d == call["dim"] % len(shape) else d for d in range(len(shape))]
+        return call.sized(call.propagate([[*made, None]], [made], shapes=[shape]), "shape", shape)
+
     numpy = _unfold_backward
     shape = shapes.like_second
     compose = on_host(numpy)
@@ -266,6 +281,11 @@ def _as_strided(input: np.ndarray, size: Sequence[int], stride: Sequence[int], s
 class as_strided_view:
     """`as_strided` of an input of the given geometry, (shape, strides, offset)."""
 
+    def sharding(call):
+        """Anything of what the tensor, perhaps a view itself, has its memory of."""
+        size, stride, offset = call["size"], call["stride"], call["storage_offset"]
+        at = call["input"].offset if offset is None else offset
+        return call.view_of_root(lambda root: _as_strided(root, size, stride, at))
     saved_as = {"geometry": None}
 
     def numpy(input, size, stride, storage_offset, geometry): return _as_strided(input, size, stride, storage_offset)

@@ -320,6 +320,10 @@ def _dtype_text(x: Any) -> str:
 class view_dtype:
     """The same bytes read as another dtype."""
 
+    def sharding(call):
+        same = call["input"].dtype.itemsize == as_dtype(call["dtype"]).np.itemsize
+        return call.letters("*a -> *a" if same else "*a B -> *a B", linear="")
+
     numpy = _view_dtype
     def samples(rng):
         yield rng.integers(0, 9, (2, 3)), np.dtype(np.float64)
@@ -599,6 +603,13 @@ class squeeze:
     (torch.Size([2]), torch.Size([2, 1]))
     """
 
+    def sharding(call):
+        """Those of size one in the whole; parts may have others."""
+        shape, plan = call.shape("input"), call.viewed()
+        dims = tuple([d for d in call.dims("dim", len(shape)) if shape[d] == 1]) if call["dim"] != () else ()
+        plan.arguments = lambda device, values: {**values, "dim": dims}
+        return plan
+
     nodes = {"dim.__class__ is int": "SqueezeBackward1", "dim is not None": "SqueezeBackward2"}
     numpy = _squeeze
     def vjp(F, grad, input_shape): return F.reshape(grad, input_shape)
@@ -838,6 +849,7 @@ class contiguous:
 class ones_for:
     """Ones of a shape, of the dtype of a tensor."""
 
+    def sharding(call): return call.alone()
     def numpy(like, shape): return np.ones(shape, like.dtype)
     def shape(like, shape): return tuple(shape)
     compose = on_host(numpy)
@@ -849,6 +861,7 @@ class ones_for:
 class zeros_for:
     """Zeros of a shape, of the dtype of a tensor."""
 
+    def sharding(call): return call.alone()
     def numpy(like, shape): return np.zeros(shape, like.dtype)
     def shape(like, shape): return tuple(shape)
     compose = on_host(numpy)
