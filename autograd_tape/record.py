@@ -121,6 +121,8 @@ class Record:
                           what puts `new` into the base, and the arguments after these two; left out, "as_strided_scatter"
     `sharding`            how its results are sharded: letters, "m k, k n -> m n", words that name a rule, "reduces dim by add", or a
                           function of the call (see `sharding.rules`); left out, what the family says, else every device computes all of it
+    `flops`               how many multiplications and additions it takes: the operand whose last dimension is summed over, or a function of
+                          (result, **arguments); left out, two for each term of a notation, else one for each element
     `passes_partial`      through which operands it passes on sums that wait to be added: "all" together, "each" of them by itself, or the
                           number of the only one; left out, as `jvp` says
     `sized_by_values(...)`  whether the values of these arguments decide on the result's size; that `meta` is `data_dependent` says so, too

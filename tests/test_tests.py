@@ -49,7 +49,8 @@ def checks() -> list[tuple[Path, ast.FunctionDef]]:
 
 
 REASONS = (
-    "Numba is not installed", "NumPy is not linked to OpenBLAS", "torch is not installed", "mpi4py is not installed", "is missing: pip install", "REASON",
+    "Numba is not installed", "NumPy is not linked to OpenBLAS", "torch is not installed", "mpi4py is not installed",
+    "MindSpore is not installed", "is missing: pip install", "REASON", "processes are found by /proc",
     "the plot needs matplotlib", "cannot be sent on this system", "this system does not list",
     "the system has no fork", "the system has no timer signals", "this system does not fork", "this machine has",
 )

@@ -92,28 +92,20 @@ def keeping() -> Iterator[Ledger]:
         _thread.ledger = before
 
 
-FACTORS = {"matmul": "input", "linear": "input", "bmm": "input", "mv": "input", "dot": "input", "inner": "input", "addmm": "mat1",
-           "addmv": "mat", "baddbmm": "batch1", "addbmm": "batch1", "bilinear": "input1"}
-"""Products, and the factor of each whose last dimension is summed over."""
-
-
 def flops(rec: Record, values: dict[str, Any], result: Any) -> float:
     """How many multiplications and additions an operation takes: two for each term of a product, otherwise one for
     each element of the largest operand or result."""
-    told = rec.field("sharding")
-    if isinstance(told, str) and "," in told.partition("->")[0]:
+    told, lies = rec.field("flops"), rec.field("sharding")
+    if callable(told):
+        return float(told(result, **values))
+    size = float(getattr(result, "size", 1))
+    if told is not None:
+        return 2.0 * size * values[told].shape[-1]
+    if isinstance(lies, str) and "," in lies.partition("->")[0]:
         arrays = [v for p in rec.tensor_params if isinstance(v := values.get(p.name), np.ndarray)]
-        sizes = {letter: n for a, letters in zip(arrays, parsed(told, [a.ndim for a in arrays])[0])
+        sizes = {letter: n for a, letters in zip(arrays, parsed(lies, [a.ndim for a in arrays])[0])
                  for n, letter in zip(a.shape, letters) if n != 1}
         return 2.0 * np.prod(list(sizes.values()), dtype=float)
-    size = float(getattr(result, "size", 1))
-    if rec.name in FACTORS:
-        return 2.0 * size * values[FACTORS[rec.name]].shape[-1]
-    if rec.name in ("convolution_nd", "convolution_nd_input"):
-        weight = values["weight"]
-        return 2.0 * (size if rec.name == "convolution_nd" else values["input"].size) * weight.size / max(len(weight), 1)
-    if rec.name == "convolution_nd_weight":
-        return 2.0 * values["output"].size * result.size / max(len(result), 1)
     return max([size, *[float(v.size) for v in values.values() if isinstance(v, np.ndarray)]])
 
 

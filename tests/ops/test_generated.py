@@ -21,7 +21,7 @@ from tests import sources
 
 import autograd_tape
 import torchcompat
-from autograd_tape import codegen, modes, trace
+from autograd_tape import backward_on_trace, codegen, modes, trace
 from autograd_tape.executors.choose import available_executors, get_executor
 from autograd_tape.executors.kernels import _on_demand as kernels
 from autograd_tape.executors.kernels._kernel import Kernel

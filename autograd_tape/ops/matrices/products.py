@@ -279,6 +279,7 @@ class matmul:
     tensor([3., 7.])
     """
 
+    flops = "input"
     def sharding(call):
         n, m = len(call.shape("input")), len(call.shape("other"))
         first, second = ("k" if n == 1 else "*b m k"), ("k" if m == 1 else "*b k n")
@@ -569,6 +570,7 @@ class addmm:
     tensor([[5., 8.]])
     """
 
+    flops = "mat1"
     def sharding(call): return added_product(call, "m n, m k, k n -> m n")
     amp = "lower"
     deprecated = ("beta input alpha mat1 mat2", "beta input mat1 mat2")
@@ -617,6 +619,7 @@ class addmv:
     tensor([3., 6.])
     """
 
+    flops = "mat"
     def sharding(call): return added_product(call, "m, m k, k -> m")
     lacks = {"bool": "addmv_impl_cpu if any"}
     amp = "whole"
@@ -658,6 +661,7 @@ class baddbmm:
     tensor([[[3.]]])
     """
 
+    flops = "batch1"
     def sharding(call): return added_product(call, "b m n, b m k, b k n -> b m n")
     lacks = {"bool": "baddbmm if any"}
     amp = "lower"
@@ -695,6 +699,7 @@ class addbmm:
     tensor([[5.]])
     """
 
+    def flops(result, batch1, **_): return 2.0 * result.size * batch1.shape[0] * batch1.shape[2]
     def sharding(call): return added_product(call, "m n, b m k, b k n -> m n")
     lacks = {"bool": "addmm_impl_cpu_ if any"}
     amp = "lower"
@@ -831,6 +836,7 @@ class linear:
     tensor([[3., 3.]])
     """
 
+    flops = "input"
     def sharding(call):
         if call["weight"].ndim == 1:
             return call.letters("*b k, k -> *b" if call["bias"] is None else "*b k, k, *b -> *b", linear="each", added=(2,))

@@ -123,6 +123,7 @@ def _shared_out(call: Any, alone: str, grouped: str, size: str = "", **options: 
 class convolution_nd:
     """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
 
+    def flops(result, weight, **_): return 2.0 * result.size * weight.size / max(len(weight), 1)
     def sharding(call):
         o = "" if call["bias"] is None else ", o"
         return _shared_out(call, f"n c *S, o c *K{o} -> n o *S", f"n g *S, g C *K{o.replace('o', 'g')} -> n g *S", added=(2,))
@@ -161,6 +162,7 @@ class convolution_nd:
 class convolution_nd_input:
     """The gradient of `convolution_nd` for an input of shape `size`; also the transposed convolution."""
 
+    def flops(result, input, weight, **_): return 2.0 * input.size * weight.size / max(len(weight), 1)
     def sharding(call): return _shared_out(call, "n o *S, o c *K -> n c *S", "n g *S, g C *K -> n g *S", "size")
     saved_as = {"input_shape": None, "input": "input", "weight_shape": None}
     numpy = _input_grad
@@ -201,6 +203,7 @@ class convolution_nd_input:
 class convolution_nd_weight:
     """The gradient of `convolution_nd` for a weight of shape `size`."""
 
+    def flops(result, output, **_): return 2.0 * output.size * result.size / max(len(result), 1)
     def sharding(call): return _shared_out(call, "n c *S, n o *S -> o c *S", "n g *S, n g *S -> g C *S", "size")
     numpy = _weight_grad
     def shape(input, grad, size, *rest): return tuple(size)
