@@ -19,6 +19,7 @@ from ..executors.meta import elementwise_strides, meta_array
 from ..functions.layout import layout_operands
 from ..ops._host import data_dependent
 from ..record import RECORDS, Record
+from ..strided import dense_strides
 from .array import ShardedArray, gathered, geometry, in_order, mapped, note, operation, placed
 from .mesh import Mesh, Sharding, replicated
 from .rules import Call, Plan, is_array, rule_of
@@ -151,7 +152,11 @@ class MeshExecutor(Executor):
             return meta_array(shape, part.dtype, elementwise_strides(shape, ordered, part.dtype.itemsize))
         if own is None and not hidden and all([n > 1 or m == n for n, m in zip(part.shape, shape)]):
             return geometry(shape, part.dtype, part)
-        return geometry(shape, part.dtype, self._foreseen(rec, call.values)[i])
+        # Dimensions along which the part has one element are in the order that is foreseen, others in that which the part has.
+        known = [s // part.itemsize if n > 1 else 0 for n, s in zip(part.shape, part.strides)]
+        foreseen = self._foreseen(rec, call.values)[i]
+        steps = dense_strides(shape, known, [s // foreseen.itemsize for s in foreseen.strides])
+        return meta_array(shape, part.dtype, tuple([s * part.itemsize for s in steps]))
 
     def _foreseen(self, rec: Record, values: dict[str, Any]) -> Sequence[Any]:
         """Arrays without data like the whole results."""

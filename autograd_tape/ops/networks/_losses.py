@@ -22,7 +22,8 @@ def constant(F: Functions, like: Values, array: np.ndarray) -> Values:
 
 
 def _beside(buffer: Any, array: np.ndarray) -> Any:
-    return buffer.beside(array) if buffer.__class__ is not np.ndarray and buffer.__class__ in BUFFERS else array
+    lies = buffer.__class__ is not np.ndarray and buffer.__class__ in BUFFERS and array.__class__ is np.ndarray
+    return buffer.beside(array) if lies else array
 
 
 def buffer(x: Any) -> Any:
