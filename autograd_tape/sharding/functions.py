@@ -8,6 +8,7 @@ from typing import Any
 
 from ..dtypes import CPU
 from ..errors import ArgumentError, type_name
+from ..ops._host import on_host
 from ..record import op
 from ..tensor import TensorRef
 from .array import ShardedArray, gathered, placed
@@ -26,16 +27,28 @@ class reshard_op:
     accumulated it is moved to where the input lies, so that a sum is spread and a gathering summed."""
 
     numpy = _moved
+    compose = on_host(_moved)
     jvp = "linear"
 
     def place(values: Any) -> Any:
-        return CPU if values["sharding"] is None else values["sharding"].mesh.device
+        if values["sharding"] is not None:
+            return values["sharding"].mesh.device
+        here = values["input"]._k.device
+        return CPU if here.type == "mesh" else here
+
+    def batch(F: Any, call: Any) -> Any:
+        """The examples are whole, or lie, as each of them does."""
+        at = call.sharding
+        return call(sharding=None if at is None else Sharding(at.mesh, [(), *at.dims], at.partial_sum_axes))
 
     def sharding(call: Any) -> Any:
         return Plan(run=lambda values: _moved(values["input"], values["sharding"]))
 
     def vjp(F: Any, grad: Any) -> Any:
         return grad
+
+    def samples(rng: Any) -> Any:
+        yield rng.standard_normal((2, 3)), None
 
 
 def _tensor(value: Any, what: str) -> TensorRef:

@@ -315,12 +315,8 @@ def propagate(mesh: Mesh, operands: Sequence[tuple[tuple[int, ...], Sharding, in
     sums = kept.union(*[axes for letter, axes in found.items() if all([letter not in letters for letters in made])])
     inputs = [_wanted(mesh, found, broadcast[i], letters, sums if i in added else partial[i])
               for i, (_, _, _, letters) in enumerate(operands)]
-    outputs = []
-    for letters in made:
-        dims = [found.get(letter, ()) if letter is not None else () for letter in letters]
-        summed = [a for letter, axes in found.items() if letter not in letters for a in axes]
-        outputs.append(Sharding(mesh, dims, kept.union(summed)))
-    return inputs, outputs
+    # What one of several results runs over is summed in none of them: the others are the same all along it.
+    return inputs, [Sharding(mesh, [() if letter is None else found.get(letter, ()) for letter in letters], sums) for letters in made]
 
 
 def _all_have(mesh: Mesh, axes: Sequence[str], n: int) -> bool:

@@ -94,8 +94,9 @@ def test_gradients_of_a_trace() -> None:
     x, w = lying("data", None), shard(np.ones((6, 2)), MESH, (None, "model"))
     t = at.trace(lambda x, w: F.sum(F.tanh(x @ w)), x, w)
     assert [i.sharding for i in t.inputs] == [x.sharding, w.sharding]
-    grads = at.backward_on_trace(t)
-    assert [grads[i].sharding for i in t.inputs] == [x.sharding, w.sharding]
+    for _ in range(3):  # the second is a straight function
+        grads = at.backward_on_trace(t)
+        assert [grads[i].sharding for i in t.inputs] == [x.sharding, w.sharding]
     expected = at.backward_on_trace(at.trace(lambda x, w: F.sum(F.tanh(x @ w)), ARRAY, np.ones((6, 2))))
     for g, e in zip([grads[i] for i in t.inputs], expected.values()):
         np.testing.assert_allclose(gather(g).numpy(), e)
@@ -117,7 +118,7 @@ def test_transforms_keep_where_things_lie() -> None:
     square = lambda x: F.sum(x * x)  # noqa: E731
     value, gradient = at.value_and_grad(square)(x)
     assert gradient.sharding == x.sharding and gather(value).item() == (ARRAY**2).sum()
-    (output, tangent) = at.jvp(square, (x,), (x,))
+    output, tangent = at.jvp(square, (x,), (x,))
     assert gather(tangent).item() == 2 * gather(output).item()
     line = shard(np.arange(4.0), MESH, ("data",))
     assert np.array_equal(gather(at.hessian(lambda x: F.sum(x * x * x))(line)).numpy(), np.diag(6 * np.arange(4.0)))

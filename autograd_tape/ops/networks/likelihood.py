@@ -195,8 +195,6 @@ def _spread_over_classes(F: Functions, grad: TensorRef, shape: Sequence[int]) ->
 class nll_loss_grad:
     """The gradient of `nll_loss`, which does not depend on its input."""
 
-    reads = "target weight"
-
     def numpy(grad, target, weight, size, ignore_index, denominator):
         axis = 0 if len(size) == 1 else 1
         result = np.zeros(size, grad.dtype)
@@ -351,7 +349,6 @@ def _cross_entropy_backward(grad: np.ndarray, input: np.ndarray, target: np.ndar
 class cross_entropy_backward:
     """The gradient of `cross_entropy`: per row, softmax times the sum of the coefficients less the coefficients."""
 
-    reads = "target weight"
     numpy = _cross_entropy_backward
     shape = shapes.like_second
     def compose(F, grad, input, target, log_p, top, log_total, denominator, weight, ignore_index, label_smoothing):

@@ -487,7 +487,7 @@ def _quantile(F: Functions, name: str, input: Any, q: Any, dim: Any, keepdim: bo
         d = wrap_dim(dim, rank)
         flat = F.movedim(input, d, -1) if rank else F.reshape(input, (1,))
     ordered = F.sort_along(flat, -1)[0]
-    data = ordered._data
+    data = values_of(ordered)
     missing = np.add.reduce(data != data, -1, None, None, True)
     counts = np.broadcast_to(data.shape[-1] - missing, (*data.shape[:-1], values.size))
     at = values.reshape(-1) * np.maximum(counts - 1, 0).astype(values.dtype)
