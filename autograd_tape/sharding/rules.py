@@ -422,8 +422,10 @@ def dimensions(shape: Sequence[int], view: Callable[[np.ndarray], Any]) -> tuple
         lines = {step: n for n, step in zip(v.shape, v.strides)}
         found.append({d for d, step in enumerate(steps) if lines.get(step) == shape[d]})
     kept = set.intersection(*found) if found else set()
-    numbers = {step: d for d, step in enumerate(steps) if d in kept}
-    letters: list[Letters] = [[numbers.get(step) for step in v.strides] for v in views]
+    letters: list[Letters] = []
+    for v in views:
+        numbers = {step: d for d, step in enumerate(steps) if d in kept}
+        letters.append([numbers.pop(step, None) for step in reversed(v.strides)][::-1])  # one put before one of size 1 has its step
     return kept, letters, [v.shape for v in views]
 
 

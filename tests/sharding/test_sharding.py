@@ -14,7 +14,7 @@ from autograd_tape.sharding import Mesh, Sharding, gather, reshard, shard
 from . import programs
 
 
-@pytest.mark.parametrize("seeds", [range(i, i + 10) for i in range(0, 60, 10)])
+@pytest.mark.parametrize("seeds", [range(i, i + 10) for i in range(0, 300, 10)])
 @pytest.mark.filterwarnings("ignore::autograd_tape.sharding.ReplicationWarning")
 def test_programs(seeds: range) -> None:
     for seed in seeds:
