@@ -312,7 +312,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        data = self._fetched("tolist") if self._k.special is None else values(self)
+        data = self._data if self._k.device is CPU else self._fetched("tolist")
+        if self._k.special is not None:
+            data = values(self)
         return data.astype(np.float32).tolist() if self._k.dtype.itemsize <= 2 and self._k.dtype.is_floating_point else data.tolist()
 
     def _fetched(self, what: str) -> np.ndarray:
@@ -342,7 +344,9 @@ class Tensor(Metadata, metaclass=_TensorMeta):
                 raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")
         if k.dtype is bfloat16 or k.dtype.itemsize == 1 and k.dtype.is_floating_point:
             raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPE_NAMES[k.dtype.name]}")
-        return self._fetched("numpy") if k.special is None else values(self)
+        if k.special is not None:
+            return values(self)
+        return self._data if k.device is CPU else self._fetched("numpy")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -372,7 +376,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             if data.size == 0:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        data = self._fetched("item")
+        if self._k.device is not CPU:
+            data = self._fetched("item")
         return bool(data) if self._k.special is None else bool(self.item())
 
     def __int__(self) -> int:
