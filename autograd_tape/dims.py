@@ -1,4 +1,4 @@
-"""Dimensions: wrapping negative ones, their errors, and the way back from a reduction."""
+"""Dimensions: wrapping negative ones, their errors, broadcasting, and the way back from a reduction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .errors import AutogradError, IndexRangeError
+from .errors import AutogradError, IndexRangeError, ShapeMismatchError
 from .annotations import Dims, Functions, Shape, Values
 
 _min = np.minimum.reduce
@@ -71,3 +71,29 @@ def within(index: np.ndarray, n: int, d: int) -> np.ndarray:
         raise IndexRangeError(f"index {least} is out of bounds for dimension {d} with size {n}", expected=f"0 to {n - 1}", found=str(least),
                               remedy="leave the index as it is until the backward pass is done")
     return index
+
+
+def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that `shapes` broadcast to; ShapeMismatchError in PyTorch's words where they do not.
+
+    >>> broadcast_shape((2, 1), (3,))
+    (2, 3)
+    """
+    result: tuple[int, ...] = tuple(shapes[0]) if shapes else ()
+    for shape in shapes[1:]:
+        a, b = result, tuple(shape)
+        if a == b:
+            continue
+        n = max(len(a), len(b))
+        out = []
+        for i in reversed(range(n)):
+            x = a[i - n + len(a)] if i - n + len(a) >= 0 else 1
+            y = b[i - n + len(b)] if i - n + len(b) >= 0 else 1
+            if x != y and x != 1 and y != 1:
+                raise ShapeMismatchError(
+                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {i}",
+                    expected=f"shapes that broadcast with {list(a)}", found=str(list(b)),
+                    remedy="reshape or expand one of them; sizes must be equal or 1, compared from the right")
+            out.append(y if x == 1 else x)
+        result = tuple(reversed(out))
+    return result

@@ -14,10 +14,11 @@ import numpy as np
 from .. import modes
 from ..calls import TO_REGULAR, Door, Parameter
 from ..codegen import execute
+from ..dims import broadcast_shape
 from ..dtypes import (
     COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
 )
-from ..errors import ArgumentError, AutogradError, ShapeMismatchError, type_name
+from ..errors import ArgumentError, AutogradError, type_name
 from ..held import frame, hold, note_size, note_write, recordings
 from ..modes import UNDONE, GradMode, active_tapes, grad_mode, in_loop, keep_on_tapes, noting
 from ..node import OutputEdge, TapeEntry, edge_of
@@ -53,32 +54,6 @@ def shape_of(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return [shape_of(t) for t in x]
     return x._data.shape if isinstance(x, TensorRef) else None if x is None else np.shape(x)
-
-
-def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that `shapes` broadcast to; ShapeMismatchError in PyTorch's words where they do not.
-
-    >>> broadcast_shape((2, 1), (3,))
-    (2, 3)
-    """
-    result: tuple[int, ...] = tuple(shapes[0]) if shapes else ()
-    for shape in shapes[1:]:
-        a, b = result, tuple(shape)
-        if a == b:
-            continue
-        n = max(len(a), len(b))
-        out = []
-        for i in reversed(range(n)):
-            x = a[i - n + len(a)] if i - n + len(a) >= 0 else 1
-            y = b[i - n + len(b)] if i - n + len(b) >= 0 else 1
-            if x != y and x != 1 and y != 1:
-                raise ShapeMismatchError(
-                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {i}",
-                    expected=f"shapes that broadcast with {list(a)}", found=str(list(b)),
-                    remedy="reshape or expand one of them; sizes must be equal or 1, compared from the right")
-            out.append(y if x == 1 else x)
-        result = tuple(reversed(out))
-    return result
 
 
 def _is_int(value: Any) -> bool:

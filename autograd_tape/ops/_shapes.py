@@ -6,7 +6,7 @@ from typing import Any
 from collections.abc import Sequence
 
 from ..dims import normalize_dims, wrap_dim
-from ..functions.general import broadcast_shape
+from ..dims import broadcast_shape
 
 Shape = Sequence[int]
 

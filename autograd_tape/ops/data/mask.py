@@ -10,7 +10,7 @@ from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
 from ...executors.meta import meta_array
-from ...functions.general import broadcast_shape
+from ...dims import broadcast_shape
 from ...functions.out import SELF_AND_RESULT, OutRule
 from ...record import RECORDS, dynamic_shape, op
 from ...strided import empty_strided

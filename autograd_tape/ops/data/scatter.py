@@ -8,13 +8,12 @@ from collections.abc import Sequence, Callable
 
 import numpy as np
 
-from ...dims import wrap_dim
+from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.reduce import add_at
 from ...functions.constants import SMALL
-from ...functions.general import broadcast_shape
 from ...functions.out import EXPECTED, OutRule
 from ...functions.refusals import no_kernel
 from ...record import op

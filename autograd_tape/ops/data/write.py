@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import ArgumentError, AutogradError
-from ...functions.general import broadcast_shape
+from ...dims import broadcast_shape
 from ...record import no_derivative, op
 from ...strided import storage_offset
 from ...tensor import TensorRef

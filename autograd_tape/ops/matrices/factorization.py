@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import ArgumentError, AutogradError, LinAlgError, MissingKernelError, ShapeMismatchError
-from ...functions.general import broadcast_shape
+from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, OutRule, casts_safely
 from ...record import Sample, get_record, op, Record
 from ...strided import contiguous_strides, empty_strided

@@ -14,7 +14,7 @@ import numpy as np
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, LinAlgError, ShapeMismatchError
 from ...executors.meta import meta_array
-from ...functions.general import broadcast_shape
+from ...dims import broadcast_shape
 from ...functions.out import EXPECTED, casts_safely
 from ...functions.refusals import on_meta
 from ...record import Sample, get_record, op

@@ -15,7 +15,7 @@ import numpy as np
 from ...dtypes import SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import blas
-from ...functions.general import broadcast_shape
+from ...dims import broadcast_shape
 from ...functions.out import DOT, EXPECTED, TENSORDOT, OutRule
 from ...functions.overloads import PRODUCT, PRODUCTS
 from ...functions.refusals import no_kernel

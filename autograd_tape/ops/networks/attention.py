@@ -11,7 +11,7 @@ from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import attention as fused
 from ...executors.kernels._on_demand import state
-from ...functions.general import broadcast_shape
+from ...dims import broadcast_shape
 from ...record import Sample, op
 from .. import _shapes as shapes
 from ..matrices.products import _C_NAMES

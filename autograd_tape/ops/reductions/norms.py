@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...dims import normalize_dims, wrap_dim
+from ...dims import broadcast_shape, normalize_dims, wrap_dim
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, DType, result_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels.reduce import add
-from ...functions.general import broadcast_shape
 from ...functions.out import EXPECTED, OutRule
 from ...record import op
 from ...tensor import as_dtype, TensorRef

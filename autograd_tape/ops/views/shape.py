@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...dims import wrap_dim
+from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import DType, Device
 from ...errors import ArgumentError, AutogradError
 from ...executors.kernels.sharing import BIG, copy
 from ...executors.meta import elementwise_strides, meta_array
-from ...functions.general import broadcast_shape
 from ...record import RECORDS, Sample, no_derivative, op
 from ...strided import contiguous_strides, copy_like, empty_strided, strided, view_strides
 from ...tensor import as_dtype
