@@ -235,7 +235,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
 def _own_buffer(g: Any, ref: TensorRef, owned: bool) -> Any:
     """A gradient as an array that the caller may change: `g` itself only where nobody else holds it and it is no view."""
     if g.__class__ is not np.ndarray and g.__class__ in BUFFERS:  # which is no array to those who ask for the gradient
-        return ref._front_end.wrap(g if owned else g.copy(), g.kind)
+        return ref._front_end.wrap(g if owned else g.copy())
     array = np.asarray(g, ref._k.np)
     return array if owned and array.base is None and array.flags.writeable else array.copy()
 

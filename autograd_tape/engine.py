@@ -501,7 +501,7 @@ def cotangent_of(output: TensorRef, given: Any, create_graph: bool, F: Functions
     buffer = output._data
     if buffer.__class__ is not _ndarray and buffer.__class__ in BUFFERS and data.__class__ is _ndarray:
         data = buffer.beside(data)
-    return F.wrap(data, getattr(data, "kind", None)) if create_graph else data
+    return F.wrap(data) if create_graph else data
 
 
 def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: Sequence[TensorRef], F: Functions, *,

@@ -58,7 +58,7 @@ class CopySlices(TapeEntry):
         base_shape, base_strides, shape, strides, offset, dtype = self.geometry
         if not isinstance(grad, (np.ndarray, np.generic)):  # whose memory is in no one place
             tensors = self.front_end
-            return [g if g is None else g._data for g in self.recorded(tensors.wrap(grad, grad.kind), tensors)]
+            return [g if g is None else g._data for g in self.recorded(tensors.wrap(grad), tensors)]
         if grad.size and any([s == 0 and n > 1 for s, n in zip((*base_strides, *strides), (*base_shape, *shape))]):
             raise AutogradError(ONE_PLACE)
         total = empty_strided(base_shape, base_strides, grad.dtype)

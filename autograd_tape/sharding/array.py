@@ -377,15 +377,6 @@ class ShardedArray(np.lib.mixins.NDArrayOperatorsMixin):
         return gathered(self)
 
 
-def _read(name: str) -> Callable[..., Any]:
-    def read(self: ShardedArray, *args: Any, **kwargs: Any) -> Any:
-        return getattr(gathered(self), name)(*args, **kwargs)
-
-    return read
-
-
-for _name in ("all", "any", "item", "max", "min", "nonzero", "tobytes", "tolist"):  # what Python is told of elements
-    setattr(ShardedArray, _name, _read(_name))
 BUFFERS.add(ShardedArray)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from ..errors import ArgumentError, type_name
-from ..show.svg import CHARACTER, check_file, write
+from ..show.svg import CHARACTER, Document
 from ..show.text import columns, escape
 from ..tensor import TensorRef
 from .mesh import Sharding
@@ -54,7 +54,7 @@ def devices_text(devices: Sequence[int]) -> str:
 
 
 @attrs.frozen(repr=False)
-class ShardingDrawing:
+class ShardingDrawing(Document):
     """A picture of how an array lies: `str` of it is text, Jupyter shows SVG, and `save` writes that.
 
     Attributes:
@@ -170,14 +170,6 @@ class ShardingDrawing:
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide + 20:.0f}" height="{y + 16:.0f}"><g transform="translate(10 16)" '
                 f'font-family="monospace" font-size="12" fill="#1f2937"><text x="0" y="0">{escape(self.title)}</text>\n'
                 + "\n".join(made) + "\n</g></svg>\n")
-
-    def save(self, file: Any) -> None:
-        """Writes the SVG to a file whose name ends in .svg, or to a file object; ArgumentError for another kind of file."""
-        check_file(file)
-        write(self.svg, file)
-
-    def _repr_svg_(self) -> str:
-        return self.svg
 
     def _repr_html_(self) -> str:
         return f"<div>{self.svg}</div>"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-
 from ..dtypes import CPU
 from ..errors import ArgumentError, type_name
 from ..ops._host import on_host
@@ -55,7 +54,7 @@ def _tensor(value: Any, what: str) -> TensorRef:
     if isinstance(value, TensorRef):
         return value
     if isinstance(value, ShardedArray):
-        return TensorRef._front_end.wrap(value, value.kind)
+        return TensorRef._front_end.wrap(value)
     try:
         return TensorRef.of(value)
     except (TypeError, ValueError, ArgumentError):
@@ -107,7 +106,7 @@ def reshard(t: Any, sharding: Sharding) -> Any:
     t = _tensor(t, "reshard")
     sharding.check(t.shape)
     if t._k.device.type == "meta" and sharding.mesh.carrier.empty:  # whose parts have no elements either
-        return t._front_end.wrap(array := placed(t._data, sharding), array.kind)
+        return t._front_end.wrap(placed(t._data, sharding))
     return moved(t, sharding)
 
 

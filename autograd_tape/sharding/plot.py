@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 
-from ..show.svg import check_file, write
+from ..show.svg import Document
 from ..show.text import escape
 
 WIDTH, HEIGHT, LEFT, TOP = 360.0, 240.0, 76.0, 40.0
@@ -33,7 +32,7 @@ class Panel:
 
 
 @attrs.frozen(repr=False)
-class Plot:
+class Plot(Document):
     """Panels side by side: Jupyter shows SVG, `save` writes it."""
 
     panels: tuple[Panel, ...]
@@ -46,14 +45,6 @@ class Plot:
         body = "".join([_panel(panel, (LEFT + WIDTH + 30) * i + LEFT, self.below) for i, panel in enumerate(self.panels)])
         return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{TOP + HEIGHT + 50:.0f}" font-family="sans-serif" '
                 f'font-size="11" fill="#1f2937"><rect width="100%" height="100%" fill="#ffffff"/>\n{body}</svg>\n')
-
-    def save(self, file: Any) -> None:
-        """Writes the SVG to a file whose name ends in .svg, or to a file object; ArgumentError for another kind of file."""
-        check_file(file)
-        write(self.svg, file)
-
-    def _repr_svg_(self) -> str:
-        return self.svg
 
     def __repr__(self) -> str:
         return f"<Plot: {', '.join([panel.title for panel in self.panels])}>"

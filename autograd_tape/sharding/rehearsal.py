@@ -140,7 +140,7 @@ def _tensor(front: Any, mesh: Mesh, shape: tuple[int, ...], dtype: np.dtype, dim
         sharding = Sharding(mesh, [None] * len(shape) if dims is None else dims)
     sharding.check(shape)
     array = ShardedArray(geometry(shape, dtype), [part(sharding.local_shape(shape, 0), dtype)], sharding)
-    made = front.wrap(array, array.kind)
+    made = front.wrap(array)
     made.requires_grad = requires_grad
     return made
 
@@ -196,7 +196,7 @@ def _seed(t: TensorRef) -> Any:
         return np.ones(tuple(t.shape), t._k.np)
     sharding = t._data.sharding.summed
     array = ShardedArray(t._data.geometry, [part(sharding.local_shape(tuple(t._data.shape), 0), t._data.dtype)], sharding)
-    return t._front_end.wrap(array, array.kind)
+    return t._front_end.wrap(array)
 
 
 __all__ = ["Rehearsal", "parsed_input", "rehearse"]

@@ -453,11 +453,10 @@ def reshaped(told: str) -> Callable[[Call], Plan]:
         kept: list[tuple[str, ...]] = [()] * len(old)
         made: list[tuple[str, ...]] = [()] * len(new)
         for ins, outs in _groups(old, new):
-            if ins and outs:
-                axes = at.dims[ins[0]]
-                while axes and not (len(ins) == len(outs) == 1) and (old[ins[0]] % mesh.count(axes) or new[outs[0]] % mesh.count(axes)):
-                    axes = axes[:-1]
-                kept[ins[0]] = made[outs[0]] = axes
+            axes = at.dims[ins[0]]
+            while axes and not (len(ins) == len(outs) == 1) and (old[ins[0]] % mesh.count(axes) or new[outs[0]] % mesh.count(axes)):
+                axes = axes[:-1]
+            kept[ins[0]] = made[outs[0]] = axes
         partial = at.partial_sum_axes
         out = Sharding(mesh, made, partial)
         return Plan({name: Sharding(mesh, kept, partial)}, [out], [new],
@@ -498,10 +497,4 @@ NAMED: dict[str, Callable[[str], Callable[[Call], Plan]]] = {"reduces": reductio
 """What the first word of a field `sharding` can be, that is no notation."""
 
 
-def split_only(sharding: Sharding, dims: Iterable[int]) -> Sharding:
-    """Without the splits of other dimensions, and without partial sums."""
-    kept = set(dims)
-    return Sharding(sharding.mesh, [axes if d in kept else () for d, axes in enumerate(sharding.dims)])
-
-
-__all__ = ["Call", "Letters", "Plan", "elementwise", "linearity", "parsed", "propagate", "rule_of", "sharding_of", "split_only"]
+__all__ = ["Call", "Letters", "Plan", "elementwise", "linearity", "parsed", "propagate", "rule_of", "sharding_of"]

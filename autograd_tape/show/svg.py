@@ -51,8 +51,31 @@ class Picture:
     title: str = ""
 
 
+class Document:
+    """What is a picture in SVG: Jupyter shows it, `save` writes it."""
+
+    __slots__ = ()
+
+    @property
+    def svg(self) -> str:
+        """The picture as an SVG document."""
+        raise NotImplementedError
+
+    def save(self, file: Any) -> None:
+        """Writes the picture to a file whose name ends in .svg, or to a file object.
+
+        Raises:
+            ArgumentError: another kind of file.
+        """
+        check_file(file)
+        write(self.svg, file)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
 @attrs.frozen(repr=False)
-class Drawing:
+class Drawing(Document):
     """A picture with everything in its place: Jupyter shows it, `save` writes it.
 
     Attributes:
@@ -73,18 +96,6 @@ class Drawing:
         found = layout(sizes, picture.edges, picture.owners, [p for _, p in picture.groups],
                        [columns(plain(name)) * CHARACTER for name, _ in picture.groups])
         return cls(picture, found, _document(picture, found))
-
-    def save(self, file: Any) -> None:
-        """Writes the drawing to a file whose name ends in .svg, or to a file object.
-
-        Raises:
-            ArgumentError: another kind of file.
-        """
-        check_file(file)
-        write(self.svg, file)
-
-    def _repr_svg_(self) -> str:
-        return self.svg
 
     def __repr__(self) -> str:
         return f"<Drawing: {self.picture.title}>"
