@@ -69,7 +69,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("show", "numpy", "array_api"):  # imported when first asked for
+    if name in ("show", "numpy", "array_api", "sharding"):  # imported when first asked for
         return import_module(f"{__name__}.{name}")
     # float32, int64, ... and grad_add, grad_matmul, ...: there is no list of the latter, which are derived from the records.
     return DType.by_name[name] if name in DType.by_name else named_grad_fn(name)
