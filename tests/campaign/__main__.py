@@ -4,12 +4,13 @@
     python -m tests.campaign --only database/std --cases 500
     python -m tests.campaign --case records/div/17          # one case again, with what both sides say
     python -m tests.campaign --again campaign.jsonl --mode meta      # the differing cases of a report again: which still differ?
-    python -m tests.campaign --whole float64,int64,errors   # all samples of torch's operator database as they stand, and its erroneous calls
+    python -m tests.campaign --whole float64,int64,errors   # all of torch's operator database as it stands
 
 Each record of ours, and each entry of torch's operator database that both sides have, is called with random sizes (around the
 thresholds of the kernels, too), layouts, dtypes and values: forward, backward, double backward, forward mode, under vmap, with out=, in
 place, and on meta tensors. What is compared: types of errors, shapes, dtypes, strides, requires_grad, values, and that arguments stay
-as they were; of erroneous calls of the database the texts, too. Work is done by children, one per slice of the operations, so that a crash of either side costs one case and is reported.
+as they were; of the database's erroneous calls (`errors`) the texts, too. Work is done by children, one per slice of operations, so that
+a crash of either side costs one case and is reported.
 """
 
 from __future__ import annotations
@@ -179,7 +180,8 @@ def main() -> int:
     for source in sources if args.whole else ():
         compared = {row["done"] for row in found if row.get("run") and row["done"].startswith(source + "/")}
         wrong = {row["case"].rpartition("/")[0] for row in found if "case" in row} & compared
-        print(f"{source}: {len(compared) - len(wrong)} of {len(compared)} entries agree; not {' '.join(sorted([w.partition('/')[2] for w in wrong]))}")
+        others = " ".join(sorted([name.partition("/")[2] for name in wrong]))
+        print(f"{source}: {len(compared) - len(wrong)} of {len(compared)} entries agree; not {others}")
     return 1 if differing else 0
 
 
