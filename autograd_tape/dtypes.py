@@ -15,19 +15,31 @@ from collections.abc import Iterable
 import ml_dtypes
 import numpy as np
 from .annotations import Number
+from .encodings import COMPLEX32, HALVES, Code, Float8
 
-BOOL, INTEGER, FLOATING, COMPLEX = range(4)
+Array = np.ndarray  # in the class below `np` is a dtype
+OPAQUE, BOOL, INTEGER, FLOATING, COMPLEX = range(-1, 4)
+"""Categories of promotion, in their order. What is opaque has elements that nothing computes with: bits, quantized and packed numbers."""
 _CATEGORIES = {"b": BOOL, "i": INTEGER, "u": INTEGER, "f": FLOATING, "c": COMPLEX}
 
 
 class DType:
-    """A data type: its torch name, its NumPy dtype and its promotion category. Instances are singletons.
+    """A data type. Instances are singletons, and all there is to know about one is said where it is made, in the table below.
+
+    Args:
+        name: torch's.
+        np: the NumPy dtype of its arrays, its own: where NumPy and ml_dtypes have none, one of records, which can be moved and compared.
+        category: of promotion.
+        scalar: what torch's messages call it.
+        group: "" for what every operation may have a kernel for; "uint", "float8" and "chalf" for what few have one for; "bits",
+            "quantized", "packed" and "float4" for what none has.
+        code: how its elements are written and read, where NumPy does not know or does it otherwise than torch.
 
     >>> float32.itemsize, float32.is_floating_point, float32.is_complex
     (4, True, False)
     """
 
-    __slots__ = ("name", "np", "category", "itemsize", "is_floating_point", "is_complex", "is_signed", "__weakref__")
+    __slots__ = ("name", "np", "category", "itemsize", "is_floating_point", "is_complex", "scalar", "group", "code", "__weakref__")
     by_name: dict[str, "DType"] = {}
     by_np: dict[np.dtype, "DType"] = {}
 
@@ -37,20 +49,22 @@ class DType:
     itemsize: int
     is_floating_point: bool
     is_complex: bool
-    is_signed: bool
+    scalar: str
+    group: str
+    code: Code | None
     home = "autograd_tape"
     """Where programs find them by name: torchcompat, where it is imported, has them as its own."""
 
-    def __new__(cls, name: str, np_type: Any = None, category: int | None = None) -> "DType":
+    def __new__(cls, name: str, np_type: Any = None, scalar: str = "", category: int | None = None, group: str = "",
+                code: Code | None = None) -> "DType":
         if np_type is None:
             raise TypeError(f"cannot create '{name}' instances: the dtypes are fixed; pick one by its name")
         self = object.__new__(cls)
-        self.name, self.np = name, np.dtype(np_type)
+        self.name, self.np, self.scalar, self.group, self.code = name, np.dtype(np_type), scalar, group, code
         self.category = _CATEGORIES[self.np.kind] if category is None else category
         self.itemsize = self.np.itemsize
-        self.is_floating_point = self.category == FLOATING
+        self.is_floating_point = self.category == FLOATING or group == "float4"
         self.is_complex = self.category == COMPLEX
-        self.is_signed = self.category >= FLOATING or self.np.kind == "i"
         cls.by_name[name] = cls.by_np[self.np] = self
         return self
 
@@ -60,30 +74,103 @@ class DType:
     def __reduce__(self) -> str | tuple[Any, ...]:
         return (_dtype_named, (self.name,))
 
+    @property
+    def is_signed(self) -> bool:
+        """Whether there are numbers below zero; RuntimeError where elements are no numbers."""
+        if self.group == "bits":
+            raise RuntimeError("Bits types are undefined")
+        if self.group == "quantized":
+            raise RuntimeError("isSignedType not supported for quantized types")
+        return self.name != "float8_e8m0fnu" and (self.is_floating_point or self.is_complex or self.name.startswith("int"))
+
+    def numbers(self, array: Array) -> Array:
+        """The elements of an array of this dtype in one that NumPy computes in; NotImplementedError where they are no numbers."""
+        if self.category == OPAQUE:
+            raise NotImplementedError(f"\"_local_scalar_dense_cpu\" not implemented for '{self.scalar}'")
+        return self.code.read(array) if self.code is not None else array.astype(np.float32) if self is bfloat16 else array
+
     def to_complex(self) -> "DType":
-        """The complex dtype whose parts have this precision."""
-        return {2: complex64, 4: complex64, 8: complex128}[self.itemsize] if not self.is_complex else self
+        """The complex dtype whose parts have this precision; RuntimeError for what is no part of complex numbers."""
+        if self.is_complex:
+            return self
+        found = {"float16": complex32, "bfloat16": complex64, "float32": complex64, "float64": complex128}.get(self.name)
+        if found is None:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar}")
+        return found
 
     def to_real(self) -> "DType":
         """The dtype of a real part."""
-        return {8: float32, 16: float64}[self.itemsize] if self.is_complex else self
+        return {4: float16, 8: float32, 16: float64}[self.itemsize] if self.is_complex else self
 
 
 def _dtype_named(name: str) -> DType:
     return DType.by_name[name]
 
 
-bool_ = DType("bool", np.bool_)
-uint8, uint16, uint32, uint64 = (DType(f"uint{n}", f"u{n // 8}") for n in (8, 16, 32, 64))
-int8, int16, int32, int64 = (DType(f"int{n}", f"i{n // 8}") for n in (8, 16, 32, 64))
-float16, float32, float64 = (DType(f"float{n}", f"f{n // 8}") for n in (16, 32, 64))
-bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, FLOATING)
-complex64, complex128 = DType("complex64", "c8"), DType("complex128", "c16")
-float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING)
-float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, FLOATING)
-float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, FLOATING)
-float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, FLOATING)
-float8_e8m0fnu = DType("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, FLOATING)
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+bool_ = DType("bool", np.bool_, "Bool")
+uint8 = DType("uint8", "u1", "Byte")
+int8, int16 = DType("int8", "i1", "Char"), DType("int16", "i2", "Short")
+int32, int64 = DType("int32", "i4", "Int"), DType("int64", "i8", "Long")
+float16, float32, float64 = DType("float16", "f2", "Half"), DType("float32", "f4", "Float"), DType("float64", "f8", "Double")
+bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, "BFloat16", FLOATING)
+complex64, complex128 = DType("complex64", "c8", "ComplexFloat"), DType("complex128", "c16", "ComplexDouble")
+uint16, uint32, uint64 = (DType(f"uint{n}", f"u{n // 8}", f"UInt{n}", group="uint") for n in (16, 32, 64))
+complex32 = DType("complex32", COMPLEX32, "ComplexHalf", COMPLEX, "chalf", HALVES)
+float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu = (
+    DType(name, getattr(ml_dtypes, name), name.title()[0] + name[1:], FLOATING, "float8", Float8(getattr(ml_dtypes, name)))
+    for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"))
+float4_e2m1fn_x2 = DType("float4_e2m1fn_x2", [("float4_e2m1fn_x2", "u1")], "Float4_e2m1fn_x2", OPAQUE, "float4")
+qint8, quint8, qint32, quint4x2, quint2x4 = (
+    DType(name, [(name, of)], scalar, OPAQUE, "quantized")
+    for name, of, scalar in (("qint8", "i1", "QInt8"), ("quint8", "u1", "QUInt8"), ("qint32", "i4", "QInt32"),
+                             ("quint4x2", "u1", "QUInt4x2"), ("quint2x4", "u1", "QUInt2x4")))
+bits1x8, bits2x4, bits4x2, bits8, bits16 = (
+    DType(name, [(name, "u2" if name == "bits16" else "u1")], name.capitalize(), OPAQUE, "bits")
+    for name in ("bits1x8", "bits2x4", "bits4x2", "bits8", "bits16"))
+int1, int2, int3, int4, int5, int6, int7 = (DType(f"int{n}", [(f"int{n}", "i1")], f"Int{n}", OPAQUE, "packed") for n in range(1, 8))
+uint1, uint2, uint3, uint4, uint5, uint6, uint7 = (
+    DType(f"uint{n}", [(f"uint{n}", "u1")], f"UInt{n}", OPAQUE, "packed") for n in range(1, 8))
+SCALAR_TYPE_NAMES = {d.name: d.scalar for d in DType.by_name.values()}
+
+
+def converted(array: np.ndarray, to: np.dtype) -> np.ndarray:
+    """A new array of the same numbers in another dtype, rounded and cut off as torch does; NotImplementedError where there is no such
+    conversion.
+
+    >>> converted(np.array([1e9, -0.3, np.nan], "f4"), float8_e4m3fn.np)
+    array([448, -0.3125, nan], dtype='float8_e4m3fn')
+    """
+    own = array.dtype
+    if own.isbuiltin == to.isbuiltin == 1 or own == to:
+        return array.astype(to)
+    into, of = DType.by_np[to], dtype_of(array)
+    for dtype in (into, of):
+        if dtype.category == OPAQUE:
+            if dtype.group == "quantized":
+                raise RuntimeError("empty_strided not supported on quantized tensors yet see https://github.com/pytorch/pytorch/issues/74540")
+            raise NotImplementedError(f"\"{'copy_kernel' if dtype.group == 'float4' else 'copy_'}\" not implemented for '{dtype.scalar}'")
+    if of.code is not None:
+        array = of.code.read(array)
+    if of.is_complex and not into.is_complex and into is not bool_:
+        array = array.real
+    return array.astype(to) if into.code is None else into.code.write(array.astype(into.code.wide))
+
+
+def write_numbers(into: np.ndarray, numbers: np.ndarray) -> None:
+    """Writes numbers over an array of the same shape, or that they broadcast to, in its dtype."""
+    if into.dtype.isbuiltin != 1 and into.dtype != numbers.dtype or numbers.dtype.isbuiltin == 0:
+        numbers = converted(numbers, into.dtype)
+    np.copyto(into, numbers, casting="unsafe")
+
+
+def number_array(value: Any, dtype: DType) -> np.ndarray:
+    """A 0-dim array of a dtype that holds a Python number, or nested lists of them as an array; TypeError where there are no numbers."""
+    if dtype.category == OPAQUE:
+        raise TypeError(f"elements of {dtype!r} are no numbers")
+    return np.array(value, dtype.np) if dtype.code is None else dtype.code.write(np.array(value, dtype.code.wide))
+
 
 _default_float = float32
 
@@ -96,7 +183,7 @@ def default_dtype() -> DType:
 def set_default_dtype(dtype: DType) -> None:
     """Changes the dtype that Python floats become."""
     global _default_float
-    if not (isinstance(dtype, DType) and dtype.is_floating_point and dtype.itemsize > 1):
+    if not (isinstance(dtype, DType) and dtype.is_floating_point and not dtype.group):
         raise TypeError(f"only floating-point types are supported as the default type, got {dtype!r}")
     _default_float = dtype
 
@@ -118,42 +205,63 @@ def dtype_of(array: np.ndarray) -> DType:
 
 
 def promote(a: DType, b: DType) -> DType:
-    """The dtype of a result of `a` and `b` operands of equal rank.
+    """The dtype of a result of `a` and `b` operands of equal rank; RuntimeError where torch has none.
 
-    >>> [promote(a, b).name for a, b in ((int64, float16), (uint8, int8), (bfloat16, float16), (complex64, float64))]
-    ['float16', 'int16', 'float32', 'complex128']
+    >>> [promote(a, b).name for a, b in ((int64, float16), (uint8, int8), (bfloat16, float16), (complex64, float64), (complex32, bfloat16))]
+    ['float16', 'int16', 'float32', 'complex128', 'complex64']
     """
     if a is b:
         return a
+    if a.group or b.group:
+        found = _promote_rare(a, b)
+        if found is not None:
+            return found
     if a.category < b.category:
         a, b = b, a
+    if a.category == COMPLEX:
+        return a if b.category < FLOATING else max((a, b.to_complex()), key=lambda d: d.itemsize)
     if a.category > b.category:
-        if a.category == COMPLEX and b is float64:
-            return complex128
         return a
     if a.category == FLOATING and a.itemsize == b.itemsize:
         return float32  # float16 with bfloat16
-    if a.category == INTEGER:
-        unsigned, signed = (a, b) if a.np.kind == "u" else (b, a)
-        if unsigned.np.kind == "u" and signed.np.kind == "i":
-            if unsigned is not uint8:
-                raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-                                   f"{_scalar_name(a)} and {_scalar_name(b)}")
-            return int16 if signed is int8 else signed
+    if a.category == INTEGER and uint8 in (a, b):
+        other = b if a is uint8 else a
+        return int16 if other is int8 else other
     return a if a.itemsize > b.itemsize else b
 
 
-def _scalar_name(dtype: DType) -> str:
-    return {"uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}.get(dtype.name) or SCALAR_TYPE_NAMES[dtype.name]
+_UNSIGNED = ("uint", "packed")
 
 
-SCALAR_TYPE_NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
-    "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float8_e4m3fn": "Float8_e4m3fn",
-    "float8_e5m2": "Float8_e5m2", "float8_e4m3fnuz": "Float8_e4m3fnuz", "float8_e5m2fnuz": "Float8_e5m2fnuz",
-    "float8_e8m0fnu": "Float8_e8m0fnu",
-}
+def _promote_rare(a: DType, b: DType) -> DType | None:
+    """The same where one is of a group; None where that makes no difference."""
+    groups = (a.group, b.group)
+    if "quantized" in groups:
+        raise RuntimeError("promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, "
+                           f"offending types: {a.scalar} {b.scalar}")
+    if "bits" in groups:
+        raise RuntimeError(f"Promotion from {a.scalar} and {b.scalar} is unsupported.")
+    if "float8" in groups:
+        raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {a.scalar} and {b.scalar}")
+    if any(d.group in _UNSIGNED and not d.is_signed for d in (a, b)):
+        for d in (a, b):
+            if d.is_floating_point:
+                return d
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.scalar} and {b.scalar}")
+    if OPAQUE in (a.category, b.category):
+        raise RuntimeError(f"Promotion of {a.scalar} and {b.scalar} is not there: elements of one of them are no numbers")
+    return None
+
+
+def can_cast(a: DType, b: DType) -> bool:
+    """Whether numbers of `a` may become numbers of `b` without being asked for: within a category, or to a higher one.
+
+    >>> can_cast(int64, float16), can_cast(float16, int64), can_cast(float64, float8_e5m2)
+    (True, False, True)
+    """
+    if a.is_complex and not b.is_complex or a.is_floating_point and b.category == INTEGER:
+        return False
+    return b is not bool_ or a is bool_
 
 
 def scalar_dtype(value: Number) -> DType:
@@ -185,21 +293,23 @@ def result_dtype(tensors: Iterable[tuple[DType, int]], scalars: Iterable[Any] = 
     for value in scalars:
         dtype, seen = scalar_dtype(value), levels[2]
         levels[2] = dtype if seen is None else promote(seen, dtype)
-    result: DType | None = None
-    for dtype_ in levels:
-        if dtype_ is None:
-            continue
-        if result is None:
-            result = dtype_
-        elif dtype_.category > result.category:
-            # A lower-ranked operand of a higher category decides the category but not the precision of a complex result.
-            if dtype_.category == COMPLEX and result.category == FLOATING:
-                result = complex128 if result is float64 else complex64
-            else:
-                result = dtype_
+    result = _combined(levels[0], _combined(levels[1], levels[2]))
     if result is None:
         raise ValueError("result_dtype needs at least one operand")
     return result
+
+
+def _combined(higher: DType | None, lower: DType | None) -> DType | None:
+    """The dtype of operands of which some rank above the others: their category decides, and the precision of those that rank higher."""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if higher.is_complex or higher.is_floating_point:
+        return higher.to_complex() if lower.is_complex and not higher.is_complex else higher
+    if lower.is_complex:
+        return lower
+    if lower.is_floating_point and higher.group in ("bits", "packed") and higher.name[0] != "u":
+        raise RuntimeError("unsupported scalarType")
+    return promote(higher, lower) if higher is bool_ or lower.is_floating_point else higher
 
 
 class Device:
@@ -286,7 +396,7 @@ class Kind:
 
     def scalar(self, value: Number) -> np.ndarray:
         """`value` as a 0-dim array of this dtype, cached: NumPy takes an array operand faster than a Python number."""
-        array = np.array(value, self.np)
+        array = np.array(value, self.np) if self.dtype.code is None else number_array(value, self.dtype)
         # 0.0 and -0.0 are equal keys, so zero is never cached; the bound keeps changing constants from growing the cache.
         if value and not (isinstance(value, float) and math.isnan(value)):
             if len(self.scalars) > 1000:

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import views
 from .calls import passing
-from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind
+from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .modes import register_quiet_sets
@@ -358,8 +358,7 @@ class Frontend:
             if o._data.shape != r._data.shape:
                 self.resize_out(o, r)
             if o._k.device.type != "meta":
-                found = r._data if r._k.special is None else self.values_of(r)
-                np.copyto(o._data, found if o._k.special is None else self.stored(o, found), casting="unsafe")
+                write_numbers(o._data, r._data if o._k.special is None else self.stored(o, r._data))
             self.bump(o)
         return out if rec is None or isinstance(out, TensorRef) else self.return_type(rec)(*outs)
 

@@ -12,15 +12,17 @@ from typing import Any
 import attrs
 
 from .annotations import Functions, Values
-from .dtypes import SCALAR_TYPE_NAMES
+from .dtypes import OPAQUE, SCALAR_TYPE_NAMES, DType
 from .errors import ArgumentError, AutogradError, MissingKernelError, UnknownOperationError, UnsupportedDTypeError
 from .locks import cached_property
 from .tensor import TensorRef, above
 
 TENSOR_TYPES = {"Tensor", "Tensor?", "Operand", "Tensor[]", "Index", "Index?", "Mask", "Mask?"}
 _DTYPE_WORDS = {"half": ("float16", "bfloat16"), "int": ("uint8", "int8", "int16", "int32", "int64"), "float": ("float32", "float64"),
-                "short": ("uint8", "int8", "int16", "int32"), "complex": ("complex64", "complex128")}
-"""What a word for dtypes stands for; "short" are the integers but int64."""
+                "short": ("uint8", "int8", "int16", "int32"), "complex": ("complex64", "complex128"),
+                **{g: tuple([d.name for d in DType.by_name.values() if d.group == g]) for g in ("uint", "float8", "chalf")},
+                "rare": tuple([d.name for d in DType.by_name.values() if d.group])}
+"""What a word for dtypes stands for; "short" are the integers but int64, "rare" are those that have a group in the table of dtypes."""
 DIFFERENTIABLE = {"Tensor", "Tensor?", "Operand", "Tensor[]"}
 
 
@@ -201,6 +203,7 @@ class Record:
     `lacks`               {dtypes: the kernel that torch lacks for them}, by its name in torch's message, or "<exception>: <text>", in which
                           {dtype} stands for the dtype; dtypes are names, or words as for the option `dtypes`. "if any" after a kernel's
                           name: tensors without elements never come to it
+    `any_dtype`           whether the kernel takes elements of dtypes that nothing computes in, which only it reads
     `check(...)`          raises the error that torch raises for bad arguments; called on the general path only
     `samples(rng)`        yields argument tuples (arrays, numbers, ...), or `Sample`s, for the tests
     `errors(rng)`         yields (arguments, exception type, text) for bad input
@@ -511,9 +514,24 @@ class Record:
         return {name: kernel for words, kernel in (self.field("lacks") or {}).items() for word in words.split()
                 for name in _DTYPE_WORDS.get(word, (word,))}
 
+    @property
+    def any_elements(self) -> bool:
+        """Whether the kernel takes elements for what they are, of any dtype: it moves them, or knows how to read them."""
+        return self.family in ("view", "view?") or bool(self.field("any_dtype"))
+
+    @cached_property
+    def usually_lacks(self) -> tuple[str, ...]:
+        """The dtypes among these that quiet paths could come to."""
+        return tuple(sorted([name for name in self.lacks if not DType.by_name[name].group]))
+
     def refuse_lacking(self, dtype: str, tensor: TensorRef) -> None:
         """Raises torch's error for a computation in a dtype that it has no kernel for; `tensor` is the first."""
-        kind, _, text = self.lacks.get(dtype, "").partition(": ")
+        said = self.lacks.get(dtype)
+        if said is None:
+            if DType.by_name[dtype].category != OPAQUE or self.any_elements:
+                return
+            said = next(iter(self.lacks.values()), self.name)
+        kind, _, text = said.partition(": ")
         kernel, only = if_any(kind)
         if not kind or not text and (tensor._k.device.type == "meta" or only and not tensor._data.size):
             return

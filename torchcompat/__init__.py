@@ -18,8 +18,9 @@ from autograd_tape import dtypes as _dtypes, errors as _errors
 from autograd_tape.dtypes import DType as dtype
 from autograd_tape.dtypes import Device as device
 from autograd_tape.dtypes import (
-    bfloat16, complex64, complex128, float16, float32, float64, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz,
-    float8_e8m0fnu, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    bfloat16, bits1x8, bits2x4, bits4x2, bits8, bits16, complex32, complex64, complex128, float16, float32, float64, float4_e2m1fn_x2,
+    float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, int1, int2, int3, int4, int5, int6, int7, int8, int16,
+    int32, int64, qint8, qint32, quint2x4, quint4x2, quint8, uint1, uint2, uint3, uint4, uint5, uint6, uint7, uint8, uint16, uint32, uint64,
 )
 from autograd_tape.dtypes import bool_ as bool
 from autograd_tape.executors import set_executor
@@ -52,7 +53,7 @@ __torchcompat__ = True
 dtype.home = "torch"
 
 float = float32
-double, half, cfloat, cdouble, chalf = float64, float16, complex64, complex128, None
+double, half, cfloat, cdouble, chalf, bit = float64, float16, complex64, complex128, complex32, uint1
 int, long, short = int32, int64, int16
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
@@ -201,8 +202,7 @@ def result_type(tensor1: _Any, tensor2: _Any) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> _Any:
     """Whether a conversion stays within the category or goes up."""
-    from_, to = _checked_dtype(from_, "can_cast"), _checked_dtype(to, "can_cast")
-    return from_.category <= to.category and not (from_.is_signed and from_.category == 1 and to.category == 1 and not to.is_signed)
+    return _dtypes.can_cast(_checked_dtype(from_, "can_cast"), _checked_dtype(to, "can_cast"))
 
 
 def set_num_threads(n: _Any) -> None:

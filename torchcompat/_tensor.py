@@ -15,7 +15,7 @@ import numpy as np
 from autograd_tape.strided import contiguous_strides
 from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
-    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bfloat16, bool_, default_dtype, int64, kind,
+    CPU, CPU_KINDS, DType, Device, Kind, SCALAR_TYPE_NAMES, bool_, default_dtype, int64, kind,
 )
 from autograd_tape.errors import AutogradError
 from autograd_tape.frontend import install_methods
@@ -308,14 +308,14 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         if self._k.special is not None:
             data = values(self)
         value = data.item()
-        return value if value.__class__ in _PYTHON_NUMBERS else float(value)
+        return value if value.__class__ in _PYTHON_NUMBERS else self._k.dtype.numbers(data).item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
         data = self._data if self._k.device is CPU else self._fetched("tolist")
         if self._k.special is not None:
             data = values(self)
-        return data.astype(np.float32).tolist() if self._k.dtype.itemsize <= 2 and self._k.dtype.is_floating_point else data.tolist()
+        return data.tolist() if data.dtype.isbuiltin == 1 else self._k.dtype.numbers(data).tolist()
 
     def _fetched(self, what: str) -> np.ndarray:
         """The elements for Python; those of a sharded tensor are gathered."""
@@ -342,8 +342,8 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             if bits is not None and not force:
                 bit, name = ("conjugate", "conj") if bits.conj else ("negative", "neg")
                 raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")
-        if k.dtype is bfloat16 or k.dtype.itemsize == 1 and k.dtype.is_floating_point:
-            raise TypeError(f"Got unsupported ScalarType {SCALAR_TYPE_NAMES[k.dtype.name]}")
+        if k.np.isbuiltin != 1:
+            raise TypeError(f"Got unsupported ScalarType {k.dtype.scalar}")
         if k.special is not None:
             return values(self)
         return self._data if k.device is CPU else self._fetched("numpy")
@@ -719,7 +719,8 @@ def _history(t: Any) -> Any:
 
 def _type_string(t: Tensor) -> str:
     device = "" if t._k.device.type == "cpu" else t._k.device.type + "."
-    return f"torch.{device}{SCALAR_TYPE_NAMES[t._k.dtype.name]}Tensor"
+    dtype = t._k.dtype
+    return f"torch.{'quantized.' * (dtype.group == 'quantized')}{device}{dtype.scalar}Tensor"
 
 
 install_methods(Tensor, frontend)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from autograd_tape.dtypes import DType, float8_e8m0fnu
+
 Array = npt.NDArray[Any]
 
 
@@ -144,10 +146,13 @@ def array_str(array: Array, indent: int = 0) -> str:
     """The nested brackets of an array of any shape, continuation lines indented by `indent`."""
     if array.size == 0:
         return "[]"
-    if array.dtype.kind == "V":  # bfloat16 and float8, whose elements NumPy does not turn into Python numbers
-        array = array.astype(np.float32)
+    least = 2.0**-127 if array.dtype == float8_e8m0fnu.np else None  # which has no zero, and takes its least number for it
+    if array.dtype.isbuiltin != 1:  # elements that NumPy does not turn into Python numbers
+        array = DType.by_np[array.dtype].numbers(array)
     summarize = array.size > options.threshold
     shown = _edges(array) if summarize else array
+    if least is not None:
+        shown = np.where(shown == least, 0, shown)
     style: _Format = _ComplexFormat(shown) if array.dtype.kind == "c" else _NumberFormat(shown)
     return _rows(array, indent, summarize, style)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -28,12 +29,14 @@ class finfo:
         type = checked_dtype(type, "finfo") or default_dtype()
         if not (type.is_floating_point or type.is_complex):
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        if type.group == "float4":
+            raise TypeError(f"torch.finfo() knows no limits of {type!r}, whose elements are two numbers each")
         info = ml_dtypes.finfo(type.to_real().np)
         self.dtype = type.to_real().name
         self.bits = type.to_real().itemsize * 8
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = float(info.resolution)
+        self.resolution = 10.0 ** -int(-math.log10(self.eps))  # the decimal digits that every number keeps
 
     def __repr__(self) -> str:
         return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
@@ -50,9 +53,11 @@ class iinfo:
 
     def __init__(self, type: DType) -> None:
         type = checked_dtype(type, "iinfo")
+        if type.group == "quantized":
+            raise NotImplementedError(f'"dtype" not implemented for \'{type.scalar}\'')
         if type.category != 1:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
-                            if type.category > 1 else "torch.bool is not supported by torch.iinfo")
+                            if type.category else "torch.bool is not supported by torch.iinfo")
         info = np.iinfo(type.np)
         self.dtype, self.bits, self.max, self.min = type.name, info.bits, int(info.max), int(info.min)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..codegen import execute
+from ..dtypes import converted
 from ..errors import MissingKernelError
 from ..record import Record, get_record
 from ..tensor import above
@@ -39,6 +40,8 @@ class RawOps:
         if g.shape != shape:
             g = self.reduce_to_shape(g, shape)
         if g.dtype is not dtype:
+            if dtype.isbuiltin == 0 or g.dtype.isbuiltin == 0:
+                return converted(g, dtype)
             g = g.real.astype(dtype) if g.dtype.kind == "c" and dtype.kind != "c" else np.asarray(g).astype(dtype)
         return g
 

@@ -163,8 +163,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     tests += [f"({name} is None or getattr({name}, '_node', None) is None)" for name in rec.field("refuses_grad") or ()]
     if rec.field("refuses_bool"):
         tests.append("_k.np.kind != 'b'")
-    if rec.lacks:  # which the general path refuses
-        tests.append(f"(_k is Q_F32 or _k.dtype.name not in {tuple(sorted(rec.lacks))})")
+    if rec.usually_lacks:  # which the general path refuses
+        tests.append(f"(_k is Q_F32 or _k.dtype.name not in {rec.usually_lacks})")
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
     tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.
@@ -462,7 +462,7 @@ def inplace_source(rec: Record, *, operator: bool = False, below: bool = False) 
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
         test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["not _more"] if more else [])])
-        quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.lacks else "Q_FLOAT"
+        quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.usually_lacks else "Q_FLOAT"
         finish = [*_counted(first), f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:

@@ -16,7 +16,8 @@ from ..calls import TO_REGULAR, Door, Parameter
 from ..codegen import execute
 from ..dims import broadcast_shape
 from ..dtypes import (
-    COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, default_dtype, dtype_of, inference_kind, kind, result_dtype,
+    COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, Device, Kind, converted, default_dtype, dtype_of, inference_kind, kind,
+    result_dtype, write_numbers,
 )
 from ..errors import ArgumentError, AutogradError, type_name
 from ..held import frame, hold, note_size, note_write, recordings
@@ -378,11 +379,14 @@ class General(Door):
                 return handled
         device, usual = frontend.place(rec, tensors, values)
         compute, arrays = self._arrays(values, tensors, device)
-        if rec.lacks and tensors:
-            rec.refuse_lacking((compute or tensors[0]._k.dtype).name, tensors[0])
+        if tensors:
+            dtype = compute or tensors[0]._k.dtype
+            if dtype.group or rec.lacks:
+                rec.refuse_lacking(dtype.name, tensors[0])
         if rec.broadcasts:
             broadcast_shape(*[a.shape for a in self._broadcast_arrays(arrays)])
-        results = (executor or usual).run(rec, arrays)
+        coded = compute is not None and compute.code or any([t._k.dtype.code for t in tensors])
+        results = self._coded(executor or usual, arrays, compute) if coded else (executor or usual).run(rec, arrays)
         results = results if isinstance(results, (tuple, list)) else (results,)
         results = self._laid_out(results, values)
         results, kinds = self._finish(results, compute, device, values)
@@ -391,6 +395,31 @@ class General(Door):
         outputs = [frontend.wrap(r, k) for r, k in zip(results, kinds)]
         self._record(values, tensors, outputs, results)
         return self._given(outputs) if out is None else frontend.write_out(rec, out, outputs)
+
+    def _coded(self, executor: Any, arrays: dict[str, Any], compute: DType | None) -> Any:
+        """The results where elements are of a dtype that NumPy does not compute in: in the wider one, rounded once. Views see elements."""
+        rec = self.rec
+        if rec.any_elements:
+            return executor.run(rec, arrays)
+        code: Any = None if compute is None else compute.code
+
+        def wide(x: Any) -> Any:
+            nonlocal code
+            if x.__class__ is list:
+                return [wide(y) for y in x]
+            own = x.__class__ is np.ndarray and DType.by_np[x.dtype].code
+            if not own:
+                return x
+            code = code or own
+            return own.read(x)
+
+        results = executor.run(rec, {name: wide(x) for name, x in arrays.items()})
+        if code is None:
+            return results
+        if isinstance(results, (tuple, list)):
+            return [code.narrowed(r) for r in results[:len(rec.returns)]] + list(results[len(rec.returns):]) if not rec.returns_list else \
+                [code.narrowed(r) for r in results]
+        return code.narrowed(results)
 
     def _given(self, outputs: Sequence[Any]) -> Any:
         """What the operation returns."""
@@ -490,7 +519,7 @@ class General(Door):
                 arrays[p.name] = self._cast(data, compute) if p.differentiable else data
             elif p.type == "Operand" and value is not None:
                 # astype wraps integers that are out of range, as torch does, where the constructor refuses or warns.
-                arrays[p.name] = np.asarray(value) if compute is None else np.asarray(value).astype(compute.np)
+                arrays[p.name] = np.asarray(value) if compute is None else converted(np.asarray(value), compute.np)
             elif p.scales:
                 if value != 1:
                     scaled = rec.params[1].name
@@ -520,7 +549,7 @@ class General(Door):
     def _cast(self, array: np.ndarray, compute: DType | None) -> np.ndarray:
         if compute is None or array.dtype is compute.np or array.dtype == compute.np:
             return array
-        return (copy_like(array) if 0 in array.strides else array).astype(compute.np)
+        return converted(copy_like(array) if 0 in array.strides else array, compute.np)
 
     # -- results --------------------------------------------------------------------------------------------------
 
@@ -553,7 +582,7 @@ class General(Door):
             if device.type == "mesh" and array.__class__ is np.ndarray:
                 array = above.sharded.whole_on(device, array)
             if (rec.result == "same" or asked) and compute is not None and (i == 0 or rec.returns_list) and array.dtype != compute.np:
-                array = array.astype(compute.np)
+                array = converted(array, compute.np)
             arrays.append(array)
             kinds.append(kind(dtype_of(array), device))
         return arrays, kinds
@@ -683,13 +712,13 @@ class General(Door):
         target: TensorRef = values[first]
         frontend.check_store(rec, target, result, kinds[0])
         if self._ends_history(target):
-            numbers = frontend.wrap(np.asarray(result).astype(target._k.np), target._k)
+            numbers = frontend.wrap(converted(np.asarray(result), target._k.np), target._k)
             return frontend.function("drawn_")(target, numbers, rec.name + "_")
 
         data, part = target._data, rec.field("store_part")
 
         def fill(elements: np.ndarray) -> None:
-            np.copyto(data, elements if target._k.special is None else frontend.stored(target, elements), casting="unsafe")
+            write_numbers(data, elements if target._k.special is None else frontend.stored(target, elements))
 
         def write() -> None:
             if target._k.device.type == "meta":  # which has no memory to write to

@@ -17,7 +17,7 @@ from ..version import Version
 
 NUMBERS = frozenset([int, float, bool, complex])
 REALS = frozenset([int, float, bool])
-_NATIVE = [dtypes.CPU_KINDS[np.dtype(c)] for c in "?bhilBHILefdFD" if np.dtype(c) in dtypes.CPU_KINDS]
+_NATIVE = [k for k in map(dtypes.CPU_KINDS.get, map(np.dtype, "?bhilBHILefdFD")) if k is not None and not k.dtype.group]
 QUIET_SETS = {
     "Q_ALL": frozenset(_NATIVE),
     "Q_REAL": frozenset([k for k in _NATIVE if k.np.kind != "c"]),

@@ -43,7 +43,11 @@ def check_number(value: Any, dtype: DType, name: str = "") -> None:
         fits = fits and value == value and low <= value <= limits.max
     elif dtype.category == FLOATING and not math.isinf(value):
         fits = fits and not abs(value) > float(ml_dtypes.finfo(dtype.np).max)
+    elif dtype.group == "float8" and dtype.name != "float8_e5m2":
+        fits = False  # there is no infinity
     if not fits:
+        if dtype.group == "float8":
+            name = name or f"c10::{dtype.scalar}"
         name = name or _NUMBER_NAMES.get(dtype.name, C_TYPE_NAMES.get(dtype.name, dtype.name))
         raise AutogradError(f"value cannot be converted to type {name} without overflow")
 

@@ -1,7 +1,8 @@
 """Random calls: arguments of the operation records' own samples and of torch's operator database, changed at random.
 
 A case is one call in one mode. Its arguments begin as somebody's sample; then sizes, dtype, layout and values are drawn anew, from
-the name and number of the case alone, so that any case can be run again.
+the name and number of the case alone, so that any case can be run again. Cases of a source such as `whole.float64` are all samples
+that the database has of a dtype, as they stand, in all modes, and its erroneous ones (`whole.errors`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import zip_longest
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import attrs
@@ -68,6 +70,16 @@ class Array:
 
 
 @attrs.frozen
+class Stored(Array):
+    """A tensor as it lies in somebody's memory: (flat memory, strides in elements, offset)."""
+
+    lies: Any = None
+
+    def memory(self) -> tuple[np.ndarray, tuple[int, ...], int]:
+        return self.lies  # type: ignore[no-any-return]
+
+
+@attrs.frozen
 class Case:
     """One call: the function's path in torch's namespace, its arguments, and what is done with it."""
 
@@ -77,6 +89,8 @@ class Case:
     mode: str
     seed: int
     name: str = ""
+    process: Callable[[Any], Any] | None = None
+    """What the database makes of results before it differentiates them: what is left of vectors that are unique up to a phase."""
 
     def __str__(self) -> str:
         def show(x: Any) -> str:
@@ -194,6 +208,98 @@ def database_samples(name: str, dtype: str) -> list[tuple[tuple[Any, ...], dict[
     return found
 
 
+# -- all samples of the database ------------------------------------------------------------------------------------
+
+
+@cache
+def whole() -> dict[str, Any]:
+    """torch's operator database by full name, without what is only compiled for other devices."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return {f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name: info for info in op_db
+            if info.supported_dtypes("cpu") and not info.name.startswith("jiterator")}
+
+
+def stored(t: Any, grad: bool) -> Stored:
+    """A tensor of torch as an argument; raises ValueError for what NumPy has no array of."""
+    import torch
+
+    if t.layout is not torch.strided or t.numel() > 1 << 21 or t.device.type != "cpu":
+        raise ValueError("no array")
+    grad = grad and t.requires_grad
+    t = t.detach().resolve_conj().resolve_neg()
+    if t.dtype is torch.bfloat16:
+        t = t.view(torch.int16)
+        flat = torch.as_strided(t, (t.untyped_storage().nbytes() // 2,), (1,), 0).numpy().copy().view("bfloat16")
+    else:
+        try:
+            flat = torch.as_strided(t, (t.untyped_storage().nbytes() // t.itemsize,), (1,), 0).numpy().copy()
+        except TypeError:
+            raise ValueError("no array") from None
+    place = flat[t.storage_offset():]
+    values = np.lib.stride_tricks.as_strided(place, tuple(t.shape), [s * flat.itemsize for s in t.stride()])
+    return Stored(values, "stored", grad, (flat, tuple(t.stride()), t.storage_offset()))
+
+
+def whole_cases(dtype: str, name: str) -> Iterator[Case]:
+    """All cases of one entry of the database in a dtype, or its erroneous calls."""
+    import torch
+
+    info, number = whole()[name], 0
+    modes = ["forward"]
+    if dtype == "errors":
+        modes = ["errors"]
+    elif (of := getattr(torch, dtype)) not in info.supported_dtypes("cpu"):
+        return
+    elif of in info.supported_backward_dtypes("cpu"):
+        modes += ["backward"] * info.supports_autograd + ["double backward"] * info.supports_gradgrad
+        modes += ["forward mode"] * info.supports_forward_ad
+    torch.manual_seed(0), random.seed(0), np.random.seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        samples: Any = [e.sample_input for e in info.error_inputs("cpu")] if dtype == "errors" else info.sample_inputs(
+            "cpu", of, requires_grad=len(modes) > 1)
+        for sample in samples:
+            for mode in modes:
+                number += 1
+                grad = mode not in ("forward", "errors")
+                try:
+                    value = tree(lambda t, grad=grad: stored(t, grad), ((sample.input, *sample.args), dict(sample.kwargs)), torch.Tensor)
+                except ValueError:
+                    continue
+                process = sample.output_process_fn_grad
+                same = process.__code__.co_code == (lambda x: x).__code__.co_code
+                yield Case(name, *value, mode, number, f"whole.{dtype}/{name}/{number}", None if same else process)
+
+
+def rebound(function: Any, torch: Any) -> Any:
+    """A Python function of torch's tests with another torch, so that it calls that one's functions."""
+    import torch as real
+
+    if torch is real or not isinstance(function, FunctionType):
+        return function
+    used, names = dict(function.__globals__), {n for code in codes(function.__code__) for n in code.co_names}
+    for n in names & set(used):
+        if used[n] is real:
+            used[n] = torch
+        elif getattr(used[n], "__module__", "").startswith("torch.testing") and used[n] is not function:
+            used[n] = rebound(used[n], torch)
+        elif getattr(used[n], "__name__", "") == "torch.nn.functional":
+            used[n] = torch.nn.functional
+    closure = tuple([CellType(rebound(c.cell_contents, torch)) for c in function.__closure__ or ()])
+    again = FunctionType(function.__code__, used, function.__name__, function.__defaults__, closure)
+    again.__kwdefaults__ = function.__kwdefaults__
+    return again
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """A function's code and that of the functions in it."""
+    yield code
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            yield from codes(c)
+
+
 # -- how they are changed -------------------------------------------------------------------------------------------
 
 
@@ -285,11 +391,16 @@ def laid_out(rng: random.Random, value: Any) -> Any:
 
 def names(source: str) -> list[str]:
     """What there are cases of."""
+    if source.startswith("whole."):
+        return sorted(whole())
     return sorted(n for n in RECORDS if RECORDS[n].field("samples") and record_samples(n)[0]) if source == "records" else sorted(database())
 
 
 def cases(source: str, name: str, numbers: range) -> Iterator[Case]:
     """Cases of one operation, by their numbers."""
+    if source.startswith("whole."):
+        yield from [c for c in whole_cases(source[6:], name) if not numbers or c.seed in numbers]
+        return
     for number in numbers:
         rng = random.Random(f"{source}/{name}/{number}")
         dtype = rng.choice(("float32",) * 4 + FLOATS + (WHOLE if rng.random() < 0.3 else ()))

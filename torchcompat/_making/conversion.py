@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from autograd_tape.dtypes import (
-    DType, Device, bfloat16, bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
+    DType, Device, bfloat16, bool_, complex32, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, kind, uint8,
 )
 
 from .._calls.above import above
@@ -102,7 +102,8 @@ def _make_conversions() -> None:
         return method
 
     for name, dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "int": int32, "long": int64,
-                        "short": int16, "char": int8, "byte": uint8, "bool": bool_, "cfloat": complex64, "cdouble": complex128}.items():
+                        "short": int16, "char": int8, "byte": uint8, "bool": bool_, "chalf": complex32, "cfloat": complex64,
+                        "cdouble": complex128}.items():
         setattr(Tensor, name, conversion(name, dtype))
 
 

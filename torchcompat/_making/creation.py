@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from autograd_tape.calls import HERE, TO_ALL, below, passed
-from autograd_tape.dtypes import CPU, CPU_KINDS, FLOATING, DType, Device, default_dtype, dtype_of, float32, inference_kind
+from autograd_tape.dtypes import (
+    CPU, CPU_KINDS, FLOATING, OPAQUE, DType, Device, converted, default_dtype, dtype_of, float32, inference_kind, number_array,
+)
 from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.tensor import LEAF
 
@@ -24,11 +26,11 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     if isinstance(data, Tensor):
         data._needs_data("to_array")
         array = values(data)
-        return array.astype(array.dtype if dtype is None else dtype.np, copy=True)
+        return converted(array, array.dtype if dtype is None else dtype.np)
     if isinstance(data, (np.ndarray, np.generic)):
         array = np.asarray(data)
         own = dtype_of(array)
-        return array.astype((own if dtype is None else dtype).np, copy=True)
+        return converted(array, (own if dtype is None else dtype).np)
     if isinstance(data, (str, bytes)) or data is None or callable(data) or isinstance(data, dict):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, (str, bytes)) else \
             RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -40,8 +42,10 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
             return to_array(np.asarray(data), dtype)
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     if dtype is not None:
+        if dtype.category == OPAQUE:
+            raise RuntimeError("store_scalar: invalid type")
         try:
-            return np.array(data, dtype.np)
+            return number_array(data, dtype)
         except OverflowError:
             raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow") from None
     try:

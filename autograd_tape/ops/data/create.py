@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import (
-    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind, scalar_dtype,
+    BOOL, CPU, CPU_KINDS, FLOATING, INT64_KIND, OPAQUE, SCALAR_TYPE_NAMES, DType, Device, default_dtype, dtype_of, kind, number_array,
+    scalar_dtype,
 )
-from ...errors import ArgumentError, AutogradError, UnsupportedDTypeError
+from ...errors import ArgumentError, AutogradError, MissingKernelError, UnsupportedDTypeError
 from ...executors import executor_for
 from ...executors.meta import meta_array
 from ...functions.overloads import no_match
@@ -110,6 +111,13 @@ def _dtype(value: Any) -> DType:
     return default_dtype() if value is None else value if value.__class__ is DType else as_dtype(value)
 
 
+def filled(shape: Sizes, value: Number, dtype: DType) -> np.ndarray:
+    """A new array of one number."""
+    if dtype.category == OPAQUE:
+        raise MissingKernelError(f"\"{'fill_cpu' if shape else 'fill_out'}\" not implemented for '{dtype.scalar}'")
+    return np.full(shape, number_array(value, dtype), dtype.np)
+
+
 def _fresh(name: str, make_array: Callable[..., np.ndarray]) -> Any:
     """The fields `make` and `function` of `name(*size, dtype=None, ...)`: the quiet path in one frame, and the whole."""
     def make(F: Functions, ns: Any, general: Any) -> Callable[..., Any]:
@@ -170,6 +178,8 @@ class zeros:
 
 
 def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
+    if not dtype.isbuiltin:
+        return filled(shape, 1, DType.by_np[dtype])
     array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
     array.fill(1)
     return array
@@ -234,8 +244,8 @@ class full:
             dtype = out._k.dtype if out is not None else _number_dtype(fill_value)
         shape = given_size(F, "full", (size if isinstance(size, (tuple, list)) else (size,),))
         check_number(fill_value, _dtype(dtype))
-        return finish(F, _array(F, lambda s, d: np.full(s, fill_value, d), shape, _dtype(dtype), device), device, requires_grad, out,
-                      layout)
+        array = _array(F, lambda s, d: filled(s, fill_value, DType.by_np[d]), shape, _dtype(dtype), device)
+        return finish(F, array, device, requires_grad, out, layout)
 
     def errors(rng): yield ((-2,), 1), RuntimeError, "Trying to create tensor with negative dimension -2: [-2]"
     def samples(rng): yield (2, 3), 1.5
@@ -272,7 +282,7 @@ def _like(name: str, value: Any) -> Any:
         array = _like_array(input, dtype, memory_format)
         device = input._k.device if device is None else device
         if value is not None and Device(device).type != "meta":
-            array.fill(value)
+            array[...] = filled((), value, dtype_of(array)) if value else np.zeros((), array.dtype)
         return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
     return function
@@ -332,7 +342,7 @@ class full_like:
         value = fill_value.item() if isinstance(fill_value, TensorRef) else fill_value
         check_number(value, dtype_of(array))
         if Device(device).type != "meta":
-            array[...] = value
+            array[...] = filled((), value, dtype_of(array))
         return F.made_like(input, finish(F, array, device, requires_grad, None, layout))
 
     def samples(rng): yield rng.standard_normal((3, 2)).T, 2.5

@@ -1004,6 +1004,7 @@ class index_put:
     tensor([1., 0., 2.])
     """
 
+    lacks = {"uint float8_e8m0fnu": "index_put"}
     def function(F, input, indices, values, accumulate=False): return F.put_at(input, *_put_arguments(F, input, indices, values),
                                                                                accumulate)
     def function_(F, input, indices, values, accumulate=False): return F.put_at_(input, *_put_arguments(F, input, indices, values),

@@ -200,6 +200,7 @@ class index_add:
     tensor([0., 0., 3.])
     """
 
+    lacks = {"uint float8": "scatter_gather_tensor_cpu"}
     out_dtype = EXPECTED
     numpy = _index_add  # what gradients call on buffers, without alpha
 
@@ -237,6 +238,7 @@ class index_copy:
     tensor([2., 0., 1.])
     """
 
+    lacks = {"uint float8": "index_copy_cpu"}
     sharding = "puts dim index"
     out_dtype = EXPECTED
     amp = "widest"
@@ -341,6 +343,7 @@ class index_fill:
     tensor([0., 0., 5.])
     """
 
+    lacks = {"uint float8": "index_fill_cpu"}
     def function(F, input, dim, index, value):
         return (F.index_fill_tensor if isinstance(value, TensorRef) else F.index_fill_value)(input, dim, index, value)
 
@@ -370,6 +373,7 @@ class index_reduce:
     tensor([3., 1.])
     """
 
+    lacks = {"uint float8": "add_stub", "chalf": "div_cpu"}
     sharding = "puts dim index"
     out_dtype = EXPECTED
     no_forward = "index_reduce"

@@ -433,6 +433,7 @@ class combinations:
     [[1, 2], [1, 3], [2, 3]]
     """
 
+    lacks = {"uint": "masked_select"}
     def function(F, input, r=2, with_replacement=False):
         import itertools
 

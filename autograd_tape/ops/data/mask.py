@@ -114,6 +114,7 @@ class masked_fill:
     tensor([-1.,  2.])
     """
 
+    lacks = {"uint float8": "masked_fill"}
     layout = "rows"
     numbers = {"value": "MaskedFillBackward0"}
     numpy = _masked_fill
@@ -181,6 +182,7 @@ class masked_select:
     tensor([1., 3.])
     """
 
+    lacks = {"uint": "masked_select"}
     out_dtype = SELF_AND_RESULT
     saved_as = {"input_shape": None}
     numpy = _select
@@ -247,6 +249,7 @@ class masked_scatter:
     tensor([1., 0., 2.])
     """
 
+    lacks = {"rare": "masked_scatter"}
     saved_as = {"input_shape": None, "source_shape": "source_sym_sizes"}
     numpy = _scatter
     compose = on_host(_scatter)

@@ -74,6 +74,7 @@ class fliplr:
     tensor([[2., 1.]])
     """
 
+    lacks = {"rare": "flip_cpu"}
     def function(F, input):
         if input.ndim < 2:
             raise AutogradError("Input must be >= 2-d.")
@@ -91,6 +92,7 @@ class flipud:
     tensor([2., 1.])
     """
 
+    lacks = {"rare": "flip_cpu"}
     def function(F, input):
         if input.ndim < 1:
             raise AutogradError("Input must be >= 1-d.")
@@ -108,6 +110,7 @@ class rot90:
             [1., 3.]])
     """
 
+    lacks = {"rare": "flip_cpu"}
     def function(F, input, k=1, dims=(0, 1)):
         if len(dims) != 2:
             raise AutogradError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -388,6 +391,7 @@ class tril:
             [3., 4.]])
     """
 
+    lacks = {"uint float8": "tril"}
     def sharding(call): return _triangle_of_part(call)
     out_dtype = EXPECTED
     numpy = _tril
@@ -415,6 +419,7 @@ class triu:
             [0., 4.]])
     """
 
+    lacks = {"uint float8": "triu"}
     def sharding(call): return _triangle_of_part(call)
     out_dtype = EXPECTED
     numpy = _triu
@@ -559,6 +564,10 @@ def _place_view(F: Functions, input: TensorRef, src: TensorRef, name: str, view:
     if tuple(part.shape) != tuple(src.shape):
         raise AutogradError(f"expected src to have a size equal to the {name} of self. src size = {list(src.shape)}, {name} size = "
                             f"{list(part.shape)}")
+    if input._k.dtype.group:  # which have no kernel that puts elements at places
+        whole = F.clone(input)
+        F.copy_(view(whole), src)
+        return whole
     if not isinstance(key, np.ndarray):
         key = np.arange(input._data.size).reshape(input.shape)[key]
     return F.put(input, constant(F, input, np.ascontiguousarray(key)), src)
@@ -771,6 +780,7 @@ class pixel_shuffle:
     torch.Size([1, 2, 4, 4])
     """
 
+    lacks = {"rare": "pixel_shuffle"}
     def function(F, input, upscale_factor):
         r = upscale_factor
         if input.ndim < 3:
@@ -805,6 +815,7 @@ class pixel_unshuffle:
     torch.Size([1, 8, 2, 2])
     """
 
+    lacks = {"rare": "pixel_unshuffle"}
     def function(F, input, downscale_factor):
         r = downscale_factor
         if input.ndim < 3:
@@ -833,6 +844,7 @@ class channel_shuffle:
     tensor([0., 2., 1., 3.])
     """
 
+    lacks = {"rare": "channel_shuffle"}
     def function(F, input, groups):
         if input.ndim < 3:
             raise AutogradError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")

@@ -97,6 +97,7 @@ class gather:
             [4.]])
     """
 
+    lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "gathers dim index"
     out_dtype = EXPECTED
     saved_as = {"input_shape": None}
@@ -269,6 +270,7 @@ class scatter:
     tensor([2., 0., 1.])
     """
 
+    lacks = {"rare": "scatter_gather_tensor_cpu"}
     out_dtype = EXPECTED
     def no_forward(reduce, **_): return None if reduce is None else "aten::scatter"
 
@@ -315,6 +317,7 @@ class scatter_add:
     tensor([0., 0., 3.])
     """
 
+    lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "adds dim index"
     out_dtype = EXPECTED
     saved_as = {"src_shape": None}
@@ -398,6 +401,7 @@ class scatter_reduce:
     tensor([3., 1.])
     """
 
+    lacks = {"rare": "scatter_gather_tensor_cpu"}
     sharding = "puts dim index"
     out_dtype = EXPECTED
     def complex_kernel(reduce, **_):
@@ -534,6 +538,7 @@ class take:
     tensor([1., 4.])
     """
 
+    lacks = {"rare": "take_cpu"}
     sharding = "flat"
     out_dtype = OutRule("take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {found}")
     saved_as = {"input_shape": None}
@@ -581,6 +586,7 @@ class put:
     tensor([2., 0., 1.])
     """
 
+    lacks = {"rare": "take_put_cpu"}
     sharding = "flat"
     saved_as = {"source_shape": None}
     layout = "input"
@@ -627,6 +633,7 @@ class take_along_dim:
             [2.]])
     """
 
+    lacks = {"rare": "scatter_gather_tensor_cpu"}
     out_dtype = EXPECTED
     reads = "indices"
 

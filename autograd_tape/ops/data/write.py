@@ -94,6 +94,7 @@ class zero:
     tensor([0., 0.])
     """
 
+    any_dtype = True
     passes_partial = "all"
     def sharding(call): return call.elementwise()
 

@@ -79,6 +79,7 @@ class add:
     tensor([21., 42.])
     """
 
+    lacks = {"uint float8": "add_stub"}
     deprecated = ("input alpha other",)
     numpy = np.add
     mindspore = "ops.Add"
@@ -105,6 +106,7 @@ class sub:
     tensor([-2., -1.])
     """
 
+    lacks = {"uint float8": "add_stub"}
     deprecated = ("input alpha other",)
     numpy = np.subtract
     mindspore = "ops.Sub"
@@ -134,6 +136,7 @@ class rsub:
     tensor([2., 1.])
     """
 
+    lacks = {"uint float8": "add_stub"}
     saved_also = {"alpha": "1"}
     layout = "other input"
     overloads = ("Tensor input, Tensor other, *, Number alpha = 1", "Tensor input, Number other, Number alpha = 1")
@@ -202,6 +205,7 @@ class neg:
     tensor([-1.,  2.])
     """
 
+    lacks = {"uint float8": "neg_cpu"}
     out_dtype = FOUND
     numpy = np.negative
     mindspore = "ops.Neg"
@@ -249,6 +253,7 @@ class abs:
     tensor([1., 2.])
     """
 
+    lacks = {"uint float8_e8m0fnu": "abs_cpu"}
     out_dtype = FOUND
     ufunc = np.fabs
     numpy = np.absolute
@@ -281,6 +286,7 @@ class sign:
     tensor([ 1., -1.,  0.])
     """
 
+    lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     ufunc = np.sign
     numpy = _sign
@@ -303,6 +309,7 @@ class sgn:
     tensor([0.6000+0.8000j])
     """
 
+    lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     def numpy(input):
         if input.dtype.kind == "c":
@@ -331,6 +338,7 @@ class square:
     tensor([1., 4.])
     """
 
+    lacks = {"rare": "pow"}
     saved_also = {"exponent": "2"}
     numpy = np.square
     mindspore = "ops.Square"
@@ -349,7 +357,7 @@ class addcmul:
     tensor([61.])
     """
 
-    lacks = {"bool": "addcmul_cpu_out"}
+    lacks = {"bool uint float8": "addcmul_cpu_out"}
     deprecated = ("input value tensor1 tensor2",)
 
     def numpy(input, tensor1, tensor2, value):
@@ -381,6 +389,7 @@ class addcdiv:
     tensor([21.])
     """
 
+    lacks = {"float8 chalf": "addcdiv_cpu_out"}
     deprecated = ("input value tensor1 tensor2",)
 
     def numpy(input, tensor1, tensor2, value):
@@ -419,6 +428,7 @@ class lerp:
     tensor([ 5., 15.])
     """
 
+    lacks = {"float8 chalf": "lerp_kernel_scalar"}
     numbers = {"weight": "LerpBackward0"}
 
     def numpy(input, end, weight):
@@ -479,6 +489,7 @@ class div:
     tensor([ 0, -4])
     """
 
+    lacks = {"float8 chalf": "div_cpu"}
     passes_partial = "0"
     numpy = np.divide  # a rounding mode, which is no array to write to, sends the call to the general path
     mindspore = kernels.quotient("Div", of_infinities=True)
@@ -560,7 +571,7 @@ class floor_divide:
     tensor([ 3, -4])
     """
 
-    lacks = {"bool": "div_floor_cpu"}
+    lacks = {"bool uint float8": "div_floor_cpu"}
     complex_on_meta = "RuntimeError: {dtype} not supported for floor_divide"
     numbers = {"other": "NotImplemented", "input": "NotImplemented"}
     numpy = _floor_divide
@@ -598,7 +609,7 @@ class remainder:
     tensor([3, 1])
     """
 
-    lacks = {"bool": "remainder_cpu"}
+    lacks = {"bool uint float8": "remainder_cpu"}
     numbers = {"other": "RemainderBackward0"}
     overloads = EITHER_NUMBER_WITHOUT_OUT
     ufunc = np.remainder
@@ -621,7 +632,7 @@ class fmod:
     tensor([ 3, -3])
     """
 
-    lacks = {"bool": "fmod_cpu"}
+    lacks = {"bool uint float8": "fmod_cpu"}
     numbers = {"other": "FmodBackward0"}
     overloads = TENSOR_OR_NUMBER
     ufunc = np.fmod
@@ -643,6 +654,7 @@ class reciprocal:
     tensor([1.0000, 0.2500])
     """
 
+    lacks = {"float8 chalf": "reciprocal_cpu"}
     numpy = np.reciprocal
     mindspore = "ops.Reciprocal"
     def vjp(F, grad, result): return -grad * (result * result)
@@ -726,6 +738,7 @@ class pow:
     tensor([2., 4., 8.])
     """
 
+    lacks = {"rare": "pow"}
     numbers = {"exponent": "PowBackward0", "input": "PowBackward2"}
     overloads = POWER
     ufunc = np.power

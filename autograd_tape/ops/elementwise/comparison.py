@@ -72,6 +72,7 @@ class lt:
     tensor([ True, False, False])
     """
 
+    lacks = {"uint float8": "lt_cpu"}
     node_ = "LtBackward1"
 
     overloads = TENSOR_OR_NUMBER
@@ -93,6 +94,7 @@ class le:
     tensor([ True,  True, False])
     """
 
+    lacks = {"uint float8": "le_cpu"}
     node_ = "LeBackward1"
 
     overloads = TENSOR_OR_NUMBER
@@ -114,6 +116,7 @@ class gt:
     tensor([False, False,  True])
     """
 
+    lacks = {"uint float8": "gt_cpu"}
     node_ = "GtBackward1"
 
     overloads = TENSOR_OR_NUMBER
@@ -135,6 +138,7 @@ class ge:
     tensor([False,  True,  True])
     """
 
+    lacks = {"uint float8": "ge_cpu"}
     node_ = "GeBackward1"
 
     overloads = TENSOR_OR_NUMBER
@@ -163,6 +167,7 @@ class isclose:
     tensor([ True, False])
     """
 
+    lacks = {"float8": "mul_cpu_reduced_float"}
     def numpy(input, other, rtol, atol, equal_nan):
         if rtol < 0 or atol < 0:
             raise ValueError  # which `check` words
@@ -201,6 +206,7 @@ class allclose:
     False
     """
 
+    lacks = {"float8": "mul_cpu_reduced_float"}
     no_vmap = "vmap over torch.allclose isn't supported yet."
 
     def function(F, input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -219,6 +225,7 @@ class equal:
     True
     """
 
+    lacks = {"chalf": "equal_cpu"}
     no_vmap = "aten::equal"
 
     def function(F, input, other):
@@ -272,6 +279,7 @@ class isinf:
     tensor([False,  True])
     """
 
+    lacks = {"float8_e4m3fn float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu": "isinf"}
     numpy = np.isinf
     def compose(F, input): return F.abs(input) == math.inf
     def samples(rng): yield (np.array([[1.0, -np.inf, np.nan], [np.inf, -0.0, -2.0]]),)
@@ -284,6 +292,7 @@ class isfinite:
     tensor([ True, False])
     """
 
+    lacks = {"float8_e4m3fn float8_e4m3fnuz float8_e5m2fnuz": "isfinite"}
     numpy = np.isfinite
 
     def decompose(F, input):
@@ -303,6 +312,7 @@ class isposinf:
     tensor([ True, False])
     """
 
+    lacks = {"float8": "isposinf_cpu"}
     out_dtype = ONLY_BOOL
     numpy = _equals(np.inf)
     def compose(F, input): return input == math.inf
@@ -320,6 +330,7 @@ class isneginf:
     tensor([False,  True])
     """
 
+    lacks = {"float8": "isneginf_cpu"}
     out_dtype = ONLY_BOOL
     numpy = _equals(-np.inf)
     def compose(F, input): return input == -math.inf
@@ -334,6 +345,7 @@ class signbit:
     tensor([False,  True])
     """
 
+    lacks = {"float8": "signbit_cpu"}
     out_dtype = ONLY_BOOL
     ufunc = np.signbit
     numpy = _signbit

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, dtype_of
+from ...encodings import COMPLEX32, imag_of, real_of
 from ...errors import AutogradError
 from ...functions.out import ARGUMENT_OUT, FOUND
 from ...functions.refusals import on_meta
@@ -75,7 +76,7 @@ class neg_view:
 class real_part:
     """A view of the real parts of a complex tensor."""
 
-    def numpy(input): return input.real
+    numpy = real_of
     def vjp(F, grad): return grad * (1 + 0j)
     def bits(conj, neg): return False, neg
     def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
@@ -86,18 +87,18 @@ class real_part:
 class imag_part:
     """A view of the imaginary parts of a complex tensor."""
 
-    def numpy(input): return input.imag
+    numpy = imag_of
     def vjp(F, grad): return grad * 1j
     def bits(conj, neg): return False, neg ^ conj
     def samples(rng): yield (rng.standard_normal((2, 3)) + 1j * rng.standard_normal((2, 3)),)
 
 
 def _view_as_real(input: np.ndarray) -> np.ndarray:
-    if input.dtype.kind != "c":
+    if input.dtype.kind != "c" and input.dtype != COMPLEX32:
         raise AutogradError("view_as_real is only supported for complex tensors", remedy="use the tensor as it is")
     if not input.size:  # NumPy forgets how such an array lies in memory
-        return np.empty((*input.shape, 2), input.real.dtype)
-    return input[..., None].view(input.real.dtype)
+        return np.empty((*input.shape, 2), real_of(input).dtype)
+    return input[..., None].view(real_of(input).dtype)
 
 
 @op("view_as_real(Tensor input) -> Tensor", family="view", quiet="all", out=False, method=False)
@@ -122,20 +123,21 @@ class view_as_real:
 
 
 def _view_as_complex(input: np.ndarray) -> np.ndarray:
-    if input.dtype.char not in "fd":
+    if input.dtype.char not in "efd":
         raise AutogradError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
                             f"{SCALAR_TYPE_NAMES[dtype_of(input).name]}")
     if not input.ndim:
         raise AutogradError("Input tensor must have one or more dimensions")
     if input.shape[-1] != 2:
         raise AutogradError("Tensor must have a last dimension of size 2")
+    whole = COMPLEX32 if input.itemsize == 2 else np.dtype(f"c{2 * input.itemsize}")
     if not input.size:  # NumPy forgets how such an array lies in memory
-        return np.empty(input.shape[:-1], f"c{2 * input.itemsize}")
+        return np.empty(input.shape[:-1], whole)
     if input.strides[-1] != input.itemsize:
         raise AutogradError("Tensor must have a last dimension with stride 1")
     if any([s % (2 * input.itemsize) for s in input.strides[:-1]]):
         raise AutogradError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return input.view(f"c{2 * input.itemsize}")[..., 0]
+    return input.view(whole)[..., 0]
 
 
 @op("view_as_complex(Tensor input) -> Tensor", family="view", quiet="all", out=False, method=False)
@@ -209,6 +211,7 @@ class angle:
     tensor([3.1416, 0.0000])
     """
 
+    lacks = {"float8 chalf": "angle_cpu"}
     sharding = "*a -> *a"
     layout = "input"
     numpy = _angle

@@ -58,6 +58,7 @@ class sqrt:
     tensor([1., 2.])
     """
 
+    lacks = {"float8 chalf": "sqrt_vml_cpu"}
     numpy = np.sqrt
     mindspore = "ops.Sqrt"
     def vjp(F, grad, result): return grad / (result * 2)
@@ -72,6 +73,7 @@ class rsqrt:
     tensor([1.0000, 0.5000])
     """
 
+    lacks = {"float8 chalf": "rsqrt_cpu"}
     def numpy(input): return np.reciprocal(np.sqrt(input))
     mindspore = "ops.Rsqrt"
     def vjp(F, grad, result): return grad * (result * result * result * -0.5)
@@ -86,6 +88,7 @@ class exp:
     tensor([1.0000, 2.7183])
     """
 
+    lacks = {"float8 chalf": "exp_vml_cpu"}
     numpy = np.exp
     mindspore = "ops.Exp"
     def vjp(F, grad, result): return grad * result
@@ -104,6 +107,7 @@ class exp2:
     tensor([1., 8.])
     """
 
+    lacks = {"float8 chalf": "exp2"}
     scipy = "exp2"
     numpy = np.exp2
     def compose(F, input): return F.exp(input * _LN2)
@@ -120,6 +124,7 @@ class expm1:
     tensor([0.0000, 1.7183])
     """
 
+    lacks = {"float8 chalf": "expm1_vml_cpu"}
     scipy = "expm1"
     numpy = np.expm1
     def compose(F, input):  # Kahan's: the rounding of exp cancels
@@ -138,6 +143,7 @@ class log:
     tensor([0.0000, 2.3026])
     """
 
+    lacks = {"float8 chalf": "log_vml_cpu"}
     numpy = np.log
     mindspore = "ops.Log"
     def vjp(F, grad, input): return grad / input
@@ -152,6 +158,7 @@ class log2:
     tensor([0., 3.])
     """
 
+    lacks = {"float8 chalf": "log2_vml_cpu"}
     numpy = np.log2
     def compose(F, input): return F.log(input) / _LN2
     def vjp(F, grad, input): return grad / (input * _LN2)
@@ -171,6 +178,7 @@ class log10:
     tensor([0., 3.])
     """
 
+    lacks = {"float8 chalf": "log10_vml_cpu"}
     ufunc = np.log10
     numpy = _log10
     def compose(F, input): return F.log(input) / _LN10
@@ -187,6 +195,7 @@ class log1p:
     tensor([0.0000, 0.6931])
     """
 
+    lacks = {"float8 chalf": "log1p_vml_cpu"}
     scipy = "log1p"
     numpy = np.log1p
     def compose(F, input):  # Kahan's: the rounding of 1 + input cancels
@@ -206,6 +215,7 @@ class logaddexp:
     tensor([  0.6931, 100.6931])
     """
 
+    lacks = {"float8": "logaddexp_cpu"}
     numpy = np.logaddexp
     def compose(F, input, other):
         gap = F.where(F.eq(input, other), 0, F.abs(input - other))  # infinities of one sign are no distance apart
@@ -245,6 +255,7 @@ class logaddexp2:
     tensor([1., 4.])
     """
 
+    lacks = {"float8": "logaddexp2_cpu"}
     complex_on_meta = "RuntimeError: logaddexp2 doesn't support complex dtypes"
     numpy = np.logaddexp2
     def compose(F, input, other):
@@ -269,6 +280,7 @@ class ldexp:
     tensor([8., 1.])
     """
 
+    lacks = {"float8 chalf": "pow"}
     out_dtype = OutRule("ldexp can't be cast to the desired output type {found}", castable)
     ufunc = np.ldexp
     numpy = _ldexp
@@ -289,6 +301,7 @@ class sin:
     tensor([0.0000, 0.8415])
     """
 
+    lacks = {"float8 chalf": "sin_vml_cpu"}
     numpy = np.sin
     mindspore = "ops.Sin"
     def vjp(F, grad, input): return grad * F.cos(input)
@@ -303,6 +316,7 @@ class cos:
     tensor([1.0000, 0.5403])
     """
 
+    lacks = {"float8 chalf": "cos_vml_cpu"}
     numpy = np.cos
     mindspore = "ops.Cos"
     def vjp(F, grad, input): return grad * -F.sin(input)
@@ -317,6 +331,7 @@ class tan:
     tensor([0.0000, 1.5574])
     """
 
+    lacks = {"float8 chalf": "tan_vml_cpu"}
     numpy = np.tan
     mindspore = "ops.Tan"
     def vjp(F, grad, result): return grad * (result * result + 1)
@@ -331,6 +346,7 @@ class asin:
     tensor([0.0000, 1.5708])
     """
 
+    lacks = {"float8 chalf": "asin_vml_cpu"}
     numpy = np.arcsin
     mindspore = "ops.Asin"
     def vjp(F, grad, input): return grad * F.rsqrt(1 - input * input)
@@ -345,6 +361,7 @@ class acos:
     tensor([1.5708, 0.0000])
     """
 
+    lacks = {"float8 chalf": "acos_vml_cpu"}
     numpy = np.arccos
     mindspore = "ops.ACos"
     def vjp(F, grad, input): return grad * -F.rsqrt(1 - input * input)
@@ -359,6 +376,7 @@ class atan:
     tensor([0.0000, 0.7854])
     """
 
+    lacks = {"float8 chalf": "atan_vml_cpu"}
     numpy = np.arctan
     mindspore = "ops.Atan"
     def vjp(F, grad, input): return grad / (input * input + 1)
@@ -378,6 +396,7 @@ class atan2:
     tensor([ 0.7854, -2.3562])
     """
 
+    lacks = {"float8": "atan2_cpu"}
     numpy = np.arctan2
     mindspore = "ops.Atan2"
     def vjp_input(F, grad, input, other): return _atan2_rate(F, grad, other, input * input + other * other)
@@ -398,6 +417,7 @@ class hypot:
     tensor([5.])
     """
 
+    lacks = {"float8": "hypot_cpu"}
     numpy = np.hypot
     mindspore = "ops.Hypot"
     def compose(F, input, other): return F.sqrt(input * input + other * other)
@@ -424,6 +444,7 @@ class sinc:
     tensor([1.0000, 0.6366])
     """
 
+    lacks = {"float8 chalf": "sinc_cpu"}
     numpy = _sinc
     mindspore = "ops.Sinc"
 
@@ -443,6 +464,7 @@ class deg2rad:
     tensor([3.1416, 1.5708])
     """
 
+    lacks = {"float8": "mul_cpu_reduced_float"}
     complex_on_meta = True
     ufunc = (np.deg2rad, np.radians)
     def numpy(input): return input * input.dtype.type(math.pi / 180)
@@ -460,6 +482,7 @@ class rad2deg:
     tensor([57.2958])
     """
 
+    lacks = {"float8": "mul_cpu_reduced_float"}
     complex_on_meta = True
     ufunc = (np.rad2deg, np.degrees)
     def numpy(input): return input * input.dtype.type(180 / math.pi)
@@ -479,6 +502,7 @@ class sinh:
     tensor([0.0000, 1.1752])
     """
 
+    lacks = {"float8 chalf": "sinh_cpu"}
     numpy = np.sinh
     mindspore = "ops.Sinh"
     def vjp(F, grad, input): return grad * F.cosh(input)
@@ -493,6 +517,7 @@ class cosh:
     tensor([1.0000, 1.5431])
     """
 
+    lacks = {"float8 chalf": "cosh_cpu"}
     numpy = np.cosh
     mindspore = "ops.Cosh"
     def vjp(F, grad, input): return grad * F.sinh(input)
@@ -508,6 +533,7 @@ class tanh:
     tensor([0.0000, 0.7616])
     """
 
+    lacks = {"float8 chalf": "tanh_vml_cpu"}
     ufunc = np.tanh
     numpy = _tanh
     def compose(F, input):  # MindSpore's Tanh is off by 1e-4
@@ -545,6 +571,7 @@ class sigmoid:
     tensor([0.5000, 0.7311])
     """
 
+    lacks = {"float8": "sigmoid_cpu_reduced_float", "chalf": "sigmoid_cpu"}
     scipy = "expit"
     numpy = _sigmoid
     mindspore = "ops.Sigmoid"
@@ -580,6 +607,7 @@ class asinh:
     tensor([0.0000, 0.8814])
     """
 
+    lacks = {"float8 chalf": "asinh_cpu"}
     node_, no_derivative_ = "AsinhBackward1", True
     numpy = np.arcsinh
     mindspore = "ops.Asinh"
@@ -596,6 +624,7 @@ class acosh:
     tensor([0.0000, 1.3170])
     """
 
+    lacks = {"float8 chalf": "acosh_cpu"}
     node_, no_derivative_ = "AcoshBackward1", True
     numpy = np.arccosh
     mindspore = "ops.Acosh"
@@ -616,6 +645,7 @@ class atanh:
     tensor([0.0000, 0.5493])
     """
 
+    lacks = {"float8 chalf": "atanh_cpu"}
     node_, no_derivative_ = "AtanhBackward1", True
     numpy = np.arctanh
     mindspore = "ops.Atanh"

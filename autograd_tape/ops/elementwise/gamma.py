@@ -133,6 +133,7 @@ class lgamma:
     tensor([0.0000, 1.7918])
     """
 
+    lacks = {"float8": "lgamma_vml_cpu"}
     scipy = "gammaln"
     numpy = _lgamma
     mindspore = "ops.Lgamma"
@@ -150,6 +151,7 @@ class digamma:
     tensor([-0.5772, -1.9635])
     """
 
+    lacks = {"float8": "digamma"}
     scipy = "psi"
     numpy = _digamma
     mindspore = kernels.in_single("Digamma")
@@ -167,6 +169,7 @@ class polygamma:
     tensor([1.6449, 4.9348])
     """
 
+    lacks = {"float8": "trigamma"}
     saved_as = {"input": None}
     layout = "input"
     def complex_kernel(n, **_): return {0: "digamma", 1: "trigamma"}.get(n, "polygamma")
@@ -207,6 +210,7 @@ class mvlgamma:
     tensor([1.5502, 3.5651])
     """
 
+    lacks = {"float8": "arange_cpu"}
     layout = "rows"
     def numpy(input, p): return (sum([_lgamma(input - k / 2) for k in range(p)]) + _mvlgamma_constant(p)).astype(input.dtype)
     def half(input, p):

@@ -42,6 +42,7 @@ class ceil:
     tensor([ 2., -1.])
     """
 
+    lacks = {"float8": "ceil_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.ceil
     numpy = _rounding(np.ceil)
@@ -67,6 +68,7 @@ class floor:
     tensor([ 1., -2.])
     """
 
+    lacks = {"float8": "floor_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.floor
     numpy = _rounding(np.floor)
@@ -89,6 +91,7 @@ class trunc:
     tensor([ 1., -1.])
     """
 
+    lacks = {"float8": "trunc_vml_cpu"}
     out_dtype = FOUND
     ufunc = np.trunc
     numpy = _rounding(np.trunc)
@@ -110,6 +113,7 @@ class frac:
     tensor([ 0.5000, -0.5000])
     """
 
+    lacks = {"float8": "frac_cpu"}
     out_dtype = FOUND
     def numpy(input): return input - np.trunc(input)
     def compose(F, input): return input - F.trunc(input)
@@ -141,6 +145,7 @@ class round:
     tensor([2.3000])
     """
 
+    lacks = {"float8": "round_vml_cpu"}
     out_dtype = FOUND
     nodes = {"decimals is not None": "RoundBackward1"}
 
@@ -257,6 +262,7 @@ class clamp:
     tensor([0.0000, 0.5000, 1.0000])
     """
 
+    lacks = {"float8": "clamp_scalar_cpu"}
     out_dtype = FOUND
     def numpy(input, min, max):
         if min is None and max is None:
@@ -325,6 +331,7 @@ class clamp_min:
     tensor([0., 2.])
     """
 
+    lacks = {"float8": "clamp_min_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "min") for s in TENSOR_OR_NUMBER])
     def numpy(input, min): return np.maximum(input, _bound(input, min))
@@ -344,6 +351,7 @@ class clamp_max:
     tensor([-1.,  0.])
     """
 
+    lacks = {"float8": "clamp_max_scalar_cpu"}
     out_dtype = FOUND
     overloads = tuple([s.replace("other", "max") for s in TENSOR_OR_NUMBER])
     def numpy(input, max): return np.minimum(input, _bound(input, max))
@@ -407,6 +415,7 @@ class maximum:
     tensor([3., 4.])
     """
 
+    lacks = {"uint float8": "maximum_cpu"}
     numpy = np.maximum
     mindspore = kernels.without_nan("Maximum")
     def compose(F, input, other): return F.where(F.logical_or(F.ge(input, other), F.ne(input, input)), input, other)
@@ -429,6 +438,7 @@ class minimum:
     tensor([1., 2.])
     """
 
+    lacks = {"uint float8": "minimum_cpu"}
     numpy = np.minimum
     mindspore = kernels.without_nan("Minimum")
     def compose(F, input, other): return F.where(F.logical_or(F.le(input, other), F.ne(input, input)), input, other)
@@ -447,6 +457,7 @@ class fmax:
     tensor([3., 4.])
     """
 
+    lacks = {"uint": "maximum_cpu", "float8": "fmax_cpu"}
     numpy = np.fmax
     def compose(F, input, other): return F.where(F.isnan(other) | (input >= other), input, other)
     check = _no_complex("fmax")
@@ -464,6 +475,7 @@ class fmin:
     tensor([1., 4.])
     """
 
+    lacks = {"uint": "minimum_cpu", "float8": "fmin_cpu"}
     numpy = np.fmin
     def compose(F, input, other): return F.where(F.isnan(other) | (input <= other), input, other)
     check = _no_complex("fmin")

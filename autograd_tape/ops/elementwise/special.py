@@ -36,6 +36,7 @@ class erf:
     tensor([0.0000, 0.8427])
     """
 
+    lacks = {"float8": "erf_vml_cpu"}
     layout = "input"
     scipy = "erf"
     numpy = fused.erf
@@ -53,6 +54,7 @@ class erfc:
     tensor([1.0000, 0.1573])
     """
 
+    lacks = {"float8": "erfc_vml_cpu"}
     scipy = "erfc"
     numpy = fused.erfc
     mindspore = "ops.Erfc"
@@ -88,6 +90,7 @@ class erfinv:
     tensor([0.0000, 0.4769])
     """
 
+    lacks = {"float8": "erfinv_vml_cpu"}
     saved_as = {"result": None}
     layout = "input"
     scipy = "erfinv"
@@ -106,6 +109,7 @@ class ndtr:
     tensor([0.5000, 0.8413])
     """
 
+    lacks = {"float8": "mul_cpu_reduced_float"}
     scipy = "ndtr"
     def numpy(input): return fused.erfc(input * input.dtype.type(-math.sqrt(0.5))) * input.dtype.type(0.5)
     def compose(F, input): return F.erfc(input * -math.sqrt(0.5)) * 0.5
@@ -135,7 +139,7 @@ class erfcx:
     tensor([1.0000, 0.0561])
     """
 
-    lacks = {"half": "erfcx_cpu"}
+    lacks = {"half float8": "erfcx_cpu"}
     scipy = "erfcx"
     numpy = _erfcx
     compose = on_host(_erfcx)
@@ -159,7 +163,7 @@ class log_ndtr:
     tensor([ -0.6931, -53.2313])
     """
 
-    lacks = {"half": "log_ndtr_cpu"}
+    lacks = {"half float8": "log_ndtr_cpu"}
     scipy = "log_ndtr"
     numpy = _log_ndtr
     compose = on_host(_log_ndtr)
@@ -189,7 +193,7 @@ class ndtri:
     tensor([0.0000, 1.9600])
     """
 
-    lacks = {"half": "ndtri_cpu"}
+    lacks = {"half float8": "ndtri_cpu"}
     scipy = "ndtri"
     numpy = _ndtri
     compose = on_host(_ndtri)
@@ -237,6 +241,7 @@ class i0:
     tensor([1.0000, 1.2661])
     """
 
+    lacks = {"float8": "i0_vml_cpu"}
     scipy = "i0"
     def numpy(input): return _bessel(0, input, False)
     mindspore = "ops.BesselI0"
@@ -253,6 +258,7 @@ class i1:
     tensor([0.0000, 0.5652])
     """
 
+    lacks = {"float8": "i1_cpu"}
     scipy = "i1"
     def numpy(input): return _bessel(1, input, False)
     mindspore = "ops.BesselI1"
@@ -269,6 +275,7 @@ class i0e:
     tensor([1.0000, 0.4658])
     """
 
+    lacks = {"float8": "i0e_cpu"}
     scipy = "i0e"
     def numpy(input): return _bessel(0, input, True)
     mindspore = "ops.BesselI0e"
@@ -285,6 +292,7 @@ class i1e:
     tensor([0.0000, 0.2079])
     """
 
+    lacks = {"float8": "i1e_cpu"}
     scipy = "i1e"
     def numpy(input): return _bessel(1, input, True)
     mindspore = "ops.BesselI1e"
@@ -305,6 +313,7 @@ class logit:
     tensor([0.0000, 1.0986])
     """
 
+    lacks = {"float8": "logit_cpu"}
     scipy = "logit"
     def numpy(input, eps):
         if eps is not None:
@@ -340,6 +349,7 @@ class xlogy:
     tensor([0.0000, 0.8109])
     """
 
+    lacks = {"float8": "xlogy_cpu"}
     numbers = {"input": "XlogyBackward1", "other": "XlogyBackward2"}
     overloads = EITHER_NUMBER
     scipy = "xlogy"
@@ -367,6 +377,7 @@ class xlog1py:
     tensor([0.0000, 0.8109])
     """
 
+    lacks = {"float8": "xlog1py_cpu"}
     numbers = {"input": "SpecialXlog1PyBackward1", "other": "SpecialXlog1PyBackward2"}
     overloads = EITHER_NUMBER
     scipy = "xlog1py"
@@ -393,6 +404,7 @@ class entr:
     tensor([0.0000, 0.3466])
     """
 
+    lacks = {"float8": "entr_cpu"}
     scipy = "entr"
     def numpy(input):
         with np.errstate(all="ignore"):
@@ -417,6 +429,7 @@ class nan_to_num:
     tensor([0., 1.])
     """
 
+    lacks = {"float8 chalf": "nan_to_num"}
     out_dtype = OutRule("nan_to_num: dtype of out: {found} should be same as input: {wanted}")
     def numpy(input, nan, posinf, neginf):
         if input.dtype.kind in "biu":
@@ -453,6 +466,7 @@ class copysign:
     tensor([-1.,  2.])
     """
 
+    lacks = {"float8": "copysign_cpu"}
     numbers = {"other": "CopysignBackward1"}
     overloads = TENSOR_OR_NUMBER
     numpy = np.copysign
@@ -477,6 +491,7 @@ class heaviside:
     tensor([0.0000, 0.5000, 1.0000])
     """
 
+    lacks = {"uint float8": "heaviside_cpu"}
     out_dtype = OutRule("heaviside is not yet implemented for tensors with different dtypes.")
     ufunc = np.heaviside
     def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
@@ -510,6 +525,7 @@ class nextafter:
     tensor([True])
     """
 
+    lacks = {"float8": "nextafter_cpu"}
     numpy = np.nextafter
 
     compose = on_host(numpy)  # ops.NextAfter broadcasts wrongly, and changes nothing at infinities and large numbers
@@ -538,6 +554,7 @@ class frexp:
     exponent=tensor([2, 0], dtype=torch.int32))
     """
 
+    lacks = {"float8": "frexp_cpu"}
     sharding = "*a -> *a, *a"
     out_dtype = (OutRule("torch.frexp() expects mantissa to have dtype {wanted_c} but got {found_c}"),
                  OutRule("torch.frexp() expects exponent to have int dtype but got {found_c}"))

@@ -247,6 +247,7 @@ class einsum:
     tensor([[11.]])
     """
 
+    lacks = {"rare rare": "bmm"}
     def function(F, *args):
         if len(args) < 2:
             raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
@@ -288,6 +289,7 @@ class tensordot:
             [3., 3.]])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = TENSORDOT
     def function(F, a, b, dims=2, out=None):
         if isinstance(dims, (tuple, list)):
@@ -384,7 +386,7 @@ class linalg_cross:
     """
 
     sharding = "along dim"
-    lacks = {"bool": "cross"}
+    lacks = {"bool rare": "cross"}
     out_dtype = EXPECTED
     layout = "rows"
     numpy = half = _cross
@@ -421,7 +423,7 @@ class cross:
     tensor([0., 0., 1.])
     """
 
-    lacks = {"bool": "cross"}
+    lacks = {"bool rare": "cross"}
     out_dtype = EXPECTED
     def function(F, input, other, dim=None):
         if dim is None:
@@ -442,7 +444,7 @@ class trace:
     tensor(5.)
     """
 
-    lacks = {"bool": "trace"}
+    lacks = {"bool rare": "trace"}
     amp = "float32"
     def function(F, input):
         if input.ndim != 2:
@@ -462,6 +464,7 @@ class bilinear:
     tensor([[4.]])
     """
 
+    lacks = {"rare": "bmm"}
     amp = "whole"
     def function(F, input1, input2, weight, bias=None):
         refuse_complex_gradient("_trilinear", input1, input2, weight)
@@ -552,6 +555,7 @@ class linalg_multi_dot:
     tensor([6.])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = MULTI_DOT
     def function(F, tensors): return _multi_dot(F, tensors)
 
@@ -572,6 +576,7 @@ class chain_matmul:
     tensor([[2., 2., 2.]])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = MULTI_DOT
     no_vmap = "aten::chain_matmul"
 
@@ -594,7 +599,8 @@ class linalg_vecdot:
     tensor([3., 7.])
     """
 
-    lacks = {"int bool": "RuntimeError: linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype}"}
+    lacks = {"float8 chalf": "sum_cpu",
+             "int bool uint": "RuntimeError: linalg.vecdot: Expected a floating point or complex tensor as input. Got {dtype}"}
     out_dtype = OutRule("linalg.vecdot: Expected out of dtype{wanted} but found {found}")
     amp = "lower"
     def function(F, x, y, *, dim=-1): return F.sum((F.conj(x) if x.dtype.is_complex else x) * y, dim)
@@ -613,6 +619,7 @@ class cov:
             [4., 8.]])
     """
 
+    lacks = {"float8 chalf": "sum_cpu"}
     reads = "fweights aweights"
 
     def function(F, input, *, correction=1, fweights=None, aweights=None):
@@ -673,6 +680,7 @@ class corrcoef:
             [1., 1.]])
     """
 
+    lacks = {"float8 chalf": "sum_cpu"}
     def function(F, input):
         if input.ndim > 2:
             raise AutogradError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")

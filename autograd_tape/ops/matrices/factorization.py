@@ -116,7 +116,7 @@ class inverse:
     """
 
     sharding = "*b N N -> *b N N"
-    lacks = {"half": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
+    lacks = {"half float8 chalf": "RuntimeError: linalg.inv: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
     meta_layout = "columns"
     amp = "float32"
@@ -166,7 +166,7 @@ class det:
     """
 
     sharding = "*b N N -> *b"
-    lacks = {"half": "lu_cpu if any"}
+    lacks = {"half float8 chalf": "lu_cpu if any"}
     saved_as = {"input": "A"}
     numpy = linalg.det
     compose = on_host(linalg.det)
@@ -194,7 +194,7 @@ class slogdet:
     """
 
     sharding = "*b N N -> *b, *b"
-    lacks = {"half": "RuntimeError: linalg.slogdet: Low precision dtypes not supported. Got {dtype}"}
+    lacks = {"half float8 chalf": "RuntimeError: linalg.slogdet: Low precision dtypes not supported. Got {dtype}"}
     out_dtype = EXPECTED
     saved_as = {"input": "A"}
     numpy = _slogdet
@@ -220,7 +220,7 @@ class logdet:
     tensor(0.)
     """
 
-    lacks = {"half": "RuntimeError: logdet: Low precision dtypes not supported. Got {dtype}"}
+    lacks = {"half float8 chalf": "RuntimeError: logdet: Low precision dtypes not supported. Got {dtype}"}
     def function(F, input):
         _check_matrix("logdet", input, True)
         sign, value = F.slogdet(input)
@@ -293,6 +293,7 @@ class linalg_solve:
     tensor([1.0000, 0.5000])
     """
 
+    lacks = {"float8 chalf": "lu_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, A, B, *, left=True):
@@ -343,7 +344,7 @@ class linalg_solve_triangular:
             [1.]])
     """
 
-    lacks = {"half int bool": "triangular_solve_cpu"}
+    lacks = {"half int bool rare": "triangular_solve_cpu"}
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def function(F, A, B, *, upper, left=True, unitriangular=False):
         _check_matrix("linalg.solve_triangular", A, True)
@@ -396,7 +397,7 @@ class linalg_cholesky:
     """
 
     sharding = "*b N N -> *b N N"
-    lacks = {"half": "cholesky_cpu if any"}
+    lacks = {"float8": "tril", "half chalf": "cholesky_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns"
     amp = "float32"
@@ -440,7 +441,7 @@ class cholesky:
             [0., 3.]])
     """
 
-    lacks = {"half int bool": "cholesky_cpu if any"}
+    lacks = {"half int bool rare": "cholesky_cpu if any"}
     out_dtype = casts_safely("cholesky")
     no_forward = "cholesky"
 
@@ -492,7 +493,7 @@ class linalg_qr:
     """
 
     def sharding(call): return call.letters("*b M N -> N, *b K N" if call["mode"] == "r" else "*b M N -> *b M K, *b K N")
-    lacks = {"half": "geqrf_cpu"}
+    lacks = {"half float8 chalf": "geqrf_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
     numpy = _qr
@@ -574,7 +575,7 @@ class linalg_svd:
     """
 
     sharding = "*b M N -> *b M K, *b K, *b K N"
-    lacks = {"half": "linalg_svd_cpu if any"}
+    lacks = {"half float8 chalf": "linalg_svd_cpu if any"}
     out_dtype = EXPECTED
     meta_layout = "columns rows rows"
     amp = "float32"
@@ -662,7 +663,7 @@ class linalg_eigh:
     """
 
     sharding = "*b N N -> *b N, *b N N"
-    lacks = {"half": "linalg_eigh_cpu if any"}
+    lacks = {"half float8 chalf": "linalg_eigh_cpu if any"}
     out_dtype = EXPECTED
     amp = "float32"
     numpy = _eigh
@@ -701,6 +702,7 @@ class linalg_eigvalsh:
     tensor([1., 3.])
     """
 
+    lacks = {"float8 chalf": "linalg_eigh_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, A, UPLO="L"): return F.linalg_eigh(A, UPLO)[0]
@@ -715,6 +717,7 @@ class linalg_svdvals:
     tensor([2., 1.])
     """
 
+    lacks = {"float8 chalf": "linalg_svd_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, A): return F.linalg_svd(A, False)[1]
@@ -729,6 +732,7 @@ class svd:
     tensor([2., 1.])
     """
 
+    lacks = {"float8 chalf": "linalg_svd_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, input, some=True, compute_uv=True):
@@ -825,7 +829,7 @@ class linalg_matrix_rank:
     """
 
     sharding = "*b M N -> *b"
-    lacks = {"half int bool": "RuntimeError: This function doesn't handle types other than float and double"}
+    lacks = {"half int bool rare": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = casts_safely("torch.linalg.matrix_rank")
     amp = "float32"
     def numpy(A, atol=None, rtol=None, hermitian=False):
@@ -850,6 +854,7 @@ class matrix_power:
             [0., 1.]])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = EXPECTED
     def function(F, input, n):
         _check_matrix("linalg.matrix_power", input, True, False)
@@ -880,6 +885,7 @@ class linalg_cond:
     tensor(2.)
     """
 
+    lacks = {"float8 chalf": "linalg_svd_cpu"}
     out_dtype = casts_safely("linalg.cond")
     amp = "float32"
     def function(F, input, p=None):

@@ -175,7 +175,7 @@ class linalg_lu_factor_ex:
     """
 
     sharding = "*b M N -> *b M N, *b K, *b"
-    lacks = {"half int bool": "lu_cpu if any"}
+    lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
     compose = on_host(_lu_factor)
     def meta(A, *rest):
@@ -209,7 +209,7 @@ class linalg_lu_factor:
     tensor([2, 2], dtype=torch.int32)
     """
 
-    lacks = {"half int bool": "lu_cpu if any"}
+    lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
     def function(F, A, *, pivot=True):
         return F.return_type(get_record("linalg_lu_factor"))(*F.linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
@@ -229,6 +229,7 @@ class lu:
     tensor([2, 2], dtype=torch.int32)
     """
 
+    lacks = {"rare": "lu_cpu"}
     def function(F, A, pivot=True, get_infos=False):
         result = F._lu_with_info(A, pivot, False)
         return result if get_infos else tuple(result[:2])
@@ -258,7 +259,7 @@ class linalg_lu:
     """
 
     def sharding(call): return call.letters("*b M N -> *b M M, *b M K, *b K N" if call["pivot"] else "*b M N -> P, *b M K, *b K N")
-    lacks = {"half int bool": "lu_cpu if any"}
+    lacks = {"half int bool rare": "lu_cpu if any"}
     out_dtype = EXPECTED
     compose = on_host(_lu)
     def meta(A, pivot=True): return _lu_meta(A)
@@ -282,6 +283,7 @@ class lu_unpack:
             [1., 0.]])
     """
 
+    lacks = {"uint float8": "tril", "chalf": "scatter_gather_scalar_cpu"}
     def sharding(call):
         first = "*b M M" if call["unpack_pivots"] else "P"
         return call.letters(f"*b M N, *b K -> {first}, *b M K, *b K N" if call["unpack_data"] else f"*b M N, *b K -> {first}, L, U")
@@ -325,8 +327,8 @@ class linalg_lu_solve:
             [0.5000]])
     """
 
-    lacks = {"half": "linalg.lu_solve_cpu if any",
-             "int bool": "RuntimeError: torch.linalg.lu_solve: Expected a floating point or complex tensor as input. Got {dtype}"}
+    lacks = {"int bool": "RuntimeError: torch.linalg.lu_solve: Expected a floating point or complex tensor as input. Got {dtype}",
+             "half float8 chalf": "linalg.lu_solve_cpu if any"}
     out_dtype = EXPECTED
     def function(F, LU, pivots, B, *, left=True, adjoint=False):
         _check_matrix("linalg.lu_solve", LU, True, False)
@@ -376,6 +378,7 @@ class lu_solve:
             [0.5000]])
     """
 
+    lacks = {"float8 chalf": "linalg.lu_solve_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, b, LU_data, LU_pivots): return F.linalg_lu_solve(LU_data, LU_pivots, b)
@@ -406,7 +409,7 @@ class linalg_eig:
     """
 
     sharding = "*b N N -> *b N, *b N N"
-    lacks = {"half": "linalg_eig_out_cpu"}
+    lacks = {"half chalf": "linalg_eig_out_cpu", "float8": "RuntimeError: Unknown Complex ScalarType for {dtype}"}
     out_dtype = (casts_safely("torch.linalg.eig", "eigenvalues"), casts_safely("torch.linalg.eig", "eigenvectors"))
     amp = "float32"
     saved_as = {"A": None}
@@ -460,6 +463,7 @@ class linalg_eigvals:
     tensor([0.+1.j, 0.-1.j])
     """
 
+    lacks = {"chalf": "linalg_eig_out_cpu", "float8": "RuntimeError: Unknown Complex ScalarType for {dtype}"}
     out_dtype = casts_safely("torch.linalg.eigvals", "eigenvalues")
     amp = "float32"
     def function(F, A): return F.linalg_eig(A)[0]
@@ -503,6 +507,7 @@ class matrix_exp:
             [0., 1.]])
     """
 
+    lacks = {"float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": "sum_cpu", "float8_e8m0fnu": "abs_cpu", "chalf": "bmm"}
     sharding = "*b N N -> *b N N"
     compose = on_host(_matrix_exp)
     shape = like_first
@@ -584,6 +589,7 @@ class linalg_lstsq:
     tensor([[2.0000]])
     """
 
+    lacks = {"float8 chalf": "RuntimeError: This function doesn't handle types other than float and double"}
     out_dtype = tuple([casts_safely("torch.linalg.lstsq", part) for part in ("solution", "residuals", "rank", "singular_values")])
     amp = "float32"
     def function(F, A, B, rcond=None, *, driver=None):
@@ -665,6 +671,7 @@ class linalg_tensorsolve:
     tensor([1., 1., 1., 1.])
     """
 
+    lacks = {"float8 chalf": "lu_cpu"}
     out_dtype = casts_safely("tensorsolve")
     amp = "float32"
     def function(F, A, B, dims=None):
@@ -695,7 +702,7 @@ class linalg_vander:
             [1, 3, 9]])
     """
 
-    lacks = {"half bool": "RuntimeError: linalg.vander supports floating point, complex, and integer tensors, but got {dtype}"}
+    lacks = {"half bool float8 chalf": "RuntimeError: linalg.vander supports floating point, complex, and integer tensors, but got {dtype}"}
     def function(F, x, *, N=None):
         x = x if x.ndim else F.reshape(x, (1,))
         if N is not None and N <= 1:
@@ -715,6 +722,7 @@ class vander:
             [3, 1]])
     """
 
+    lacks = {"chalf": "cumprod_out_cpu"}
     def function(F, x, N=None, increasing=False):
         if x.ndim != 1:
             raise ShapeMismatchError("x must be a one-dimensional tensor.")
@@ -748,7 +756,7 @@ class cholesky_solve:
     """
 
     sharding = "*b N k, *b N N -> *b N k"
-    lacks = {"half int bool": "cholesky_solve_cpu"}
+    lacks = {"half int bool rare": "cholesky_solve_cpu"}
     out_dtype = casts_safely("cholesky_solve")
     meta_layout = "columns"
     amp = "float32"
@@ -798,7 +806,7 @@ class cholesky_inverse:
     """
 
     sharding = "*b N N -> *b N N"
-    lacks = {"half int bool": "cholesky_inverse_out_cpu"}
+    lacks = {"half int bool rare": "cholesky_inverse_out_cpu"}
     out_dtype = casts_safely("cholesky_inverse")
     meta_layout = "columns"
     amp = "float32"
@@ -828,6 +836,7 @@ class qr:
     tensor([[2.]])
     """
 
+    lacks = {"float8 chalf": "geqrf_cpu"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, input, some=True):

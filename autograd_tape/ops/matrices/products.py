@@ -172,6 +172,7 @@ class mm:
             [7.]])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     sharding = "m k, k n -> m n"
     out_dtype = EXPECTED
     amp = "lower"
@@ -279,6 +280,7 @@ class matmul:
     tensor([3., 7.])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     flops = "input"
     def sharding(call):
         n, m = len(call.shape("input")), len(call.shape("other"))
@@ -363,7 +365,7 @@ class bmm:
     """
 
     sharding = "b m k, b k n -> b m n"
-    lacks = {"bool": "bmm if any"}
+    lacks = {"bool rare": "bmm if any"}
     out_dtype = EXPECTED
     amp = "lower"
     numpy = _bmm
@@ -401,7 +403,7 @@ class mv:
     """
 
     sharding = "m k, k -> m"
-    lacks = {"bool": "addmv_impl_cpu if any"}
+    lacks = {"bool rare": "addmv_impl_cpu if any"}
     out_dtype = OutRule("addmv input tensors must have the same dtype, but got {found}, {wanted}, and {wanted}")
     amp = "whole"
     numpy = _mv
@@ -431,7 +433,7 @@ class dot:
     """
 
     sharding = "k, k -> "
-    lacks = {"bool": "dot"}
+    lacks = {"bool rare": "dot"}
     out_dtype = DOT
     amp = "whole"
     numpy = _dot
@@ -458,7 +460,7 @@ class vdot:
 
     sharding = "k, k -> "
     passes_partial = "each"
-    lacks = {"bool": "dot"}
+    lacks = {"bool uint float8": "dot", "chalf": "vdot"}
     out_dtype = DOT
     amp = "whole"
     def numpy(input, other): return _dot(input.conj() if input.dtype.kind == "c" else input, other)
@@ -519,6 +521,7 @@ class inner:
     tensor([3., 7.])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     out_dtype = TENSORDOT
     def function(F, input, other):
         a, b = tuple(input.shape), tuple(other.shape)
@@ -570,6 +573,7 @@ class addmm:
     tensor([[5., 8.]])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     flops = "mat1"
     def sharding(call): return added_product(call, "m n, m k, k n -> m n")
     amp = "lower"
@@ -621,7 +625,7 @@ class addmv:
 
     flops = "mat"
     def sharding(call): return added_product(call, "m, m k, k -> m")
-    lacks = {"bool": "addmv_impl_cpu if any"}
+    lacks = {"bool rare": "addmv_impl_cpu if any"}
     amp = "whole"
     deprecated = ("beta input alpha mat vec", "beta input mat vec")
     out_dtype = EXPECTED
@@ -663,7 +667,7 @@ class baddbmm:
 
     flops = "batch1"
     def sharding(call): return added_product(call, "b m n, b m k, b k n -> b m n")
-    lacks = {"bool": "baddbmm if any"}
+    lacks = {"bool rare": "baddbmm if any"}
     amp = "lower"
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     present = PRODUCTS
@@ -701,7 +705,7 @@ class addbmm:
 
     def flops(result, batch1, **_): return 2.0 * result.size * batch1.shape[0] * batch1.shape[2]
     def sharding(call): return added_product(call, "m n, b m k, b k n -> m n")
-    lacks = {"bool": "addmm_impl_cpu_ if any"}
+    lacks = {"bool uint chalf float8_e8m0fnu": "addmm_impl_cpu_ if any"}
     amp = "lower"
     deprecated = ("beta input alpha batch1 batch2", "beta input batch1 batch2")
     out_dtype = OutRule("self and mat2 must have the same dtype, but got {found} and {wanted}")
@@ -740,6 +744,7 @@ class addr:
     tensor([[7., 9.]])
     """
 
+    lacks = {"rare": "addr_cpu"}
     def sharding(call): return added_product(call, "m n, m, n -> m n")
     amp = "whole"
     deprecated = ("beta input alpha vec1 vec2", "beta input vec1 vec2")
@@ -836,6 +841,7 @@ class linear:
     tensor([[3., 3.]])
     """
 
+    lacks = {"uint chalf float8_e8m0fnu": "addmm_impl_cpu_"}
     flops = "input"
     def sharding(call):
         if call["weight"].ndim == 1:

@@ -45,6 +45,7 @@ class relu:
     tensor([0., 2.])
     """
 
+    lacks = {"uint float8": "clamp_min_scalar_cpu"}
     def numpy(input):
         return np.maximum(input, ZERO.get(input.dtype.char, 0)) if input.size < state.cheap else fused.relu(input)
 
@@ -84,7 +85,7 @@ class relu6:
     tensor([0., 2., 6.])
     """
 
-    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh"}
+    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh", "uint float8": "clamp_scalar_cpu"}
     saved_also = {"min_val": "0", "max_val": "6"}
 
     def numpy(input): return np.minimum(np.maximum(input, 0), 6)
@@ -105,7 +106,7 @@ class hardtanh:
     tensor([-1.0000,  0.5000,  1.0000])
     """
 
-    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh"}
+    lacks = {"bool": "RuntimeError: Bool inputs not supported for hardtanh", "uint float8": "clamp_scalar_cpu"}
     def numpy(input, min_val, max_val):
         if min_val > max_val:
             raise BoundsError("min_val cannot be greater than max_val")
@@ -154,6 +155,7 @@ class leaky_relu:
     tensor([-0.1000,  2.0000])
     """
 
+    lacks = {"float8": "leaky_relu_cpu"}
     def numpy(input, negative_slope):
         if 0 < negative_slope <= 1:
             return np.maximum(input, input * NUMBERS[input.dtype.char, negative_slope])
@@ -218,6 +220,7 @@ class prelu:
     tensor([[-0.5000,  2.0000]])
     """
 
+    lacks = {"float8": "prelu_cpu"}
     amp = "lower"
     def function(F, input, weight):
         if input._k.dtype is not weight._k.dtype:
@@ -268,7 +271,7 @@ class threshold:
     tensor([9., 2.])
     """
 
-    lacks = {"bool": "threshold_cpu"}
+    lacks = {"bool uint float8": "threshold_cpu"}
     may_share = "itself"
     def numpy(input, threshold, value): return np.where(input <= threshold, input.dtype.type(value), input)
     def compose(F, input, threshold, value): return F.where(input <= threshold, value, input)
@@ -297,6 +300,7 @@ class elu:
     tensor([-0.6321,  2.0000])
     """
 
+    lacks = {"float8": "elu_cpu"}
     saved_also = {"scale": "1", "input_scale": "1"}
     numpy = _elu
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input) * alpha)
@@ -318,6 +322,7 @@ class selu:
     tensor([-1.1113,  2.1014])
     """
 
+    lacks = {"float8": "elu_cpu"}
     saved_also = {"alpha": "1.6732632423543772", "scale": "1.0507009873554805", "input_scale": "1.0"}
 
     def numpy(input): return np.where(input > 0, input * _SELU_SCALE, np.expm1(np.minimum(input, 0)) * (_SELU_ALPHA * _SELU_SCALE))
@@ -340,6 +345,7 @@ class celu:
     tensor([-0.6321,  2.0000])
     """
 
+    lacks = {"float8": "elu_cpu"}
     def numpy(input, alpha): return np.where(input > 0, input, np.expm1(np.minimum(input, 0) * (1 / alpha)) * alpha)
     def compose(F, input, alpha): return F.where(input > 0, input, F.expm1(input / alpha) * alpha)
 
@@ -390,6 +396,7 @@ class gelu:
     tensor([-0.1587,  0.0000,  0.8413])
     """
 
+    lacks = {"float8": "GeluKernelImpl"}
     out_dtype = FOUND
     numpy = _gelu
     check = _check_gelu
@@ -455,6 +462,7 @@ class silu:
     tensor([-0.2689,  0.7311])
     """
 
+    lacks = {"float8 chalf": "silu_cpu"}
     numpy = _silu
     def compose(F, input): return input * F.sigmoid(input)
     check = takes("float complex", "silu_cpu")
@@ -498,6 +506,7 @@ class softplus:
     tensor([ 0.6931, 30.0000])
     """
 
+    lacks = {"float8": "softplus_cpu"}
     out_dtype = FOUND
     def numpy(input, beta, threshold):
         if beta == 1 and input.size <= SMALL and input.size < state.fused and input.ndim and input.dtype.char in "fd":
@@ -549,6 +558,7 @@ class mish:
     tensor([-0.3034,  0.8651])
     """
 
+    lacks = {"float8": "mish_cpu"}
     def numpy(input): return input * np.tanh(_softplus(input))
     def compose(F, input): return input * F.tanh(F.log1p(F.exp(-F.abs(input))) + F.relu(input))
     check = takes("float", "mish_cpu")
@@ -569,6 +579,7 @@ class logsigmoid:
     tensor([-100.0000,   -0.6931])
     """
 
+    lacks = {"float8": "log_sigmoid_cpu"}
     out_dtype = OutRule("expected scalar type {wanted} but found {found}")
     def numpy(input): return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
     def compose(F, input): return -F.relu(-input) - F.log1p(F.exp(-F.abs(input)))
@@ -591,7 +602,8 @@ class softsign:
     tensor([-0.5000,  0.5000])
     """
 
-    lacks = {"bool": "abs_cpu"}
+    lacks = {"bool uint float8_e8m0fnu": "abs_cpu", "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": "add_stub",
+             "chalf": "div_cpu"}
     def redirect(input): return ("div", (input, input.abs() + 1)) if isinstance(input, TensorRef) and input._k.dtype.is_complex else None
     def numpy(input): return input / (1 + np.abs(input))
     def half(input): return input / (np.abs(input) + input.dtype.type(1))
@@ -611,7 +623,8 @@ class tanhshrink:
     """
 
     lacks = {"bool": "RuntimeError: Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-                     "mask, use the `~` or `logical_not()` operator instead."}
+                     "mask, use the `~` or `logical_not()` operator instead.",
+             "float8 chalf": "tanh_vml_cpu"}
     saved_also = {"alpha": "1"}
     saved_as = {"input": None}
 
@@ -634,6 +647,7 @@ class hardsigmoid:
     tensor([0.0000, 0.5000, 0.7500])
     """
 
+    lacks = {"float8": "hardsigmoid_cpu"}
     def numpy(input): return np.minimum(np.maximum(input + 3, 0), 6) / 6
     mindspore = "ops.HSigmoid"
     check = takes("float", "hardsigmoid_cpu")
@@ -653,6 +667,7 @@ class hardswish:
     tensor([-0.0000, 0.6667, 4.0000])
     """
 
+    lacks = {"float8": "hardswish_cpu"}
     def numpy(input): return input * np.minimum(np.maximum(input + 3, 0), 6) / 6
     mindspore = kernels.finite("HSwish")
     def compose(F, input): return input * F.clamp(input + 3, 0, 6) / 6
@@ -670,6 +685,7 @@ class hardshrink:
     tensor([-1.,  0.,  2.])
     """
 
+    lacks = {"float8": "hardshrink_cpu"}
     out_dtype = FOUND
     def numpy(input, lambd): return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
     def compose(F, input, lambd): return F.where((input >= -lambd) & (input <= lambd), 0, input)
@@ -690,6 +706,7 @@ class softshrink:
     tensor([-0.5000,  0.0000,  1.5000])
     """
 
+    lacks = {"float8": "softshrink_check"}
     out_dtype = FOUND
     def numpy(input, lambd):
         if lambd < 0:
@@ -768,6 +785,7 @@ class glu:
     tensor([0.5000, 1.0000])
     """
 
+    lacks = {"float8": "glu_cpu"}
     sharding = "along dim"
     meta_layout = "input"
     numpy = _glu

@@ -200,6 +200,7 @@ class scaled_dot_product_attention:
     tensor([[[2.]]])
     """
 
+    lacks = {"float8": "mul_cpu_reduced_float", "chalf": "bmm"}
     def no_forward(query, key, value, attn_mask, dropout_p, **_):
         tensors = (query, key, value)
         fused = not dropout_p and len({t._k.dtype for t in tensors}) == 1 == len({t.shape[0] for t in tensors}) and (

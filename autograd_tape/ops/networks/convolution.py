@@ -326,7 +326,7 @@ class nn_functional_unfold:
              [1., 3.]]])
     """
 
-    lacks = {"int": "im2col_out_cpu"}
+    lacks = {"int rare": "im2col_out_cpu"}
     def function(F, input, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
@@ -360,7 +360,7 @@ class fold:
     tensor([[[[1., 2., 1.]]]])
     """
 
-    lacks = {"int": "col2im_out_cpu"}
+    lacks = {"int rare": "col2im_out_cpu"}
     def function(F, input, output_size, kernel_size, dilation=1, padding=0, stride=1):
         values = {"kernel_size": _two(kernel_size), "dilation": _two(dilation), "padding": _two(padding), "stride": _two(stride)}
         _check_windows(values)
@@ -532,7 +532,7 @@ class conv1d:
     tensor([[[1., 3., 5.]]])
     """
 
-    lacks = {"bool": "slow_conv2d_cpu"}
+    lacks = {"bool uint float8": "slow_conv2d_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
@@ -550,7 +550,7 @@ class conv2d:
     tensor([[[[4.]]]])
     """
 
-    lacks = {"bool": "slow_conv2d_cpu"}
+    lacks = {"bool uint float8": "slow_conv2d_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
@@ -577,7 +577,7 @@ class conv3d:
     tensor([[[[[4.]]]]])
     """
 
-    lacks = {"bool": "compute_columns3d"}
+    lacks = {"bool uint float8": "compute_columns3d"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _convolve(F, "conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
@@ -593,7 +593,7 @@ class conv_transpose1d:
     tensor([[[1., 2., 1.]]])
     """
 
-    lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
+    lacks = {"short bool uint float8": "slow_conv_transpose2d_out_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -609,7 +609,7 @@ class conv_transpose2d:
     tensor([[[[1., 2., 1.]]]])
     """
 
-    lacks = {"short bool": "slow_conv_transpose2d_out_cpu"}
+    lacks = {"short bool uint float8": "slow_conv_transpose2d_out_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -631,7 +631,7 @@ class conv_transpose3d:
     tensor([[[[[1., 2., 1.]]]]])
     """
 
-    lacks = {"short bool": "slow_conv_transpose3d_out_cpu"}
+    lacks = {"short bool uint float8": "slow_conv_transpose3d_out_cpu"}
     amp = "lower"
     def function(F, input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
         return _transposed(F, "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
@@ -648,7 +648,7 @@ class convolution:
     tensor([[[2.]]])
     """
 
-    lacks = {"bool": "slow_conv2d_cpu"}
+    lacks = {"bool uint float8": "slow_conv2d_cpu"}
     def function(F, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
         n = weight.ndim - 2
         if input.dtype.is_complex:  # `conv2d` and its kin take complex numbers apart before they come here

@@ -93,7 +93,7 @@ class ctc_loss:
     tensor(0.2877)
     """
 
-    lacks = {"half int bool complex": "ctc_loss_cpu"}
+    lacks = {"half int bool complex rare": "ctc_loss_cpu"}
     no_forward = "_ctc_loss"
 
     amp = "float32"

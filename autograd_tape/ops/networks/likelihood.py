@@ -274,6 +274,7 @@ class nll_loss:
     tensor(2.)
     """
 
+    lacks = {"float8": "nll_loss_out_frame"}
     sharding = "composed"
     amp = "float32"
     refuses_grad = {"weight": _nll_step}
@@ -387,6 +388,7 @@ class cross_entropy:
     tensor(0.6931)
     """
 
+    lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
     sharding = "composed"
     amp = "float32"
     refuses_grad = {"weight": _nll_step}
@@ -505,6 +507,7 @@ class binary_cross_entropy:
     tensor(0.6931)
     """
 
+    lacks = {"float8": "binary_cross_entropy"}
     refuses_grad = {"weight": "binary_cross_entropy"}
     amp = "float32"
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -556,7 +559,7 @@ class binary_cross_entropy_with_logits:
     """
 
     refuses_grad = dict.fromkeys(("weight", "pos_weight"), "binary_cross_entropy_with_logits")
-    lacks = {"int bool": "log_sigmoid_cpu"}
+    lacks = {"int bool uint float8": "log_sigmoid_cpu"}
     amp = "float32"
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -594,7 +597,7 @@ class kl_div:
     tensor(1.)
     """
 
-    lacks = {"int bool": "RuntimeError: kl_div: Integral inputs not supported."}
+    lacks = {"float8": "xlogy_cpu", "int bool uint": "RuntimeError: kl_div: Integral inputs not supported."}
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
         if reduction == "batchmean" and size_average is None and reduce is None:
@@ -627,6 +630,7 @@ class poisson_nll_loss:
     tensor(1.)
     """
 
+    lacks = {"float8 chalf": "exp_vml_cpu"}
     amp = "float32"
     def function(F, input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -654,6 +658,7 @@ class gaussian_nll_loss:
     tensor(2.)
     """
 
+    lacks = {"uint float8": "lt_cpu"}
     def function(F, input, target, var, full=False, eps=1e-6, reduction="mean"):
         if input.dtype.category < FLOATING:
             raise AutogradError(f"result type Float can't be cast to the desired output type {_C_NAMES[input.dtype.name]}")

@@ -115,6 +115,7 @@ class mse_loss:
     tensor(2.)
     """
 
+    lacks = {"float8": "mse_cpu"}
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         if size_average is not None or reduce is not None or reduction not in ("mean", "sum", "none"):
@@ -139,6 +140,7 @@ class l1_loss:
     tensor(1.)
     """
 
+    lacks = {"uint float8": "add_stub"}
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", weight=None):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -177,6 +179,7 @@ class smooth_l1_loss:
     tensor(1.5000)
     """
 
+    lacks = {"float8": "smooth_l1_cpu"}
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
         warn_sizes(input, target)
@@ -217,6 +220,7 @@ class huber_loss:
     tensor(1.5000)
     """
 
+    lacks = {"float8": "huber_cpu"}
     amp = "float32"
     def function(F, input, target, reduction="mean", delta=1.0, weight=None):
         warn_sizes(input, target)
@@ -242,6 +246,7 @@ class soft_margin_loss:
     tensor(0.6931)
     """
 
+    lacks = {"uint float8": "neg_cpu", "chalf": "exp_vml_cpu"}
     refuses_grad = {"target": "soft_margin_loss"}
     amp = "float32"
     def function(F, input, target, size_average=None, reduce=None, reduction="mean"):
@@ -260,6 +265,7 @@ class hinge_embedding_loss:
     tensor(0.5000)
     """
 
+    lacks = {"uint float8": "add_stub"}
     amp = "float32"
     def function(F, input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -286,6 +292,7 @@ class margin_ranking_loss:
     tensor(2.)
     """
 
+    lacks = {"uint float8": "add_stub"}
     amp = "float32"
     def function(F, input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -306,6 +313,7 @@ class cosine_embedding_loss:
     tensor(1.)
     """
 
+    lacks = {"float8 chalf": "sum_cpu"}
     amp = "float32"
     def function(F, input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -338,6 +346,7 @@ class triplet_margin_loss:
     tensor(6.0000)
     """
 
+    lacks = {"uint float8": "add_stub"}
     amp = "float32"
     def function(F, anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
         reduction = reduction_name(reduction, size_average, reduce)
@@ -367,6 +376,7 @@ class triplet_margin_with_distance_loss:
     tensor(6.0000)
     """
 
+    lacks = {"uint float8": "add_stub"}
     def function(F, anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
         reduction = reduction_name(reduction)
         if margin <= 0:
@@ -403,7 +413,7 @@ class multi_margin_loss:
     """
 
     refuses_grad = {"weight": "multi_margin_loss"}
-    lacks = {"half int bool": "multi_margin_loss_cpu_kernel if any"}
+    lacks = {"half int bool uint float8": "multi_margin_loss_cpu_kernel if any"}
     no_forward = "multi_margin_loss"
 
     amp = "float32"
@@ -455,7 +465,7 @@ class multilabel_margin_loss:
     tensor(0.8500)
     """
 
-    lacks = {"half int bool": "multilabel_margin_loss_forward_out_frame if any"}
+    lacks = {"half int bool uint float8": "multilabel_margin_loss_forward_out_frame if any"}
     no_forward = "multilabel_margin_loss_forward"
 
     amp = "float32"
@@ -498,6 +508,7 @@ class multilabel_soft_margin_loss:
     tensor(0.6931)
     """
 
+    lacks = {"float8": "log_sigmoid_cpu"}
     def function(F, input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
         if size_average is not None or reduce is not None:
             reduction = reduction_name(reduction, size_average, reduce)

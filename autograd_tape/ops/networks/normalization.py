@@ -180,6 +180,7 @@ class layer_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    lacks = {"float8": "LayerNormKernelImpl"}
     def sharding(call):
         n, rank = len(call["normalized_shape"]), call["input"].ndim
         if call.is_split("input", range(rank - n, rank)):
@@ -421,6 +422,7 @@ class nn_functional_batch_norm:
             [ 1.0000]])
     """
 
+    lacks = {"float8": "batch_norm"}
     refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
         if training:
@@ -448,6 +450,7 @@ class batch_norm:
             [ 1.0000]])
     """
 
+    lacks = {"float8": "batch_norm"}
     refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
         return _batch_norm(F, input, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -492,6 +495,7 @@ class nn_functional_instance_norm:
     tensor([[[-1.0000,  1.0000]]])
     """
 
+    lacks = {"float8": "batch_norm"}
     refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
         if use_input_stats and prod(tuple(input.shape)[2:]) == 1:
@@ -513,6 +517,7 @@ class instance_norm:
     tensor([[[-1.0000,  1.0000]]])
     """
 
+    lacks = {"float8": "batch_norm"}
     refuses_grad = dict.fromkeys(("running_mean", "running_var"), "native_batch_norm if any")
     def function(F, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
         return _instance_norm(F, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
@@ -555,6 +560,7 @@ class group_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    lacks = {"float8": "GroupNormKernelImpl"}
     def sharding(call):
         if call.is_split("input", range(1, call["input"].ndim)):
             return call.composed()
@@ -621,6 +627,7 @@ class nn_functional_group_norm:
     tensor([[-1.0000,  1.0000]])
     """
 
+    lacks = {"float8": "GroupNormKernelImpl"}
     def function(F, input, num_groups, weight=None, bias=None, eps=1e-5):
         shape = list(input.shape)
         if len(shape) < 2:
@@ -646,6 +653,7 @@ class rms_norm:
     tensor([[0.8485, 1.1314]])
     """
 
+    lacks = {"float8 chalf": "rms_norm"}
     def function(F, input, normalized_shape, weight=None, eps=None):
         size = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
         if not size:
@@ -690,6 +698,7 @@ class local_response_norm:
     tensor([[[0.5000]]])
     """
 
+    lacks = {"uint float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz": "avg_pool2d"}
     def function(F, input, size, alpha=1e-4, beta=0.75, k=1.0):
         if input.ndim < 3:
             raise ValueError("Expected 3D or higher dimensionality                          input "

@@ -606,7 +606,7 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:[4]" if n == 1 else
             f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
 
-    lacks = {"int bool": "max_pool1d_impl"} if n == 1 else {"bool": f"max_pool{n}d"}
+    lacks = {"int bool rare": "max_pool1d_impl"} if n == 1 else {"bool uint float8": f"max_pool{n}d"}
     text = f"The maxima of windows of (N, C, {letters}); NaN wins."
     amp = "float32" if n == 3 else None
     op(f"max_pool{n}d{_MAX}) -> Tensor", method=False, out=False)(
@@ -624,7 +624,7 @@ def _max_record(n: int, sample: tuple[int, ...]) -> None:
             "__doc__": doc(f"The maxima of windows of (N, C, {letters}) and their flat indices within the last dimensions.",
                            f"torch.nn.functional.max_pool{n}d_with_indices").replace(shown, f"({shown}, tensor({'[' * (n + 2)}1, "
                                                                                             f"3{']' * (n + 2)}))"),
-            "__module__": __name__, "function": always, "lacks": {"bool": f"max_pool{max(n, 2)}d"}, "samples": samples}))
+            "__module__": __name__, "function": always, "lacks": {"bool uint float8": f"max_pool{max(n, 2)}d"}, "samples": samples}))
 
 
 for _n, _sample in ((1, (2, 2, 7)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 4, 5))):
@@ -641,7 +641,7 @@ class avg_pool1d:
     tensor([[[0.5000, 2.5000]]])
     """
 
-    lacks = {"short bool": "avg_pool2d"}
+    lacks = {"short bool uint float8": "avg_pool2d"}
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         return _pooled_avg(F, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
@@ -662,7 +662,7 @@ class avg_pool2d:
     tensor([[[[1.5000]]]])
     """
 
-    lacks = {"short bool": "avg_pool2d"}
+    lacks = {"short bool uint float8": "avg_pool2d"}
     out_dtype = EXPECTED
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         return _pooled_avg(F, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
@@ -685,7 +685,7 @@ class avg_pool3d:
     tensor([[[[[1.]]]]])
     """
 
-    lacks = {"half short bool": "avg_pool3d_out_frame"}
+    lacks = {"half short bool uint float8": "avg_pool3d_out_frame"}
     out_dtype = EXPECTED
     amp = "float32"
     def function(F, input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
@@ -761,11 +761,12 @@ def _adaptive_records(n: int, sample: tuple[int, ...], size: Any) -> None:
         yield _permuted(rng, *sample), size
         yield _permuted(rng, *sample), 2 if n == 1 else (None, *size[1:])
 
-    lacks = {"int bool": "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"}
+    lacks = {"int bool uint float8": "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"}
     amp = "float32" if n == 3 else None
     where: dict[str, Any] = {"namespace": "", "alias": f"nn.functional.{avg}"} if n == 1 else {"namespace": "nn.functional"}
     op(f"{avg}(Tensor input, int[] output_size) -> Tensor", method=False, out=False, **where)(
         type(avg, (), {"__module__": __name__, "function": mean, "amp": amp, "samples": samples,
+                       "lacks": {"float8": "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"},
                        "__doc__": f"The means of evenly spread cells of (N, C, {letters}).\n\n>>> torch.nn.functional.{avg}({example})\n"
                                   f"{opened}0.5000, 2.5000{closed}"}))
     op(f"{largest}(Tensor input, int[] output_size, bool return_indices=False) -> Tensor", namespace="nn.functional", method=False,
@@ -803,7 +804,7 @@ def _lp_record(n: int, sample: tuple[int, ...]) -> None:
     op(f"lp_pool{n}d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False) -> Tensor",
        namespace="nn.functional", method=False, out=False)(
         type(f"lp_pool{n}d", (), {"__module__": __name__, "function": function, "samples": samples, "amp": "float32" if n == 3 else None,
-                                  "lacks": {"half": "avg_pool3d_out_frame"} if n == 3 else {}, "__doc__":
+                                  "lacks": {"float8 chalf": "pow"} | ({"half": "avg_pool3d_out_frame"} if n == 3 else {}), "__doc__":
              f"The sums of powers of windows, and the root of that: (sum x^p)^(1/p).\n\n>>> torch.nn.functional.lp_pool{n}d("
              f"torch.tensor([3., 4.]).reshape({shape}, 2), 2, {'2' if n == 1 else '(' + '1, ' * (n - 1) + '2)'})\n"
              f"tensor({'[' * (n + 2)}5.{']' * (n + 2)})"}))
@@ -877,7 +878,7 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
        namespace="nn.functional", method=False, out=False)(
         type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "batch": batch, "amp": "float32", "samples": samples,
                                      "__doc__": doc,
-                                     "lacks": {"int bool": f"max_unpool{max(n, 2)}d if any"}}))
+                                     "lacks": {"int bool uint float8": f"max_unpool{max(n, 2)}d if any"}}))
 
 
 for _n, _sample in ((1, (2, 2, 3)), (2, (1, 2, 2, 3)), (3, (1, 1, 2, 2, 2))):

@@ -221,6 +221,7 @@ class interpolate:
     tensor([[[1., 1., 2., 2.]]])
     """
 
+    lacks = {"float8": "compute_indices_weights_nearest"}
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
         if mode in ("nearest", "area", "nearest-exact", "lanczos"):
             if align_corners is not None:
@@ -303,6 +304,7 @@ class upsample:
     tensor([[[1., 1., 2., 2.]]])
     """
 
+    lacks = {"float8": "upsample_bilinear2d_channels_last"}
     def function(F, input, size=None, scale_factor=None, mode="nearest", align_corners=None):
         warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
         return F.interpolate(input, size, scale_factor, mode, align_corners)
@@ -318,6 +320,7 @@ class upsample_nearest:
     tensor([[[1., 1., 2., 2.]]])
     """
 
+    lacks = {"float8": "compute_indices_weights_nearest"}
     def function(F, input, size=None, scale_factor=None):
         warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
         return F.interpolate(input, size, scale_factor, "nearest")
@@ -333,6 +336,7 @@ class upsample_bilinear:
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """
 
+    lacks = {"float8": "upsample_bilinear2d_channels_last"}
     def function(F, input, size=None, scale_factor=None):
         warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
         return F.interpolate(input, size, scale_factor, "bilinear", True)
@@ -399,7 +403,7 @@ class grid_sample:
     tensor([[[[2.]]]])
     """
 
-    lacks = {"int bool": "grid_sampler_2d_cpu_kernel_impl if any"}
+    lacks = {"int bool uint float8": "grid_sampler_2d_cpu_kernel_impl if any"}
     def no_forward(input, **_): return "grid_sampler_2d" if input.ndim == 4 else "grid_sampler_3d"
 
     amp = "float32"
@@ -495,6 +499,7 @@ class affine_grid:
               [ 1.,  0.]]]])
     """
 
+    lacks = {"float8": "linspace_cpu"}
     def function(F, theta, size, align_corners=None):
         if not theta.dtype.is_floating_point:
             raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -139,6 +139,7 @@ class softmax:
     tensor([0.5000, 0.5000])
     """
 
+    lacks = {"float8": "softmax_lastdim_kernel_impl"}
     sharding = "along dim or composed"
     out_dtype = EXPECTED
     layout = "rows"
@@ -168,6 +169,7 @@ class log_softmax:
     tensor([-0.6931, -0.6931])
     """
 
+    lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
     sharding = "along dim or composed"
     out_dtype = EXPECTED
     layout = "rows"
@@ -227,6 +229,7 @@ class nn_functional_softmax:
     tensor([0.5000, 0.5000])
     """
 
+    lacks = {"float8": "softmax_lastdim_kernel_impl"}
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmax", input.ndim, _stacklevel)
@@ -244,6 +247,7 @@ class nn_functional_log_softmax:
     tensor([-0.6931, -0.6931])
     """
 
+    lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("log_softmax", input.ndim, _stacklevel)
@@ -261,6 +265,7 @@ class softmin:
     tensor([0.5000, 0.5000])
     """
 
+    lacks = {"uint float8": "neg_cpu"}
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmin", input.ndim, _stacklevel)

@@ -191,6 +191,7 @@ class histc:
     tensor([0., 2., 1., 0.])
     """
 
+    lacks = {"rare": "aminmax_cpu"}
     out_dtype = OutRule("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {wanted_c} and hist "
                         "{found_c}")
     reads = "input"
@@ -284,7 +285,7 @@ class searchsorted:
     tensor([1, 3])
     """
 
-    lacks = {"bool": "searchsorted_out_cpu if any"}
+    lacks = {"bool uint float8": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
         if side not in (None, "left", "right"):
@@ -350,7 +351,7 @@ class bucketize:
     tensor([1, 3])
     """
 
-    lacks = {"bool": "searchsorted_out_cpu if any"}
+    lacks = {"bool uint float8": "searchsorted_out_cpu if any"}
     out_dtype = POSITIONS
     def function(F, input, boundaries, *, out_int32=False, right=False):
         if boundaries.ndim != 1:

@@ -202,6 +202,7 @@ class amax:
     tensor([4., 3.])
     """
 
+    lacks = {"uint float8": "max_values_cpu"}
     sharding = "reduces dim by maximum"
     out_dtype = INPUT_AND_OUT
     numpy = _amax
@@ -230,6 +231,7 @@ class amin:
     tensor([1., 2.])
     """
 
+    lacks = {"uint float8": "min_values_cpu"}
     sharding = "reduces dim by minimum"
     out_dtype = INPUT_AND_OUT
     numpy = _amin
@@ -373,6 +375,7 @@ class max_:
     tensor([1, 0])
     """
 
+    lacks = {"uint float8": "max_all"}
     several_types = ("input", "dim")
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
@@ -400,6 +403,7 @@ class min_:
     tensor([1., 2.])
     """
 
+    lacks = {"uint float8": "min_all"}
     several_types = ("input", "dim")
     def function(F, input, dim=None, keepdim=False, *, other=None, out=None):
         if dim is None and other is None:
@@ -431,6 +435,7 @@ class aminmax:
     tensor(3.)
     """
 
+    lacks = {"uint float8": "aminmax_cpu"}
     def sharding(call):
         return call.of(lambda F, input, dim, keepdim: (F.amin(input, dim, keepdim), F.amax(input, dim, keepdim)))
 
@@ -486,6 +491,7 @@ class argmax:
     tensor([1, 0])
     """
 
+    lacks = {"uint float8": "argmax_cpu"}
     sharding = "along dim"
     out_dtype = EXPECTED
     numpy = _argmax
@@ -509,6 +515,7 @@ class argmin:
     tensor([0, 1])
     """
 
+    lacks = {"uint float8": "argmin_cpu"}
     sharding = "along dim"
     out_dtype = EXPECTED
     numpy = _argmin

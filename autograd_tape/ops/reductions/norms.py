@@ -89,6 +89,7 @@ class linalg_vector_norm:
     tensor(5.)
     """
 
+    lacks = {"float8": "norm_cpu"}
     sharding = "along dim or composed"
     out_dtype = EXPECTED
     numpy = _vector_norm
@@ -162,6 +163,7 @@ class linalg_matrix_norm:
     tensor(5.)
     """
 
+    lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.matrix_norm expected out tensor dtype {wanted} but got: {found}")
     def function(F, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
@@ -184,6 +186,7 @@ class linalg_norm:
     tensor(5.)
     """
 
+    lacks = {"float8": "norm_cpu"}
     out_dtype = OutRule("linalg.norm expected out tensor dtype {wanted} but got: {found}")
     def function(F, A, ord=None, dim=None, keepdim=False, *, dtype=None):
         dtype = None if dtype is None else as_dtype(dtype)
@@ -214,6 +217,7 @@ class norm:
     (tensor(5.), tensor([7.]))
     """
 
+    lacks = {"float8": "norm_cpu"}
     out_dtype = EXPECTED
     def function(F, input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         if p == "nuc":
@@ -237,6 +241,7 @@ class dist:
     tensor(5.)
     """
 
+    lacks = {"uint float8": "add_stub"}
     def function(F, input, other, p=2):
         difference = input - other
         if difference.dtype.category < FLOATING:
@@ -278,6 +283,7 @@ class cosine_similarity:
     tensor([0.7071])
     """
 
+    lacks = {"float8": "norm_cpu"}
     amp = "whole"
     complex_on_meta = True
     def function(F, x1, x2, dim=1, eps=1e-8):
@@ -316,6 +322,7 @@ class pairwise_distance:
     tensor([5.0000])
     """
 
+    lacks = {"uint float8": "add_stub"}
     def function(F, x1, x2, p=2.0, eps=1e-6, keepdim=False):
         return F.linalg_vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
@@ -365,7 +372,7 @@ class cdist:
     tensor([[5., 1.]])
     """
 
-    lacks = {"half": "cdist if any"}
+    lacks = {"half float8": "cdist if any"}
     amp = "float32"
     complex_on_meta = True
     def no_forward(x1, x2, p, compute_mode):
@@ -412,7 +419,7 @@ class pdist:
     tensor([5.0000, 1.0000, 4.2426])
     """
 
-    lacks = {"half": "pdist if any", "int bool": "RuntimeError: pdist only supports floating-point dtypes"}
+    lacks = {"half float8": "pdist if any", "int bool uint": "RuntimeError: pdist only supports floating-point dtypes"}
     complex_on_meta = True
     def no_forward(input, p): return "_pdist_forward" if input.ndim == 2 and p >= 0 else None
 
@@ -436,6 +443,7 @@ class normalize:
     tensor([[0.6000, 0.8000]])
     """
 
+    lacks = {"float8": "norm_cpu", "chalf": "div_cpu"}
     def function(F, input, p=2.0, dim=1, eps=1e-12, out=None):
         if isinstance(dim, int):
             wrap_dim(dim, input.ndim)

@@ -107,6 +107,7 @@ class sort:
     tensor([1, 2, 0])
     """
 
+    lacks = {"float8": "sorting_kernel_method_name"}
     out_dtype = EXPECTED
     def function(F, input, dim=-1, descending=False, stable=False, *, out=None):
         return along(F, "sort", F.sort_along(input, dim, descending, bool(stable)), out)
@@ -124,6 +125,7 @@ class argsort:
     tensor([1, 2, 0])
     """
 
+    lacks = {"float8": "sorting_kernel_method_name"}
     def function(F, input, dim=-1, descending=False, stable=False): return F.sort_along(input, dim, descending, stable)[1]
     def samples(rng): yield rng.permutation(np.arange(6.0)).reshape(2, 3), 0, True
 
@@ -136,6 +138,7 @@ class msort:
     tensor([1., 2., 3.])
     """
 
+    lacks = {"float8": "sorting_kernel_method_name"}
     out_dtype = EXPECTED
     def function(F, input):
         values = F.sort_along(input, 0)[0]
@@ -195,6 +198,7 @@ class topk:
     indices=tensor([1, 2]))
     """
 
+    lacks = {"uint float8": "topk_cpu"}
     sharding = "along dim"
     out_dtype = EXPECTED
     numpy = _topk
@@ -243,6 +247,7 @@ class kthvalue:
     tensor(2.)
     """
 
+    lacks = {"uint float8": "kthvalue_cpu"}
     sharding = "along dim"
     out_dtype = OutRule("output values must be of same type as input"), OutRule("output indices must be of scalar type {wanted}")
     numpy = _kthvalue
@@ -384,6 +389,7 @@ class median:
     tensor(2.)
     """
 
+    lacks = {"uint float8": "median_cpu"}
     out_dtype = _MEDIAN
     def function(F, input, dim=None, keepdim=False, *, out=None):
         if dim is None and out is not None:
@@ -403,6 +409,7 @@ class nanmedian:
     tensor(1.)
     """
 
+    lacks = {"uint float8": "median_cpu"}
     out_dtype = _MEDIAN
     def function(F, input, dim=None, keepdim=False, *, out=None):
         if dim is None and out is not None:
@@ -441,6 +448,7 @@ class mode:
     tensor(2.)
     """
 
+    lacks = {"uint float8": "mode_cpu"}
     sharding = "along dim"
     out_dtype = tuple([OutRule(f"expected scalar type '{{wanted}}' but got '{{found}}' for {part} output")
                        for part in ("values", "indices")])

@@ -64,6 +64,7 @@ class cumsum:
     tensor([1., 3., 6.])
     """
 
+    lacks = {"float8 chalf": "cumsum_out_cpu"}
     sharding = "along dim"
     out_dtype = EXPECTED
     computed_in_out = True
@@ -96,6 +97,7 @@ class cumprod:
     tensor([1., 2., 6.])
     """
 
+    lacks = {"float8 chalf": "cumprod_out_cpu"}
     sharding = "along dim"
     out_dtype = EXPECTED
     computed_in_out = True
@@ -157,6 +159,7 @@ class cummax:
     tensor([1., 3., 3.])
     """
 
+    lacks = {"uint float8": "cummax_cpu"}
     sharding = "along dim"
     out_dtype = SCALAR_TYPE
     numpy = _cummax
@@ -177,6 +180,7 @@ class cummin:
     tensor([2., 1., 1.])
     """
 
+    lacks = {"uint float8": "cummin_cpu"}
     sharding = "along dim"
     out_dtype = SCALAR_TYPE
     numpy = _cummin
@@ -214,7 +218,7 @@ class logcumsumexp:
     """
 
     sharding = "along dim"
-    lacks = {"int bool": "logcumsumexp_out_cpu"}
+    lacks = {"int bool rare": "logcumsumexp_out_cpu"}
     out_dtype = SCALAR_TYPE
     numpy = _logcumsumexp
     mindspore = kernels.running_logsumexp
@@ -265,6 +269,7 @@ class diff:
     tensor([3., 5.])
     """
 
+    lacks = {"uint float8": "add_stub"}
     def function(F, input, n=1, dim=-1, prepend=None, append=None, *, out=None):
         if not input.ndim:
             raise AutogradError("diff expects input to be at least one-dimensional")
@@ -320,6 +325,7 @@ class trapezoid:
     tensor(10.5000)
     """
 
+    lacks = {"uint float8": "add_stub", "chalf": "sum_cpu"}
     def function(F, y, x=None, *, dx=None, dim=-1):
         if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
             return F.sum(y, dim)
@@ -341,7 +347,8 @@ class cumulative_trapezoid:
     tensor([ 3.0000, 10.5000])
     """
 
-    lacks = {"bool": "RuntimeError: cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported"}
+    lacks = {"bool": "RuntimeError: cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported",
+             "uint float8": "add_stub", "chalf": "cumsum_out_cpu"}
     def function(F, y, x=None, *, dx=None, dim=-1):
         if y.ndim and not y.shape[wrap_dim(dim, y.ndim)]:
             return F.cumsum(y, dim)

@@ -72,6 +72,7 @@ class sum_:
     tensor([4., 6.])
     """
 
+    lacks = {"float8 chalf": "sum_cpu"}
     sharding = "reduces dim by add"
     out_dtype = EXPECTED
     computed_in_out = True
@@ -135,6 +136,7 @@ class mean:
     tensor([1.5000, 3.5000])
     """
 
+    lacks = {"float8 chalf": "sum_cpu"}
     def sharding(call):
         n = 1
         for d in call.dims("dim", call["input"].ndim):
@@ -175,6 +177,7 @@ class nansum:
     tensor(3.)
     """
 
+    lacks = {"float8": "nansum_cpu"}
     sharding = "reduces dim by add"
     out_dtype = EXPECTED
     computed_in_out = True
@@ -200,6 +203,7 @@ class nanmean:
     tensor(1.5000)
     """
 
+    lacks = {"float8": "nansum_cpu"}
     def function(F, input, dim=None, keepdim=False, *, dtype=None, out=None):
         if input.dtype.category < FLOATING:
             raise AutogradError("nanmean(): expected input to have floating point or complex dtype but got "
@@ -244,6 +248,7 @@ class prod:
     tensor([ 2., 12.])
     """
 
+    lacks = {"float8 chalf": "prod_out_cpu"}
     sharding = "reduces dim by multiply"
     out_dtype = EXPECTED
     computed_in_out = True
@@ -579,6 +584,7 @@ class var:
     (tensor(1.), tensor(1.))
     """
 
+    lacks = {"float8": "RuntimeError: std_var_all: Unsupported dtype {dtype}"}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:
@@ -605,6 +611,7 @@ class std:
     tensor(1.)
     """
 
+    lacks = {"float8": "RuntimeError: std_var_all: Unsupported dtype {dtype}"}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
         if dim.__class__ is int and unbiased is None and correction is None:
@@ -632,6 +639,7 @@ class var_mean:
     (tensor(1.), tensor(2.))
     """
 
+    lacks = {"float8": "std_cpu", "uint": "RuntimeError: var_mean only support floating point and complex dtypes"}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("var_mean", dim, unbiased, correction)
@@ -650,6 +658,7 @@ class std_mean:
     (tensor(1.), tensor(2.))
     """
 
+    lacks = {"float8": "std_cpu", "uint": "RuntimeError: std_mean only support floating point and complex dtypes"}
     several_types = ("dim",)
     def function(F, input, dim=None, unbiased=None, keepdim=False, *, correction=None):
         dim, correction = _moment_arguments("std_mean", dim, unbiased, correction)
@@ -682,6 +691,7 @@ class logsumexp:
     tensor(1000.6932)
     """
 
+    lacks = {"float8": "max_values_cpu", "chalf": "exp_vml_cpu"}
     sharding = "along dim or composed"
     out_dtype = OutRule("logsumexp(): Expected floating point type for result tensor, but got: {found}", floating)
     numpy = _logsumexp
@@ -726,6 +736,7 @@ class sum_to_size:
     tensor([[2., 2., 2.]])
     """
 
+    lacks = {"float8 chalf": "sum_cpu"}
     def function(F, input, size):
         size, shape = (size,) if isinstance(size, int) else tuple(size), tuple(input.shape)
         lead = len(shape) - len(size)

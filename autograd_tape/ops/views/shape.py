@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import DType, Device
+from ...dtypes import DType, Device, converted
 from ...errors import ArgumentError, AutogradError
 from ...executors.kernels.sharing import BIG, copy
 from ...executors.meta import elementwise_strides, meta_array
@@ -870,18 +870,26 @@ class zeros_for:
 
 def _restored(grad: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """A gradient in the dtype of its tensor: of a real one the real part."""
+    if not (grad.dtype.isbuiltin == dtype.isbuiltin == 1):
+        return grad if grad.dtype == dtype else converted(grad, dtype)
     return (grad.real if grad.dtype.kind == "c" and dtype.kind != "c" else grad).astype(dtype, copy=False)
+
+
+def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
+    input = input if input.flags.c_contiguous else copy_like(input)
+    return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group else converted(input, dtype.np)
 
 
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)
 class cast:
     """The tensor converted to a dtype; what `Tensor.to` records."""
 
+    any_dtype = True
     sharding = "*a -> *a"
     meta_layout = "input"
     saved_as = {"input_dtype": None}
 
-    def numpy(input, dtype): return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
+    def numpy(input, dtype): return _converted(input, dtype)
     shape = shapes.like_first
     def samples(rng):
         yield rng.integers(0, 9, 3), DType.by_name["float64"]
@@ -910,12 +918,13 @@ class transfer:
     """The tensor on another device, `source` being its own, and as another dtype; what `Tensor.to` records between devices. Memory is
     never shared between them."""
 
+    any_dtype = True
     saved_as = {"input_dtype": None, "device": None, "source": None}
 
     def numpy(input, dtype, device, source):
         if input.__class__ is not np.ndarray:
             input = input.whole()
-        return (input if input.flags.c_contiguous else copy_like(input)).astype(dtype.np)
+        return _converted(input, dtype)
 
     def sharding(call): return call.letters("*a -> *a")
     shape = shapes.like_first

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from torchcompat._tensor import Tensor
 
 __all__ = ["ChannelShuffle"]
 
@@ -20,7 +17,7 @@ class ChannelShuffle(Module):
         super().__init__()
         self.groups = groups
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Any) -> Any:
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:

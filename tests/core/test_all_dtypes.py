@@ -1,0 +1,26 @@
+"""All of torch's dtypes, compared with what torch says of them and does with them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.core.dtype_cases import NAMES, TABLE
+
+import torchcompat as torch
+from autograd_tape.dtypes import DType
+
+
+@pytest.mark.parametrize("case", TABLE.recorded)
+def test_as_torch(case: str) -> None:
+    TABLE.assert_as_torch(torch, case)
+
+
+def test_few_calls_differ() -> None:
+    calls = {case: found for case, found in TABLE.recorded.items() if isinstance(found, dict)}
+    different = sum(found[e] != TABLE.recorded[case][e] for case, found in TABLE.differ.items() for e in found)
+    assert different < 0.15 * sum(map(len, calls.values()))
+    assert not any(case.startswith(("pairs", "written", "read")) for case in TABLE.differ)
+
+
+def test_the_table_of_dtypes_is_torchs() -> None:
+    assert sorted(DType.by_name) == sorted(NAMES) and len(DType.by_np) == len(NAMES)
+    assert all(getattr(torch, name) is dtype and DType.by_np[dtype.np] is dtype for name, dtype in DType.by_name.items())
