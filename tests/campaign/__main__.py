@@ -215,6 +215,8 @@ def summary(args: argparse.Namespace, slices: list[str], each: int) -> list[dict
                 kept = [r for r in new if "run" in r or "case" in r and r["case"].rpartition("/")[0] in done]
                 if left and process.returncode == -signal.SIGALRM:
                     pending.append((left, {*todo["skip"], at}))
+                elif left and not at:
+                    raise RuntimeError(f"a child ended with {process.returncode} before its first case of {left[0]}")
                 elif left:  # it crashed: note where, and go on without that case
                     kept.append({"case": at, "mode": "any", "differs": [f"the process ended with {process.returncode}"], "call": at,
                                  "torch": "", "ours": ""})

@@ -257,8 +257,10 @@ def whole_cases(dtype: str, name: str) -> Iterator[Case]:
     torch.manual_seed(0), random.seed(0), np.random.seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        samples: Any = [e.sample_input for e in info.error_inputs("cpu")] if dtype == "errors" else info.sample_inputs(
-            "cpu", of, requires_grad=len(modes) > 1)
+        if dtype != "errors":
+            samples: Any = info.sample_inputs("cpu", of, requires_grad=len(modes) > 1)
+        else:
+            samples = [error.sample_input for error in info.error_inputs("cpu")] if info.error_inputs_func else []
         for sample in samples:
             for mode in modes:
                 number += 1
