@@ -129,6 +129,7 @@ class Record:
                           number of the only one; left out, as `jvp` says
     `sized_by_values(...)`  whether the values of these arguments decide on the result's size; that `meta` is `data_dependent` says so, too
     `unset`               whether the values of its result are whatever lay in memory
+    `undetermined(...)`   what torch calls it where it refuses a call with these arguments in deterministic mode; None where it does not
     `writes`              whether it writes to its first argument, where its name does not say so by an underscore
     `bits(conj, neg)`     of a view, which of these bits it has of a tensor that has these; or torch's refusal. Left out, the same
     `known_as`            what profiles call it, where it is neither the name under which programs know it nor what `aten` says; "" where

@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
+from pathlib import Path
 
 from tests.recording import Recording, Table
 
-MODULES = (
-    "autograd.node_cases", "autograd.programs", "conformance.recorded", "core.aten_cases", "core.checkpoint_cases",
-    "core.dtype_cases", "core.library_cases", "core.module_names", "core.repr_cases", "data.loader_cases", "data.order_cases",
-    "files.file_cases", "func.func_cases", "func.transform_cases", "nn.init_cases", "nn.module_cases", "numerics.extreme_cases",
-    "ops.autocast_cases", "ops.bits_cases", "ops.deprecated_cases", "ops.derivative_cases", "ops.edge_cases", "ops.empty_cases",
-    "ops.expanded_cases", "ops.meta_cases", "ops.mode_cases", "ops.out_cases", "ops.refusal_cases", "ops.selection_cases",
-    "ops.wrong_cases", "optim.optim_cases", "oracle.complex_cases", "oracle.layout_cases", "oracle.oracle_cases",
-    "random.random_cases",
-)
+MODULES = ("autograd.programs", "conformance.recorded", "core.module_names",
+           *sorted([".".join(path.with_suffix("").parts[-2:]) for path in Path(__file__).parent.glob("*/*_cases.py")]))
 """Where the tables are."""
 
 

@@ -43,12 +43,12 @@ from .random import (
 )
 from ._memory.size import Size
 from .storage import TypedStorage, UntypedStorage
+from .torch_version import __version__ as __version__
 from .types import *
 
 if TYPE_CHECKING:
     from ._ops import *
 
-__version__ = "2.13.0"
 __torchcompat__ = True
 dtype.home = "torch"
 
@@ -69,13 +69,18 @@ _LAZY = {
          "set_autocast_xla_enabled"], "_calls.autocast"), "vmap": "func",
     "DispatchKey": "_calls.keys", "DispatchKeySet": "_calls.keys",
     "Tag": "_library.tag", "_unique": "_VF", "_unique2": "_VF", "rrelu": "_VF", "rrelu_": "_VF",
-    "embedding_renorm_": "_VF", "lobpcg": "_lobpcg",
+    "embedding_renorm_": "_VF", "lobpcg": "_lobpcg", **dict.fromkeys(
+        ["use_deterministic_algorithms", "are_deterministic_algorithms_enabled", "is_deterministic_algorithms_warn_only_enabled",
+         "get_deterministic_debug_mode", "set_deterministic_debug_mode"], "_calls.determinism"), **dict.fromkeys(
+        ["get_float32_matmul_precision", "get_num_interop_threads", "is_warn_always_enabled", "set_default_tensor_type",
+         "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always"],
+        "_making.settings"),
 }
 
 
 def __getattr__(name: str) -> _Any:
     """Operations by name, compiled at first use; submodules, imported at first use."""
-    if name.startswith("__"):
+    if name.startswith("__") and name != "__config__":
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
     from importlib import import_module
 
@@ -186,6 +191,8 @@ def set_default_dtype(d: dtype) -> None:
     """Changes the dtype of Python floats."""
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
     _dtypes.set_default_dtype(d)
 
 
@@ -209,7 +216,9 @@ def set_num_threads(n: _Any) -> None:
     """How many threads big operations use."""
     from autograd_tape.executors.kernels import sharing
 
-    if not isinstance(n, _sys.modules["builtins"].int) or n < 1:
+    if not isinstance(n, _sys.modules["builtins"].int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {_errors.type_name(n)}")
+    if n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
     sharing.set_num_threads(n)
 

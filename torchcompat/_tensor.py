@@ -526,7 +526,10 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             raise RuntimeError("cannot resize variables that require grad")
         if above.has_tangents is not None and above.has_tangents(self):
             raise RuntimeError("cannot resize variables that has a forward grad")
+        before = self.numel()
         resize(self, size)
+        if above.fill is not None and self.numel() > before:
+            above.fill(self, before)
         return self
 
     def resize_as_(self, other: "Tensor", memory_format: Any = None) -> "Tensor":

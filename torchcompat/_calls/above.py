@@ -42,6 +42,8 @@ class Above:
     made_like: Callable[[Any, Any], Any]
     restore_tangents: Callable[[Any, int, Any], None]
     """`func`, of examples and of tensors with tangents."""
+    fill: Callable[..., None] | None = None
+    """`_calls.determinism`, None until it is imported: fills memory that nobody wrote."""
     has_tangents: Callable[[Any], bool] | None = None
     transforming_functions: Callable[[], bool] | None = None
     apply_under_transforms: Callable[..., Any] | None = None

@@ -46,14 +46,22 @@ def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: An
     if not args:
         return _blank(cls, np.empty(0, want))
     if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
-        return _blank(cls, np.empty(args, want))
+        return _unset(cls, args, want)
     if len(args) == 1 and isinstance(args[0], Size):
-        return _blank(cls, np.empty(args[0], want))
+        return _unset(cls, args[0], want)
     if len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
         return _blank(cls, to_array(args[0], dtype).astype(want, copy=False))
     what = type(args[0]).__name__
     raise TypeError(f"new(): invalid data type '{what}'" if isinstance(args[0], (str, bytes)) else
                     f"new(): data must be a sequence (got {what})")
+
+
+def _unset(cls: Any, size: Any, want: Any) -> Any:
+    """A tensor whose memory nobody wrote."""
+    made = _blank(cls, np.empty(size, want))
+    if above.fill is not None:
+        above.fill(made)
+    return made
 
 
 above.legacy_tensor = legacy_tensor

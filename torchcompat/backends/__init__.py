@@ -1,24 +1,44 @@
-"""torch.backends: which libraries compute. On the CPU these are NumPy and compiled kernels, so the answers are mostly no."""
+"""torch.backends: which libraries compute, and their flags. Here NumPy and compiled kernels do, so most answer that they are not there.
+
+What a program sets is kept and given back; nothing is computed otherwise for it.
+"""
 
 from __future__ import annotations
 
-import types
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import (
+    _flags, cpu as cpu, cuda as cuda, cudnn as cudnn, cusparselt as cusparselt, kleidiai as kleidiai, mha as mha, miopen as miopen,
+    mkl as mkl, mkldnn as mkldnn, mps as mps, nnpack as nnpack, openmp as openmp, opt_einsum as opt_einsum, quantized as quantized,
+    xnnpack as xnnpack,
+)
 
 
-def _never() -> bool:
-    """False."""
-    return False
+def disable_global_flags() -> None:
+    """From now on flags can be changed in blocks alone."""
+    _flags.frozen = True
 
 
-def _absent(name: str, **more: Any) -> types.SimpleNamespace:
-    return types.SimpleNamespace(__name__=f"torch.backends.{name}", is_available=_never, **more)
+def flags_frozen() -> bool:
+    """Whether they can."""
+    return _flags.frozen
 
 
-cuda = _absent("cuda", is_built=_never, matmul=types.SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True))
-cudnn = _absent("cudnn", enabled=False, benchmark=False, deterministic=False, allow_tf32=False, version=lambda: None)
-mps = _absent("mps", is_built=_never)
-mkl = _absent("mkl")
-mkldnn = _absent("mkldnn", enabled=False)
-openmp = _absent("openmp")
-opt_einsum = types.SimpleNamespace(is_available=_never, enabled=False, strategy=None)
+@contextmanager
+def __allow_nonbracketed_mutation() -> Iterator[None]:
+    """A block in which flags can be changed even so."""
+    before, _flags.frozen = _flags.frozen, False
+    try:
+        yield
+    finally:
+        _flags.frozen = before
+
+
+class GenericModule(_flags.FlagModule):
+    """The module, with the precision of float32 in all backends."""
+
+    fp32_precision = _flags.OfBackend("generic")
+
+
+GenericModule.become(__name__)

@@ -590,6 +590,7 @@ class put:
     sharding = "flat"
     saved_as = {"source_shape": None}
     layout = "input"
+    def undetermined(accumulate, **_): return None if accumulate else "put_"  # which of several numbers for one place stays
     numpy = _put
     compose = on_host(_put)
     def shape(input, index, source, accumulate): return input

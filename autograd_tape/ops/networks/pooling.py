@@ -878,6 +878,7 @@ def _unpool_record(n: int, sample: tuple[int, ...]) -> None:
        namespace="nn.functional", method=False, out=False)(
         type(f"max_unpool{n}d", (), {"__module__": __name__, "function": function, "batch": batch, "amp": "float32", "samples": samples,
                                      "__doc__": doc,
+                                     "undetermined": lambda **_: f"max_unpooling{max(n, 2)}d_forward_out",
                                      "lacks": {"int bool uint float8": f"max_unpool{max(n, 2)}d if any"}}))
 
 

@@ -1,0 +1,204 @@
+"""torch.backends.cuda where there is no CUDA: its flags are kept, and what would need it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+from . import _flags
+
+
+def is_built() -> bool:
+    """False."""
+    return False
+
+
+class _LinalgBackend(IntEnum):
+    Default, Cusolver, Magma = 0, 1, 2
+
+
+class _BlasBackend(IntEnum):
+    Default, Cublas, Cublaslt, Ck = 0, 1, 2, 3
+
+
+class _ROCmFABackend(IntEnum):
+    Default, AOTriton, Ck = 0, 1, 2
+
+
+_LinalgBackends: dict[str, _LinalgBackend] = {"default": _LinalgBackend(0), "cusolver": _LinalgBackend(1), "magma": _LinalgBackend(2)}
+_BlasBackends: dict[str, _BlasBackend] = {
+    "default": _BlasBackend(0), "cublas": _BlasBackend(1), "hipblas": _BlasBackend(1), "cublaslt": _BlasBackend(2),
+    "hipblaslt": _BlasBackend(2), "ck": _BlasBackend(3)}
+_ROCmFABackends: dict[str, _ROCmFABackend] = {"default": _ROCmFABackend(0), "aotriton": _ROCmFABackend(1), "ck": _ROCmFABackend(2)}
+
+
+def _preferred(kinds: dict[str, Any], now: Any, names: dict[str, str], backend: Any) -> Any:
+    """What is preferred; refuses what only a build with CUDA has."""
+    if backend is None:
+        return now
+    if isinstance(backend, str):
+        if backend not in kinds:
+            raise RuntimeError(f"Unknown input value. Choose from: {', '.join(kinds)}.")
+        backend = kinds[backend]
+    elif not isinstance(backend, type(now)):
+        raise RuntimeError("Unknown input value type.")
+    if (missing := names.get(backend.name)) is not None:
+        raise RuntimeError(f"Cannot set preferred backend to {missing} if PyTorch has not been compiled with {missing}.")
+    return now
+
+
+def preferred_linalg_library(backend: Any = None) -> _LinalgBackend:
+    """The library of linear algebra on CUDA.
+
+    Raises:
+        RuntimeError: one is asked for that this build lacks, or that is none.
+    """
+    found: _LinalgBackend = _preferred(_LinalgBackends, _LinalgBackend.Default, {"Cusolver": "cuSOLVER", "Magma": "MAGMA"}, backend)
+    return found
+
+
+def preferred_blas_library(backend: Any = None) -> _BlasBackend:
+    """The library of matrix products on CUDA; refuses as `preferred_linalg_library` does."""
+    found: _BlasBackend = _preferred(_BlasBackends, _BlasBackend.Cublas, {"Cublaslt": "cuBLASLt", "Ck": "CK"}, backend)
+    return found
+
+
+def preferred_rocm_fa_library(backend: Any = None) -> _ROCmFABackend:
+    """The library of attention on ROCm."""
+    found: _ROCmFABackend = _preferred(_ROCmFABackends, _ROCmFABackend.Default, {"Ck": "CK"}, backend)
+    return found
+
+
+class cuBLASModule:
+    """Flags of matrix products on CUDA."""
+
+    _reductions = {"allow_fp16_reduced_precision_reduction": True, "allow_bf16_reduced_precision_reduction": True,
+                   "allow_fp16_accumulation": False}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "allow_tf32":
+            tf32 = _flags.precision("cuda", "matmul") == "tf32"
+            if tf32 != (_flags.legacy["matmul"] != "highest"):
+                raise RuntimeError(_flags.MIXED.format("whether allow_tf32_new is enabled for cuBlas matmul",
+                                                       "TF32 status for cublas matmul"))
+            return tf32
+        if name == "fp32_precision":
+            return _flags.precision("cuda", "matmul")
+        if name in self._reductions:
+            return self._reductions[name]
+        raise AttributeError("Unknown attribute " + name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "allow_tf32":
+            if not isinstance(value, bool):
+                raise RuntimeError(f"set_allow_tf32_cublas expects a bool, but got {type(value).__name__}")
+            _flags.legacy["matmul"] = "high" if value else "highest"
+            _flags.set_precision("cuda", "matmul", "tf32" if value else "ieee")
+        elif name == "fp32_precision":
+            _flags.set_precision("cuda", "matmul", value)
+        elif name in self._reductions:
+            self._reductions[name] = value
+        else:
+            raise AttributeError("Unknown attribute " + name)
+
+
+class cuFFTPlanCacheManager:
+    """Caches of plans, of which there are none: there is no device."""
+
+    caches: list[Any] = []
+
+    def __getitem__(self, device: Any) -> Any:
+        index = getattr(device, "index", device)
+        raise RuntimeError(f"cufft_plan_cache: expected 0 <= device index < 0, but got device with index {index}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+matmul = cuBLASModule()
+cufft_plan_cache = cuFFTPlanCacheManager()
+_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "fp16_bf16_reduction": False}
+
+
+def flash_sdp_enabled() -> bool:
+    """Whether `scaled_dot_product_attention` may use flash attention."""
+    return _sdp["flash"]
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Sets whether it may."""
+    _sdp["flash"] = enabled
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """Whether `scaled_dot_product_attention` may use the memory-efficient kernel."""
+    return _sdp["mem_efficient"]
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Sets whether it may."""
+    _sdp["mem_efficient"] = enabled
+
+
+def math_sdp_enabled() -> bool:
+    """Whether `scaled_dot_product_attention` may multiply matrices."""
+    return _sdp["math"]
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Sets whether it may."""
+    _sdp["math"] = enabled
+
+
+def cudnn_sdp_enabled() -> bool:
+    """Whether `scaled_dot_product_attention` may use cuDNN."""
+    return _sdp["cudnn"]
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Sets whether it may."""
+    _sdp["cudnn"] = enabled
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """Whether products of attention may be summed in half precision."""
+    return _sdp["fp16_bf16_reduction"]
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Sets whether they may."""
+    _sdp["fp16_bf16_reduction"] = enabled
+
+
+def is_flash_attention_available() -> bool:
+    """False."""
+    return False
+
+
+def is_ck_sdpa_available() -> bool:
+    """False."""
+    return False
+
+
+def can_use_flash_attention(params: Any, debug: bool = False) -> bool:
+    """False."""
+    return False
+
+
+can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+
+
+@contextmanager
+def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
+               enable_cudnn: bool = True) -> Iterator[None]:
+    """A block in which `scaled_dot_product_attention` may use these kernels alone."""
+    before = dict(_sdp)
+    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield
+    finally:
+        _sdp.update(before)

@@ -1,0 +1,23 @@
+"""torch.backends.mps: this build has none."""
+
+from __future__ import annotations
+
+
+def is_built() -> bool:
+    """False."""
+    return False
+
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
+def is_macos_or_newer(major: int, minor: int) -> bool:
+    """Refuses: RuntimeError."""
+    raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")
+
+
+def is_macos13_or_newer(minor: int = 0) -> bool:
+    """Refuses: RuntimeError."""
+    return is_macos_or_newer(13, minor)
