@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .dtypes import DType, Device
 
 Number: TypeAlias = bool | int | float | complex
 Shape: TypeAlias = tuple[int, ...]
 Sizes: TypeAlias = Sequence[int]
 Dims: TypeAlias = int | Sequence[int] | None
 """Dimensions that are reduced, turned or counted: one, several, or all."""
+DTypeLike: TypeAlias = "DType | str | np.dtype | type"
+"""What names a data type."""
+DeviceLike: TypeAlias = "Device | str | int"
+"""What names a device."""
+Fn: TypeAlias = Callable[..., Any]
+"""A function of which its caller knows what it takes and gives: a program's, one to be wrapped, an operation found by name."""
+Arguments: TypeAlias = tuple[Any, ...]
+"""Positional arguments of a call of any function."""
+Keywords: TypeAlias = dict[str, Any]
+"""Keyword arguments of a call of any function."""
 
 
 class Functions(Protocol):

@@ -358,7 +358,8 @@ class Frontend:
             if o._data.shape != r._data.shape:
                 self.resize_out(o, r)
             if o._k.device.type != "meta":
-                write_numbers(o._data, r._data if o._k.special is None else self.stored(o, r._data))
+                found = r._data if r._k.special is None else self.values_of(r)
+                write_numbers(o._data, found if o._k.special is None else self.stored(o, found))
             self.bump(o)
         return out if rec is None or isinstance(out, TensorRef) else self.return_type(rec)(*outs)
 

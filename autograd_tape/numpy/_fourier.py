@@ -1,4 +1,4 @@
-"""`numpy.fft` of tensors, all by the one record `fft_along`: what is real is made complex, lengths are cut or filled with zeros."""
+"""`numpy.fft` of tensors, by the records of `ops.matrices.fourier`: what is real is made complex, lengths are cut or filled with zeros."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _transformed(x: TensorRef, n: int | None, axis: int, norm: Any, inverse: boo
     axis = axis_of(axis, x.ndim)
     x = _fitted(_complex(x), x.shape[axis] if n is None else int(n), axis)
     power = _NORMS[norm][inverse]
-    result = F.fft_along(x, axis, inverse)
+    result = F._fft_c2c(x, (axis,), 0, not inverse)
     return result if not power else result * float(x.shape[axis] ** -power)
 
 

@@ -38,7 +38,7 @@ ROOMS = {
     "reductions": ("sums", "extremes", "running", "order", "counting", "norms"),
     "views": ("shape", "parts", "in_place"),
     "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "write"),
-    "matrices": ("products", "contractions", "factorization", "general", "fourier"),
+    "matrices": ("products", "contractions", "factorization", "general", "fourier", "spectra"),
 }
 
 

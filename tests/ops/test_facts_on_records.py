@@ -24,6 +24,8 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/array_api.py", "SAME"): "the array API standard's names",
     ("autograd_tape/array_api.py", "_LINALG"): "the array API standard's names",
     ("autograd_tape/array_api.py", "linalg"): "the array API standard's names",
+    ("autograd_tape/array_api.py", "_FFT"): "the array API standard's names",
+    ("autograd_tape/array_api.py", "fft"): "the array API standard's names",
     ("autograd_tape/array_api.py", "(zeros, ones, empty)"): "functions that make tensors",
     ("autograd_tape/numpy/_shapes.py", "(zeros_like, ones_like, empty_like)"): "NumPy's names",
 }

@@ -40,6 +40,10 @@ FAMILIES: dict[str, str] = {
         linalg.matrix_power linalg.multi_dot linalg.slogdet linalg.solve linalg.tensorinv linalg.tensorsolve linalg.vander
         linalg.vecdot lu lu_solve lu_unpack matmul matrix_exp mm mv outer tensordot vdot
     """,
+    "fourier": """
+        fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ifftshift
+        fft.ihfft fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+    """,
     "views": """
         T mT as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk
         clone contiguous diagonal dsplit expand expand_as flatten hsplit movedim narrow permute ravel reshape reshape_as
@@ -119,6 +123,8 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
         indices, weight, **kwargs
     ),
     "polygamma.polygamma_n_1": lambda torch, self, n: torch.polygamma(n, self),
+    "fft.ifft": lambda torch, self, *args, **kwargs: torch.fft.ifft(self, *args, **kwargs).resolve_conj(),
+    "fft.ihfft": lambda torch, self, *args, **kwargs: torch.fft.ihfft(self, *args, **kwargs).resolve_conj(),
     "T": lambda torch, self: self.T,
     "mT": lambda torch, self: self.mT,
 }
@@ -150,7 +156,7 @@ def public_name(operation: str) -> str:
     ('nn.functional.pad', 'special.i1', 'max')
     """
     steps = operation.split(".")
-    depth = {"nn": 3, "special": 2, "linalg": 2}.get(steps[0], 1)
+    depth = {"nn": 3, "special": 2, "linalg": 2, "fft": 2, "signal": 3}.get(steps[0], 1)
     return ".".join(steps[:depth])
 
 

@@ -28,7 +28,7 @@ from autograd_tape.sharding import Mesh, ReplicationWarning, Sharding, gather, r
 MESHES = [Mesh({"a": 2}), Mesh({"a": 3}), Mesh({"a": 2, "b": 2})]
 NAMES = sorted([name for name, rec in RECORDS.items() if rec.field("samples") is not None])
 
-OTHER_STRIDES = frozenset(["fft_along", "linalg_lstsq", "linalg_solve", "lstsq_solution", "solve_matrices"])
+OTHER_STRIDES = frozenset(["linalg_lstsq", "linalg_solve", "lstsq_solution", "solve_matrices"])
 """Operations whose results lie in memory as the meta executor foresees them, which is otherwise than the kernels lay them."""
 Placement = Sequence["Sharding | None"]
 """How each array among a sample's arguments lies, None for a plain tensor."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
 from torchcompat._tensor import frontend as F
 
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
+
 __all__ = ["multi_head_attention_forward"]
 
 
-def _none_or_dtype(input: Any) -> Any:
+def _none_or_dtype(input: Tensor | None) -> DType | None:
     """The dtype of a tensor; None for None."""
     if input is None:
         return None
@@ -20,7 +24,8 @@ def _none_or_dtype(input: Any) -> Any:
     raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
 
-def _canonical_mask(mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True) -> Any:
+def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: DType | None, other_name: str, target_type: DType,
+                    check_other: bool = True) -> Tensor | None:
     """A mask as floats to add: a bool mask becomes -inf where it is True."""
     if mask is None:
         return None
@@ -34,7 +39,7 @@ def _canonical_mask(mask: Any, mask_name: str, other_type: Any, other_name: str,
     return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
 
 
-def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
+def _check_shapes(query: Any, key: Tensor, value: Tensor, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
     """Whether there is a batch dimension; AssertionError where dimensions do not go together."""
     if query.dim() not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor")
@@ -71,11 +76,13 @@ def _project(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> Any:
 
 
 def multi_head_attention_forward(
-        query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any,
-        bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any, training: bool = True,
-        key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None, use_separate_proj_weight: bool = False,
-        q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None,
-        average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+        query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
+        in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+        out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None,
+        need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
+        q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
+        static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True,
+        is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
     """What `nn.MultiheadAttention` computes.
 
     Args:

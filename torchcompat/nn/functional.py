@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 from autograd_tape.ops import ALIASES, RECORDS
 from torchcompat import _VF
 from torchcompat._tensor import frontend as _frontend
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 _ATTENTION = frozenset(["_canonical_mask", "_none_or_dtype", "multi_head_attention_forward"])
 
@@ -28,7 +32,7 @@ def _operation(name: str) -> str | None:
     return name if record is not None and record.namespace == "nn.functional" else None
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Fn:
     found = _operation(name)
     if name in _ATTENTION:
         from . import _attention
@@ -50,7 +54,7 @@ def __dir__() -> list[str]:
     return sorted(operations | _ATTENTION | set(globals()))
 
 
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution (Jang et al., 2017; Maddison et al., 2017).
 
     Args:
@@ -70,7 +74,7 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     return _frontend.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
 
 
-def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Any:
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """input where it is positive, else input times a slope (Xu et al., 2015).
 
     Args:
@@ -95,7 +99,7 @@ def _interval_starts(samples: np.ndarray, size: int, out: int, window: int) -> n
     return np.concatenate([((steps + samples) * alpha).astype(np.int64) - (samples * alpha).astype(np.int64), last], 1)
 
 
-def _fractional(n: int) -> tuple[Any, Any]:
+def _fractional(n: int) -> tuple[Fn, Fn]:
     name, sides = f"fractional_max_pool{n}d", ("time", "height", "width")[3 - n:]
 
     def with_indices(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
@@ -132,8 +136,8 @@ def _fractional(n: int) -> tuple[Any, Any]:
         index = _frontend.wrap(np.ascontiguousarray(chosen).reshape(*planes, -1))
         return flat.gather(-1, index).reshape(*planes, *outs), index.reshape(*planes, *outs)
 
-    def function(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
-                 _random_samples: Any = None) -> Any:
+    def function(input: Tensor, kernel_size: tuple[int, ...], output_size: tuple[int, ...] | None = None,
+                 output_ratio: tuple[float, ...] | None = None, return_indices: bool = False, _random_samples: object = None) -> object:
         found = with_indices(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
         return found if return_indices else found[0]
 
@@ -148,8 +152,9 @@ fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional(2)
 fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
 
 
-def _renamed(name: str, mode: str | None) -> Any:
-    def function(input: Any, size: Any = None, scale_factor: Any = None, mode: str = mode or "nearest", align_corners: Any = None) -> Any:
+def _renamed(name: str, mode: str | None) -> Fn:
+    def function(input: Tensor, size: object = None, scale_factor: object = None, mode: str = mode or "nearest",
+                 align_corners: object = None) -> object:
         warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
         return __getattr__("interpolate")(input, size, scale_factor, mode, True if name == "upsample_bilinear" else align_corners)
 

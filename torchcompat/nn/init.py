@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+from autograd_tape.annotations import Fn
 import torchcompat as torch
 from torchcompat._tensor import frontend as _frontend
+
+if TYPE_CHECKING:
+    from torchcompat.random import Generator
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
@@ -51,12 +55,12 @@ def _fill(fill: Callable[[Tensor], Any], tensor: Tensor) -> Tensor:
     return tensor
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills with values uniform between `a` and `b`."""
     return _fill(lambda t: t.uniform_(a, b, generator=generator), tensor)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills with normal values."""
     return _fill(lambda t: t.normal_(mean, std, generator=generator), tensor)
 
@@ -76,7 +80,8 @@ def zeros_(tensor: Tensor) -> Tensor:
     return _fill(lambda t: t.zero_(), tensor)
 
 
-def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None) -> Tensor:
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Generator | None = None) -> Tensor:
     """Fills with values of a normal distribution cut to [a, b].
 
     Values outside are drawn again; where the interval holds less than 0.3 of the distribution, uniform candidates are
@@ -95,7 +100,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     return _fill(lambda t: draw(t, mean, std, a, b, generator), tensor)
 
 
-def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> None:
     # Bounds as the tensor's dtype holds them, lest a value rounded onto a bound be drawn for ever.
     low, high = [torch.tensor(bound, dtype=tensor.dtype, device="cpu").item() for bound in (a, b)]
     tensor.normal_(mean, std, generator=generator)
@@ -106,7 +111,7 @@ def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float,
         tensor.copy_(torch.where(outside, torch.empty_like(tensor).normal_(mean, std, generator=generator), tensor))
 
 
-def _accept_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _accept_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> None:
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     threshold = torch.empty_like(tensor)
     tensor.uniform_(a, b, generator=generator)
@@ -166,19 +171,20 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills uniformly with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills normally with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor)))), generator)
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None) -> Tensor:
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Generator | None = None) -> Tensor:
     """Fills uniformly with standard deviation gain / sqrt(fan) (He et al., 2015).
 
     Args:
@@ -196,7 +202,8 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None) -> Tensor:
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Generator | None = None) -> Tensor:
     """Fills normally with standard deviation gain / sqrt(fan) (He et al., 2015); arguments as `kaiming_uniform_`."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -205,7 +212,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fills with a (semi) orthogonal matrix, dimensions after the first flattened (Saxe et al., 2013)."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -221,7 +228,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     return tensor
 
 
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fills a 2-dim tensor normally, with the fraction `sparsity` of each column zero (Martens, 2010)."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -235,10 +242,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
-def _deprecated(function: Any) -> Callable[..., Any]:
+def _deprecated(function: Any) -> Fn:
     name = function.__name__
 
-    def old(*args: Any, **kwargs: Any) -> Any:
+    def old(*args: Tensor, **kwargs: object) -> Tensor:
         warnings.warn(f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from autograd_tape.annotations import DeviceLike
 from .modules.module import Module
 
 __all__ = ["DataParallel"]
@@ -20,13 +22,14 @@ class DataParallel(Module):
     tensor([1., 1.])
     """
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+    def __init__(self, module: Module, device_ids: Sequence[int | DeviceLike] | None = None, output_device: int | DeviceLike | None = None,
+                 dim: int = 0) -> None:
         super().__init__()
         if device_ids:
             raise RuntimeError(f"DataParallel cannot use devices {list(device_ids)}: there is no GPU")
         self.module, self.dim = module, dim
         self.device_ids: list[int] = []
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> Any:
         """The module's result."""
         return self.module(*inputs, **kwargs)

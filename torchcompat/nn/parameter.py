@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import Arguments, DeviceLike
 import torchcompat as torch
 from torchcompat._calls.above import above
 from torchcompat._tensor import Tensor, _TensorMeta
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
@@ -15,7 +19,7 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 class _ParameterMeta(_TensorMeta):
     """Makes tensors of other classes with the flag `_is_param` instances of Parameter."""
 
-    def __instancecheck__(self, instance: Any) -> bool:
+    def __instancecheck__(self, instance: object) -> bool:
         if self is Parameter and getattr(instance, "_is_param", False) and isinstance(instance, Tensor):
             return True
         return super().__instancecheck__(instance)
@@ -51,10 +55,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         t._is_param = True
         return t
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         pass
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         found = memo.get(id(self))
         if found is None:
             data: Any = self.data
@@ -65,7 +69,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         text: Any = super().__repr__
         return "Parameter containing:\n" + text(tensor_contents=tensor_contents)
 
-    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: Any) -> Arguments:
         state = {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
         if state:
             return above.rebuilder("_rebuild_parameter_with_state"), (self.data, self.requires_grad, OrderedDict(), state)
@@ -75,7 +79,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 class _BufferMeta(_TensorMeta):
     """Makes tensors with the flag `_is_buffer` instances of Buffer."""
 
-    def __instancecheck__(self, instance: Any) -> bool:
+    def __instancecheck__(self, instance: object) -> bool:
         if self is Buffer and getattr(instance, "_is_buffer", False) and isinstance(instance, Tensor):
             return True
         return super().__instancecheck__(instance)
@@ -105,7 +109,7 @@ class UninitializedTensorMixin:
 
     cls_to_become: type
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: tuple[int, ...], device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         """Gives it a shape (and memory), and makes it an ordinary parameter or tensor.
 
         Args:
@@ -129,10 +133,10 @@ class UninitializedTensorMixin:
         raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
                            "before calling `module.share_memory()`.")
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
         return type(self), (self.requires_grad,)  # type: ignore[attr-defined]  # a mixin: the tensor has it
 
 
@@ -173,10 +177,10 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         t._is_buffer = True
         return t
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         pass
 
 
-def is_lazy(param: Any) -> bool:
+def is_lazy(param: Tensor | None) -> bool:
     """Whether `param` is a parameter or buffer without a shape yet."""
     return isinstance(param, UninitializedTensorMixin)

@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 from collections.abc import Callable
 
 import torchcompat as torch
@@ -16,6 +16,10 @@ from torchcompat._tensor import Tensor
 from torchcompat.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+"""Parameters, with their names or in groups with options of their own."""
 
 
 class _Required:

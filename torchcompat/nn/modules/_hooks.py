@@ -6,13 +6,17 @@ import functools
 import warnings
 import weakref
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 from autograd_tape.modes import active_tapes
 from autograd_tape.scopes import tell_of_recording
 from torchcompat.utils.hooks import BackwardHook, RemovableHandle
+
+if TYPE_CHECKING:
+    from torchcompat.nn.modules.module import Module
 
 Table = OrderedDict[int, Any]
 
@@ -38,7 +42,7 @@ class _WrappedHook:
         if module is not None:
             self.module: Any = weakref.ref(module)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if not self.with_module:
             return self.hook(*args, **kwargs)
         module = self.module()
@@ -46,13 +50,13 @@ class _WrappedHook:
             raise RuntimeError("You are trying to call the hook of a dead Module!")
         return self.hook(module, *args, **kwargs)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         state = {"hook": self.hook, "with_module": self.with_module}
         if self.with_module:
             state["module"] = self.module()
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Keywords) -> None:
         self.hook, self.with_module = state["hook"], state["with_module"]
         if self.with_module:
             if state["module"] is None:
@@ -60,7 +64,7 @@ class _WrappedHook:
             self.module = weakref.ref(state["module"])
 
 
-def register(table: Table, hook: Any, *, prepend: bool = False, flags: tuple[tuple[Table, bool], ...] = ()) -> RemovableHandle:
+def register(table: Table, hook: Fn, *, prepend: bool = False, flags: tuple[tuple[Table, bool], ...] = ()) -> RemovableHandle:
     """Puts `hook` into `table`, at its front where `prepend`, and its key into each of the `flags` that is set."""
     handle = RemovableHandle(table, extra_dict=[t for t, _ in flags])
     table[handle.id] = hook
@@ -72,27 +76,27 @@ def register(table: Table, hook: Any, *, prepend: bool = False, flags: tuple[tup
     return handle
 
 
-def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_buffer_registration_hook(hook: Fn) -> RemovableHandle:
     """`hook(module, name, buffer)` -> None or another buffer, whenever a module gets a buffer."""
     return register(_global_buffer_registration_hooks, hook)
 
 
-def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_module_registration_hook(hook: Fn) -> RemovableHandle:
     """`hook(module, name, submodule)` -> None or another module, whenever a module gets a submodule."""
     return register(_global_module_registration_hooks, hook)
 
 
-def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_parameter_registration_hook(hook: Fn) -> RemovableHandle:
     """`hook(module, name, param)` -> None or another parameter, whenever a module gets a parameter."""
     return register(_global_parameter_registration_hooks, hook)
 
 
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_forward_pre_hook(hook: Fn) -> RemovableHandle:
     """`hook(module, args)` -> None or new args, before every module's `forward`."""
     return register(_global_forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(hook: Fn, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """`hook(module, args, output)` -> None or a new output, after every module's `forward`."""
     return register(_global_forward_hooks, hook, flags=((_global_forward_hooks_with_kwargs, with_kwargs),
                                                         (_global_forward_hooks_always_called, always_call)))
@@ -106,19 +110,19 @@ def _global_kind(full: bool) -> None:
     _global_is_full_backward_hook = full
 
 
-def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_backward_hook(hook: Fn) -> RemovableHandle:
     """`hook(module, grad_input, grad_output)` on the last operation of every module; `register_module_full_backward_hook` is
     what is usually wanted."""
     _global_kind(full=False)
     return register(_global_backward_hooks, hook)
 
 
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_full_backward_pre_hook(hook: Fn) -> RemovableHandle:
     """`hook(module, grad_output)` -> None or new gradients, when the gradients of a module's outputs are known."""
     return register(_global_backward_pre_hooks, hook)
 
 
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_full_backward_hook(hook: Fn) -> RemovableHandle:
     """`hook(module, grad_input, grad_output)` -> None or new grad_input, when the gradients of a module's inputs are known."""
     _global_kind(full=True)
     return register(_global_backward_hooks, hook)
@@ -127,7 +131,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 # -- the call of a module with hooks --------------------------------------------------------------------------------
 
 
-def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(module: Module, args: Arguments, kwargs: Keywords) -> Any:
     """`module.forward(*args, **kwargs)` with all hooks, global ones first."""
     if _NAMING in _global_forward_pre_hooks:
         return _call_by_name(module, args, kwargs)
@@ -139,7 +143,7 @@ class _HookedCall:
 
     __slots__ = ("module", "args", "kwargs", "result", "called")
 
-    def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, module: Module, args: Arguments, kwargs: Keywords) -> None:
         self.module, self.args, self.kwargs = module, args, kwargs
         self.result: Any = None
         self.called: set[int] = set()
@@ -188,7 +192,7 @@ class _HookedCall:
                 if new is not None:
                     self.args = new if isinstance(new, tuple) else (new,)
 
-    def _after_forward(self, key: int, hook: Callable[..., Any]) -> None:
+    def _after_forward(self, key: int, hook: Fn) -> None:
         if key in self.module._forward_hooks_with_kwargs or key in _global_forward_hooks_with_kwargs:
             new = hook(self.module, self.args, self.kwargs, self.result)
         else:
@@ -196,7 +200,7 @@ class _HookedCall:
         if new is not None:
             self.result = new
 
-    def _regular_backward_hooks(self, hooks: list[Callable[..., Any]]) -> None:
+    def _regular_backward_hooks(self, hooks: list[Fn]) -> None:
         tensor = self.result
         while not isinstance(tensor, torch.Tensor):
             tensor = next(v for v in tensor.values() if isinstance(v, torch.Tensor)) if isinstance(tensor, dict) else tensor[0]
@@ -248,7 +252,7 @@ class _HookedCall:
 _NAMING = -1  # the key of the hook by which calls come here while a tape records
 
 
-def _call_by_name(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_by_name(module: Module, args: Arguments, kwargs: Keywords) -> Any:
     """A call whose operations are the module's on the tapes that record them."""
     tapes = active_tapes()
     for tape in tapes:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
 import torchcompat as torch
 
 from .. import functional as F
 
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+
 States = tuple[Any, ...]
 
 
-def _tanh(gates: Any, states: States, weight: Any, bias: Any, projection: Any) -> States:
+def _tanh(gates: Tensor, states: States, weight: Tensor, bias: Tensor, projection: object) -> States:
     return (torch.tanh(gates + F.linear(states[0], weight, bias)),)
 
 
-def _relu(gates: Any, states: States, weight: Any, bias: Any, projection: Any) -> States:
+def _relu(gates: Tensor, states: States, weight: Tensor, bias: Tensor, projection: object) -> States:
     return (F.relu(gates + F.linear(states[0], weight, bias)),)
 
 
-def _lstm(gates: Any, states: States, weight: Any, bias: Any, projection: Any) -> States:
+def _lstm(gates: Tensor, states: States, weight: Tensor, bias: Tensor | None, projection: Tensor | None) -> States:
     h, c = states
     i, f, g, o = (gates + F.linear(h, weight, bias)).chunk(4, 1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -28,7 +31,7 @@ def _lstm(gates: Any, states: States, weight: Any, bias: Any, projection: Any) -
     return (h if projection is None else F.linear(h, projection)), c
 
 
-def _gru(gates: Any, states: States, weight: Any, bias: Any, projection: Any) -> States:
+def _gru(gates: Tensor, states: States, weight: Tensor, bias: Tensor, projection: object) -> States:
     (h,) = states
     xr, xz, xn = gates.chunk(3, 1)
     hr, hz, hn = F.linear(h, weight, bias).chunk(3, 1)
@@ -40,7 +43,8 @@ def _gru(gates: Any, states: States, weight: Any, bias: Any, projection: Any) ->
 STEPS: dict[str, Callable[[Any, States, Any, Any, Any], States]] = {"RNN_TANH": _tanh, "RNN_RELU": _relu, "LSTM": _lstm, "GRU": _gru}
 
 
-def run(mode: str, input: Any, states: States, weights: dict[str, Any], sizes: list[int] | None, reverse: bool) -> tuple[Any, States]:
+def run(mode: str, input: Tensor, states: States, weights: dict[str, Tensor], sizes: list[int] | None, reverse: bool) -> tuple[Tensor,
+        tuple[Tensor, ...]]:
     """Runs over a sequence.
 
     Args:

@@ -6,8 +6,8 @@ import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
-from collections.abc import Callable
 
+from autograd_tape.annotations import Fn, Keywords
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 from torchcompat.utils.hooks import RemovableHandle
@@ -50,7 +50,7 @@ class StateDict:
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. Override it together with "
                            "set_extra_state(), or neither.")
 
-    def set_extra_state(self, state: Any) -> None:
+    def set_extra_state(self, state: object) -> None:
         """Takes back what `get_extra_state` returned."""
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. Override it together with "
                            "get_extra_state(), or neither.")
@@ -60,37 +60,37 @@ class StateDict:
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
-    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def _register_state_dict_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` -> None or another state dict."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered via "
                                "register_state_dict_post_hook")
         return register(self._state_dict_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dict in place."""
         hook._from_public_api = True  # type: ignore[attr-defined]  # a mark on a function
         return register(self._state_dict_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(module, prefix, keep_vars)` before `state_dict`."""
         return register(self._state_dict_pre_hooks, hook)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(self, hook: Fn, with_module: bool = False) -> RemovableHandle:
         """`hook([module,] state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before loading."""
         return register(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(module, incompatible_keys)` after loading; it may change the two lists in place."""
         return register(self._load_state_dict_post_hooks, hook)
 
     # -- saving -----------------------------------------------------------------------------------------------------
 
-    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+    def _save_to_state_dict(self, destination: Keywords, prefix: str, keep_vars: bool) -> None:
         """Puts this module's own parameters, persistent buffers and extra state into `destination`."""
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             if tensor is not None and name not in self._non_persistent_buffers_set:
@@ -137,7 +137,7 @@ class StateDict:
 
     # -- loading ----------------------------------------------------------------------------------------------------
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool,
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Keywords, strict: bool,
                               missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
         """Loads this module's own entries, not those of its submodules; notes what is missing, unexpected or wrong."""
         for hook in self._load_state_dict_pre_hooks.values():
@@ -201,7 +201,7 @@ class StateDict:
                     f"in the checkpoint are {value.size()}, an exception occurred : {error.args}.")
         return None
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+    def load_state_dict(self, state_dict: Mapping[str, object], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copies parameters and buffers from `state_dict` into this module and its submodules.
 
         Args:
@@ -223,7 +223,7 @@ class StateDict:
         if metadata is not None:
             own._metadata = metadata
 
-        def load(module: Any, state: Any, prefix: str) -> None:
+        def load(module: Any, state: OrderedDict | dict[str, Tensor], prefix: str) -> None:
             local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local_metadata["assign_to_params_buffers"] = assign

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
+from autograd_tape.annotations import DeviceLike, Keywords
 
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
@@ -30,7 +35,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
-                 device: Any = None, dtype: Any = None) -> None:
+                 device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
@@ -42,7 +47,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.div_value, self.head_bias, self.shortlist_size = div_value, head_bias, cutoffs[0]
         self.n_clusters = len(cutoffs)
         self.head_size = self.shortlist_size + self.n_clusters
-        placed = {"device": device, "dtype": dtype}
+        placed: Keywords = {"device": device, "dtype": dtype}
         self.head = Linear(in_features, self.head_size, bias=head_bias, **placed)
         self.tail = ModuleList()
         for i in range(self.n_clusters):
@@ -58,7 +63,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             for layer in layers:
                 layer.reset_parameters()
 
-    def forward(self, input_: Any, target_: Any) -> _ASMoutput:
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """[N, in_features], [N] class numbers -> their log-probabilities [N], and minus the mean of these."""
         if target_.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -83,18 +88,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         output = output + F.log_softmax(self.head(input), dim=1).gather(1, choice.unsqueeze(1)).squeeze(1)
         return _ASMoutput(output if batched else output.squeeze(0), -output.mean())
 
-    def _full(self, input: Any, head: Any) -> Any:
+    def _full(self, input: object, head: Any) -> Any:
         head = F.log_softmax(head, dim=1)
         parts = [head[:, :self.shortlist_size]]
         for i, cluster in enumerate(self.tail):
             parts.append(F.log_softmax(cluster(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1))
         return torch.cat(parts, dim=1)
 
-    def log_prob(self, input: Any) -> Any:
+    def log_prob(self, input: Tensor) -> Tensor:
         """[N, in_features] -> log-probabilities of all classes [N, n_classes]."""
         return self._full(input, self.head(input))
 
-    def predict(self, input: Any) -> Any:
+    def predict(self, input: Tensor) -> Tensor:
         """[N, in_features] -> the most probable classes [N]; clusters are only looked into where the head chooses one."""
         head = self.head(input)
         best = head.argmax(dim=1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import DeviceLike
 import torchcompat as torch
 
 from .. import functional as F
@@ -11,6 +12,10 @@ from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm"]
 
@@ -26,7 +31,8 @@ class _NormBase(Module):
     num_batches_tracked: Any
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
+                 track_running_stats: bool = True, device: DeviceLike | None = None, dtype: DType | None = None, *,
+                 bias: bool = True) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -58,7 +64,7 @@ class _NormBase(Module):
 
     _input_dims: tuple[int, ...] = ()
 
-    def _check_input_dim(self, input: Any) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in self._input_dims:
             wanted = " or ".join(f"{n}D" for n in self._input_dims)
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
@@ -88,7 +94,7 @@ class _BatchNorm(_NormBase):
         bias: whether there is one.
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The normalized input, of the same shape."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
@@ -122,7 +128,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
     """A normalization whose `num_features` are the channels of its first input."""
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
-                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
+                 device: DeviceLike | None = None, dtype: DType | None = None, *, bias: bool = True) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
         self.affine, self.track_running_stats = affine, track_running_stats
         if affine:
@@ -139,7 +145,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Any) -> None:
+    def initialize_parameters(self, input: Tensor) -> None:
         """Gives parameters and buffers their shapes from the first input."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
@@ -171,19 +177,19 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes; with one process the same as BatchNorm."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *,
-                 bias: bool = True) -> None:
+                 track_running_stats: bool = True, process_group: object = None, device: DeviceLike | None = None,
+                 dtype: DType | None = None, *, bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
-    def _check_input_dim(self, input: Any) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
         """`module` with every BatchNorm in it exchanged for a SyncBatchNorm of the same parameters."""
         result: Any = module
         if isinstance(module, _BatchNorm):

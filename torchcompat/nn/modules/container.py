@@ -7,8 +7,9 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn, Self
 
+from autograd_tape.annotations import Fn
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 
@@ -29,7 +30,7 @@ class Container(Module):
             self.add_module(key, value)
 
 
-def _position(index: Any, size: int) -> int:
+def _position(index: int, size: int) -> int:
     """A place in a list from an index that may count from the end."""
     index = operator.index(index)
     if not -size <= index < size:
@@ -46,7 +47,7 @@ class _Numbered(Module):
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def _key(self, index: Any) -> str:
+    def _key(self, index: int) -> str:
         return list(self._modules)[_position(index, len(self))]
 
     def __setitem__(self, idx: int, module: Module) -> None:
@@ -60,12 +61,12 @@ class _Numbered(Module):
     def __dir__(self) -> list[str]:
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def append(self, module: Module) -> Any:
+    def append(self, module: Module) -> Self:
         """Adds a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def pop(self, key: int | slice) -> Any:
+    def pop(self, key: int | slice) -> Module:
         """Removes a module (a slice of them) and returns it."""
         module = self[key]  # type: ignore[index]  # an item is a module
         del self[key]
@@ -96,29 +97,29 @@ class Sequential(_Numbered):
         for name, module in named:
             self.add_module(name, module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The last module's output."""
         for module in self._modules.values():
             input = module(input)
         return input
 
-    def __getitem__(self, idx: int | slice) -> Any:
+    def __getitem__(self, idx: int | slice) -> Module:
         if isinstance(idx, slice):
             return type(self)(OrderedDict(list(self._modules.items())[idx]))
         return self._modules[self._key(idx)]
 
-    def _other(self, other: Any) -> "Sequential":
+    def _other(self, other: Module) -> "Sequential":
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other
 
-    def __add__(self, other: Any) -> "Sequential":
+    def __add__(self, other: Module) -> "Sequential":
         return Sequential(*self, *self._other(other))
 
-    def __iadd__(self, other: Any) -> "Sequential":
+    def __iadd__(self, other: Module) -> "Sequential":
         return self.extend(list(self._other(other)))
 
-    def _times(self, other: Any) -> int:
+    def _times(self, other: int) -> int:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
@@ -162,10 +163,10 @@ class ModuleList(_Numbered):
         if modules is not None:
             self.extend(modules)
 
-    def _key(self, index: Any) -> str:
+    def _key(self, index: int) -> str:
         return str(_position(index, len(self)))
 
-    def __getitem__(self, idx: int | slice) -> Any:
+    def __getitem__(self, idx: int | slice) -> Module:
         if isinstance(idx, slice):
             return type(self)(list(self._modules.values())[idx])
         return self._modules[self._key(idx)]
@@ -210,7 +211,7 @@ class ModuleDict(Module):
         modules: the first ones, by name.
     """
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -253,13 +254,13 @@ class ModuleDict(Module):
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: Mapping[str, Module]) -> None:
         """Adds modules from a mapping, or from (name, module) pairs."""
         for key, module in _pairs(modules, "ModuleDict"):
             self[key] = module
 
 
-def _pairs(items: Any, owner: str) -> Iterable[tuple[Any, Any]]:
+def _pairs(items: object, owner: str) -> Iterable[tuple[Any, Any]]:
     """The (key, value) pairs of a mapping or of a sequence of pairs."""
     if not isinstance(items, Iterable):
         what = "ModuleDict.update" if owner == "ModuleDict" else "ParametersDict.update"
@@ -277,11 +278,11 @@ def _pairs(items: Any, owner: str) -> Iterable[tuple[Any, Any]]:
     return pairs
 
 
-def _as_parameter(value: Any) -> Any:
+def _as_parameter(value: Tensor | str | int) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _describe(items: Iterable[tuple[Any, Any]], type_of: Any) -> str:
+def _describe(items: Iterable[tuple[object, object]], type_of: Fn) -> str:
     """One line for each parameter or other object of a list or dict, with what `type_of` makes of a tensor's type."""
     lines = []
     for key, value in items:
@@ -301,7 +302,7 @@ class ParameterList(Module):
         values: the first ones.
     """
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -315,13 +316,13 @@ class ParameterList(Module):
             return type(self)(self[i] for i in range(*idx.indices(len(self))))
         return getattr(self, str(_position(idx, len(self))))
 
-    def __setitem__(self, idx: int, param: Any) -> None:
+    def __setitem__(self, idx: int, param: Tensor | str) -> None:
         setattr(self, str(_position(idx, len(self))), _as_parameter(param))
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(len(self))])
 
-    def __iadd__(self, parameters: Iterable[Any]) -> "ParameterList":
+    def __iadd__(self, parameters: Iterable[object]) -> "ParameterList":
         return self.extend(parameters)
 
     def __dir__(self) -> list[str]:
@@ -333,7 +334,7 @@ class ParameterList(Module):
         self[self._size - 1] = value
         return self
 
-    def extend(self, values: Iterable[Any]) -> "ParameterList":
+    def extend(self, values: Iterable[object]) -> "ParameterList":
         """Adds values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
@@ -345,7 +346,7 @@ class ParameterList(Module):
         """One line for each value."""
         return _describe(enumerate(self), lambda t: t.dtype)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -362,7 +363,7 @@ class ParameterDict(Module):
         if parameters is not None:
             self.update(parameters)
 
-    def _name(self, key: Any) -> str:
+    def _name(self, key: str) -> str:
         if not isinstance(key, str):
             raise TypeError(f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). "
                             "Open an issue on github if you need non-string keys.")
@@ -372,7 +373,7 @@ class ParameterDict(Module):
     def __getitem__(self, key: str) -> Any:
         return getattr(self, self._name(key))
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: Tensor | int) -> None:
         self._keys[key] = None
         setattr(self, self._name(key), _as_parameter(value))
 
@@ -396,7 +397,7 @@ class ParameterDict(Module):
         """Another ParameterDict of the same parameters."""
         return ParameterDict(OrderedDict((key, self[key]) for key in self._keys))
 
-    def setdefault(self, key: str, default: Any = None) -> Any:
+    def setdefault(self, key: str, default: Any = None) -> Tensor:
         """The value of `key`, which is set to `default` where there is none."""
         if key not in self:
             self[key] = default
@@ -407,19 +408,19 @@ class ParameterDict(Module):
         for key in list(self._keys):
             del self[key]
 
-    def pop(self, key: str) -> Any:
+    def pop(self, key: str) -> Tensor:
         """Removes a value and returns it."""
         value = self[key]
         del self[key]
         return value
 
-    def popitem(self) -> tuple[str, Any]:
+    def popitem(self) -> tuple[str, Tensor]:
         """Removes the last (key, value) pair and returns it."""
         key, _ = self._keys.popitem()
         self._keys[key] = None
         return key, self.pop(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """The value of `key`, or `default`."""
         return self[key] if key in self else default
 
@@ -448,7 +449,7 @@ class ParameterDict(Module):
         """One line for each value."""
         return _describe(self.items(), torch.typename)
 
-    def __call__(self, input: Any) -> Any:
+    def __call__(self, input: object) -> NoReturn:
         raise RuntimeError("ParameterDict should not be called.")
 
     def __or__(self, other: "ParameterDict") -> "ParameterDict":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
+from autograd_tape.annotations import DeviceLike, Keywords
 import torchcompat as torch
 
 from .. import functional as F
@@ -14,6 +15,11 @@ from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _ntuple, _reverse_repeat_tuple
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
+    from torchcompat.nn.common_types import _size_any_t
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d", "LazyConv3d",
@@ -34,7 +40,7 @@ class _ConvNd(Module):
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
                  padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...], groups: int,
-                 bias: bool, padding_mode: str, device: Any = None, dtype: Any = None) -> None:
+                 bias: bool, padding_mode: str, device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -94,7 +100,7 @@ class _ConvNd(Module):
             parts.append(f"padding_mode={self.padding_mode}")
         return ", ".join(parts)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Keywords) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("padding_mode", "zeros")
 
@@ -115,22 +121,23 @@ class _Conv(_ConvNd):
 
     dims: int
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-                 groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                 padding: _size_any_t | str = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         t = _ntuple(self.dims)
         super().__init__(in_channels, out_channels, t(kernel_size), t(stride), padding if isinstance(padding, str) else t(padding),
                          t(dilation), False, t(0), groups, bias, padding_mode, device, dtype)
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Any:
         raise NotImplementedError
 
-    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             return self._conv(input, weight, bias, self.stride, (0,) * self.dims, self.dilation, self.groups)
         return self._conv(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The convolution of `input`."""
         return self._conv_forward(input, self.weight, self.bias)
 
@@ -139,7 +146,7 @@ class Conv1d(_Conv):
     __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over one dimension")  # type: ignore[union-attr]  # the base has one
     dims = 1
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Tensor:
         return F.conv1d(*args)
 
 
@@ -147,7 +154,7 @@ class Conv2d(_Conv):
     __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over two dimensions")  # type: ignore[union-attr]  # the base has one
     dims = 2
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Tensor:
         return F.conv2d(*args)
 
 
@@ -155,7 +162,7 @@ class Conv3d(_Conv):
     __doc__ = _Conv.__doc__.replace("over `dims` dimensions", "over three dimensions")  # type: ignore[union-attr]  # the base has one
     dims = 3
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Tensor:
         return F.conv3d(*args)
 
 
@@ -172,16 +179,17 @@ class _ConvTransposeNd(_ConvNd):
 
     dims: int
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-                 groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                 padding: _size_any_t | str = 0, output_padding: _size_any_t = 0, groups: int = 1, bias: bool = True,
+                 dilation: _size_any_t = 1, padding_mode: str = "zeros", device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         t = _ntuple(self.dims)
         super().__init__(in_channels, out_channels, t(kernel_size), t(stride), t(padding), t(dilation), True, t(output_padding), groups,
                          bias, padding_mode, device, dtype)
 
-    def _output_padding(self, input: Any, output_size: Sequence[int] | None) -> Sequence[int]:
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
         """The output padding that gives `output_size`."""
         if output_size is None:
             return self.output_padding
@@ -199,10 +207,10 @@ class _ConvTransposeNd(_ConvNd):
                              f"{low} to {high} (for an input of {input.size()[2:]})")
         return [size - least for size, least in zip(sizes, low)]
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Any:
         raise NotImplementedError
 
-    def forward(self, input: Any, output_size: Sequence[int] | None = None) -> Any:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """The transposed convolution of `input`; `output_size` chooses among the possible sizes."""
         return self._conv(input, self.weight, self.bias, self.stride, self.padding, self._output_padding(input, output_size), self.groups,
                           self.dilation)
@@ -212,7 +220,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     __doc__ = _ConvTransposeNd.__doc__.replace("over `dims` dimensions", "over one dimension")  # type: ignore[union-attr]
     dims = 1
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Tensor:
         return F.conv_transpose1d(*args)
 
 
@@ -220,7 +228,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     __doc__ = _ConvTransposeNd.__doc__.replace("over `dims` dimensions", "over two dimensions")  # type: ignore[union-attr]
     dims = 2
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Tensor:
         return F.conv_transpose2d(*args)
 
 
@@ -228,7 +236,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     __doc__ = _ConvTransposeNd.__doc__.replace("over `dims` dimensions", "over three dimensions")  # type: ignore[union-attr]
     dims = 3
 
-    def _conv(self, *args: Any) -> Any:
+    def _conv(self, *args: object) -> Tensor:
         return F.conv_transpose3d(*args)
 
 
@@ -242,8 +250,8 @@ class _LazyConv(LazyModuleMixin):
     weight: Any
     bias: Any
 
-    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, bias: bool = True, device: Any = None, dtype: Any = None,
-                 **kwargs: Any) -> None:
+    def __init__(self, out_channels: int, kernel_size: _size_any_t, *args: Any, bias: bool = True, device: DeviceLike | None = None,
+                 dtype: DType | None = None, **kwargs: Any) -> None:
         super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
@@ -255,7 +263,7 @@ class _LazyConv(LazyModuleMixin):
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]  # a mixin: the convolution has it
 
-    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
+    def initialize_parameters(self, input: Tensor, *args: object, **kwargs: object) -> None:
         """Gives the parameters their shapes from the first input."""
         if not self.has_uninitialized_params():
             return

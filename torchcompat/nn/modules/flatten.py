@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .module import Module
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 __all__ = ["Flatten", "Unflatten"]
 
@@ -16,7 +19,7 @@ class Flatten(Module):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -26,7 +29,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """Splits dimension `dim` into `unflattened_size`."""
 
-    def __init__(self, dim: int | str, unflattened_size: Any) -> None:
+    def __init__(self, dim: int | str, unflattened_size: tuple[int, ...]) -> None:
         super().__init__()
         if isinstance(dim, int):
             self._check(unflattened_size, "a tuple of ints", int)
@@ -36,7 +39,7 @@ class Unflatten(Module):
             raise TypeError("invalid argument type for dim parameter")
         self.dim, self.unflattened_size = dim, unflattened_size
 
-    def _check(self, size: Any, wanted: str, item: type) -> None:
+    def _check(self, size: tuple[int, ...], wanted: str, item: type) -> None:
         if not isinstance(size, (tuple, list) if item is int else tuple):
             raise TypeError(f"unflattened_size must be {wanted}, but found type {type(size).__name__}")
         for position, value in enumerate(size):
@@ -44,7 +47,7 @@ class Unflatten(Module):
                 raise TypeError(f"unflattened_size must be {'tuple of ints' if item is int else wanted}, but found element of type "
                                 f"{type(value).__name__} at pos {position}")
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import DeviceLike
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d"]
 
@@ -26,7 +31,8 @@ class _InstanceNorm(_NormBase):
     dims: int
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
-                 track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
+                 track_running_stats: bool = False, device: DeviceLike | None = None, dtype: DType | None = None, *,
+                 bias: bool = True) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool, missing_keys: list[str],
@@ -44,11 +50,11 @@ class _InstanceNorm(_NormBase):
                     state_dict.pop(key)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
-    def _normalize(self, input: Any) -> Any:
+    def _normalize(self, input: Tensor) -> Tensor:
         return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
                                self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The normalized input, of the same shape; with or without a batch dimension."""
         self._check_input_dim(input)
         single = input.dim() == self.dims + 1

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import Keywords
 from ..parameter import is_lazy
 from .module import Module
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 __all__ = ["LazyModuleMixin"]
 
@@ -18,7 +22,7 @@ class LazyModuleMixin:
 
     cls_to_become: type | None = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: bool) -> None:
         super().__init__(*args, **kwargs)
         module: Any = self
         self._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
@@ -29,12 +33,12 @@ class LazyModuleMixin:
     def _own(self) -> Any:
         return itertools.chain(self._parameters.items(), self._buffers.items())  # type: ignore[attr-defined]
 
-    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+    def _save_to_state_dict(self, destination: Keywords, prefix: str, keep_vars: bool) -> None:
         for name, t in self._own():
             if t is not None:
                 destination[prefix + name] = t if is_lazy(t) or keep_vars else t.detach()
 
-    def _lazy_load_hook(self, state_dict: Any, prefix: str, *_: Any) -> None:
+    def _lazy_load_hook(self, state_dict: Any, prefix: str, *_: object) -> None:
         """What has no shape yet takes that of what is loaded."""
         for name, t in self._own():
             loaded = state_dict.get(prefix + name)
@@ -50,7 +54,7 @@ class LazyModuleMixin:
         return any(is_lazy(t) for _, t in self._own())
 
     @staticmethod
-    def _infer_parameters(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
+    def _infer_parameters(module: Module, args: tuple[Tensor, ...], kwargs: Keywords | None = None) -> None:
         module.initialize_parameters(*args, **kwargs or {})
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {module._get_name()} has not been fully initialized")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterable, Iterator
 
+from autograd_tape.annotations import DeviceLike, Fn, Keywords
 import torchcompat as torch
 from torchcompat import __future__
 from torchcompat._making.conversion import parse_to
@@ -27,6 +28,9 @@ from ._hooks import (
 )
 from ._state import StateDict
 
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
     "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
@@ -42,11 +46,11 @@ def _addindent(text: str, spaces: int) -> str:
     return "\n".join([first, *[" " * spaces + line if line.strip() else "" for line in rest]])
 
 
-def _typename(value: Any) -> str:
+def _typename(value: Tensor | int | Module) -> str:
     return torch.typename(value)
 
 
-def _forward_unimplemented(self: Any, *input: Any) -> None:
+def _forward_unimplemented(self: object, *input: object) -> None:
     """Computes the module's result; every subclass defines its own."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
@@ -74,9 +78,9 @@ class Module(StateDict):
     _is_full_backward_hook: bool | None
     dump_patches = False
     call_super_init = False
-    _compiled_call_impl: Callable[..., Any] | None = None
+    _compiled_call_impl: Fn | None = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
@@ -92,11 +96,11 @@ class Module(StateDict):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    forward: Callable[..., Any] = _forward_unimplemented
+    forward: Fn = _forward_unimplemented
 
     # -- the call ---------------------------------------------------------------------------------------------------
 
-    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_impl(self, *args: Tensor, **kwargs: object) -> Any:
         own = self.__dict__
         try:
             hooked = (own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
@@ -107,7 +111,7 @@ class Module(StateDict):
             return self.forward(*args, **kwargs)
         return call_with_hooks(self, args, kwargs)
 
-    def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
+    def _wrapped_call_impl(self, *args: Tensor, **kwargs: object) -> Any:
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         return self._call_impl(*args, **kwargs)
@@ -125,7 +129,7 @@ class Module(StateDict):
             forward = self._wrapped_call_impl
         return forward(*args, **kwargs) if kwargs else forward(*args)
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
+    def compile(self, *args: object, **kwargs: object) -> None:
         """Compiles the call of this module with `torch.compile`, which takes the same arguments."""
         self._compiled_call_impl = torch.compile(self._call_impl, *args, **kwargs)
 
@@ -205,7 +209,7 @@ class Module(StateDict):
         """The same as `add_module`."""
         self.add_module(name, module)
 
-    def _put_module(self, name: str, module: Any) -> None:
+    def _put_module(self, name: str, module: Module | None) -> None:
         for hook in _global_module_registration_hooks.values():
             replaced = hook(self, name, module)
             if replaced is not None:
@@ -256,7 +260,7 @@ class Module(StateDict):
         else:
             _set(self, name, value)
 
-    def _assign_buffer(self, name: str, value: Any) -> None:
+    def _assign_buffer(self, name: str, value: Tensor) -> None:
         persistent: bool = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
         if type(self).register_buffer is not Module.register_buffer and "persistent" not in inspect.signature(
                 self.register_buffer).parameters:
@@ -279,7 +283,7 @@ class Module(StateDict):
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted(name for name in names if not name[0].isdigit())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Keywords) -> None:
         self.__dict__.update(state)
         # Modules pickled by older versions lack the tables of newer hooks.
         for table in ("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
@@ -289,7 +293,7 @@ class Module(StateDict):
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         state = self.__dict__.copy()
         state.pop("_compiled_call_impl", None)
         return state
@@ -346,7 +350,7 @@ class Module(StateDict):
 
     def _named_members(self, members: Callable[["Module"], Iterable[tuple[str, Any]]], prefix: str = "", recurse: bool = True,
                        remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
-        seen: set[Any] = set()
+        seen: set[object] = set()
         for path, module in self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]:
             for name, value in members(module):
                 if value is not None and value not in seen:
@@ -422,7 +426,7 @@ class Module(StateDict):
             with torch.no_grad():
                 applied = fn(param)
             grad = param.grad
-            new: Any = param
+            new = param
             if overwrite or applied.is_meta != param.is_meta:
                 new = self._parameters[name] = Parameter(applied, param.requires_grad)
             else:
@@ -439,7 +443,7 @@ class Module(StateDict):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def apply(self, fn: Callable[["Module"], Any]) -> "Module":
+    def apply(self, fn: Callable[[Module], None]) -> "Module":
         """Calls `fn` on every submodule, children first, then on the module itself; returns the module."""
         for module in self.children():
             module.apply(fn)
@@ -474,10 +478,10 @@ class Module(StateDict):
 
         return self._apply(convert)
 
-    def _cast(self, dtype: Any) -> "Module":
+    def _cast(self, dtype: DType) -> "Module":
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
-    def type(self, dst_type: Any) -> "Module":
+    def type(self, dst_type: object) -> "Module":
         """Casts all parameters and buffers to `dst_type`."""
         return self._apply(lambda t: t.type(dst_type))
 
@@ -501,11 +505,11 @@ class Module(StateDict):
         """Moves all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device: Any = None) -> "Module":
+    def cuda(self, device: DeviceLike | None = None) -> "Module":
         """Moves all parameters and buffers to a CUDA device."""
         return self._apply(lambda t: t.cuda(device))
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> "Module":
+    def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> "Module":
         """Moves parameters and buffers to `device` without their values: their memory there is uninitialized."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
@@ -555,7 +559,7 @@ class Module(StateDict):
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(self, hook: Fn, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """`hook(module, args)` -> None or new args, before `forward`.
 
         Args:
@@ -564,7 +568,7 @@ class Module(StateDict):
         """
         return register(self._forward_pre_hooks, hook, prepend=prepend, flags=((self._forward_pre_hooks_with_kwargs, with_kwargs),))
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
+    def register_forward_hook(self, hook: Fn, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:
         """`hook(module, args, output)` -> None or a new output, after `forward`.
 
@@ -576,7 +580,7 @@ class Module(StateDict):
         return register(self._forward_hooks, hook, prepend=prepend,
                         flags=((self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)))
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_pre_hook(self, hook: Fn, prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_output)` -> None or new gradients, when the gradients of the outputs are known."""
         return register(self._backward_pre_hooks, hook, prepend=prepend)
 
@@ -586,12 +590,12 @@ class Module(StateDict):
                                "of them.")
         self._is_full_backward_hook = full
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(self, hook: Fn, prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_input, grad_output)` -> None or new grad_input, when the gradients of the inputs are known."""
         self._backward_hook_kind(full=True)
         return register(self._backward_hooks, hook, prepend=prepend)
 
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_backward_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(module, grad_input, grad_output)` on the last operation of `forward` only; `register_full_backward_hook` is what is
         usually wanted."""
         self._backward_hook_kind(full=False)
@@ -599,7 +603,7 @@ class Module(StateDict):
 
     def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:
         """(full hooks, regular hooks), global ones first."""
-        found: dict[bool | None, list[Any]] = {True: [], False: [], None: []}
+        found: dict[bool | None, list[object]] = {True: [], False: [], None: []}
         found[_hooks._global_is_full_backward_hook] += _global_backward_hooks.values()
         found[self._is_full_backward_hook] += self._backward_hooks.values()
         return found[True], found[False]

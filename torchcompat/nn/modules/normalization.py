@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import DeviceLike
 import torchcompat as torch
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
@@ -22,7 +28,7 @@ class LocalResponseNorm(Module):
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
@@ -35,7 +41,8 @@ class _Affine(Module):
     weight: Any
     bias: Any
 
-    def _make_parameters(self, shape: tuple[int, ...], weight: bool, bias: bool | None, device: Any, dtype: Any) -> None:
+    def _make_parameters(self, shape: tuple[int, ...], weight: bool, bias: bool | None, device: DeviceLike | None,
+                         dtype: DType | None) -> None:
         """Makes them, or registers their names; a `bias` of None is not even a name."""
         wanted = {"weight": weight} if bias is None else {"weight": weight, "bias": weight and bias}
         for name, there in wanted.items():
@@ -64,13 +71,13 @@ class LayerNorm(_Affine):
         bias: whether there is one.
     """
 
-    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+                 device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
         self.normalized_shape, self.eps, self.elementwise_affine = _shape(normalized_shape), eps, elementwise_affine
         self._make_parameters(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The normalized input, of the same shape."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
@@ -88,15 +95,15 @@ class GroupNorm(_Affine):
         bias: whether there is one.
     """
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None, dtype: Any = None, *,
-                 bias: bool = True) -> None:
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: DeviceLike | None = None,
+                 dtype: DType | None = None, *, bias: bool = True) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._make_parameters((num_channels,), affine, bias, device, dtype)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The normalized input, of the same shape."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
@@ -113,13 +120,13 @@ class RMSNorm(_Affine):
         elementwise_affine: whether there is a weight, of `normalized_shape`.
     """
 
-    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True,
+                 device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
         self.normalized_shape, self.eps, self.elementwise_affine = _shape(normalized_shape), eps, elementwise_affine
         self._make_parameters(self.normalized_shape, elementwise_affine, None, device, dtype)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """The normalized input, of the same shape."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.nn.common_types import _size_any_t
 
 __all__ = [
     "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ReflectionPad1d",
@@ -24,11 +28,11 @@ class _Pad(Module):
     mode: str
     dims: int
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: _size_any_t) -> None:
         super().__init__()
         self.padding = _ntuple(2 * self.dims)(padding)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:
@@ -38,11 +42,11 @@ class _Pad(Module):
 class _ConstantPadNd(_Pad):
     """Pads with `value`."""
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: _size_any_t, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
@@ -72,7 +76,7 @@ class _Zero:
 
     padding: Any
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: _size_any_t) -> None:
         super().__init__(padding, 0.0)  # type: ignore[call-arg]  # the base of its siblings
 
     def extra_repr(self) -> str:
@@ -144,7 +148,7 @@ class _CircularPadNd(_Pad):
 
     mode = "circular"
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() - self.dims not in (1, 2):
             raise ValueError(f"expected {self.dims + 1}D or {self.dims + 2}D input (got {input.dim()}D input)")
         return super().forward(input)

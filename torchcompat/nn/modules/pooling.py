@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple, _single
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.nn.common_types import _size_1_t, _size_any_opt_t, _size_any_t
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
@@ -24,8 +28,8 @@ class _MaxPoolNd(Module):
         ceil_mode: let windows begin inside the input that end outside.
     """
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
-                 ceil_mode: bool = False) -> None:
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0, dilation: _size_any_t = 1,
+                 return_indices: bool = False, ceil_mode: bool = False) -> None:
         super().__init__()
         self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
         self.stride = kernel_size if stride is None else stride
@@ -39,7 +43,7 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """The maximum over windows of [N, C, L]; arguments: see MaxPool2d."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
                             return_indices=self.return_indices)
 
@@ -47,7 +51,7 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     __doc__ = (_MaxPoolNd.__doc__ or "").replace("windows.", "windows of [N, C, H, W].", 1)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
                             return_indices=self.return_indices)
 
@@ -55,7 +59,7 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """The maximum over windows of [N, C, D, H, W]; arguments: see MaxPool2d."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
                             return_indices=self.return_indices)
 
@@ -65,7 +69,7 @@ class _MaxUnpoolNd(Module):
 
     dims: int
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0) -> None:
         super().__init__()
         t = _ntuple(self.dims)
         self.kernel_size, self.stride, self.padding = t(kernel_size), t(kernel_size if stride is None else stride), t(padding)
@@ -79,7 +83,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
     dims = 1
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -88,7 +92,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
     dims = 2
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -97,7 +101,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
     dims = 3
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -111,8 +115,8 @@ class _AvgPoolNd(Module):
         divisor_override: what the sum is divided by instead of the window's size.
     """
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
-                 divisor_override: int | None = None) -> None:
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: int | None = None) -> None:
         super().__init__()
         self.kernel_size, self.padding = kernel_size, padding
         self.stride = kernel_size if stride is None else stride
@@ -125,19 +129,19 @@ class _AvgPoolNd(Module):
 class AvgPool1d(_AvgPoolNd):
     """The mean over windows of [N, C, L]; arguments: see AvgPool2d."""
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True) -> None:
         super().__init__(_single(kernel_size), None if stride is None else _single(stride), _single(padding), ceil_mode, count_include_pad)
         del self.divisor_override
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class AvgPool2d(_AvgPoolNd):
     __doc__ = (_AvgPoolNd.__doc__ or "").replace("windows.", "windows of [N, C, H, W].", 1)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                             self.divisor_override)
 
@@ -145,7 +149,7 @@ class AvgPool2d(_AvgPoolNd):
 class AvgPool3d(_AvgPoolNd):
     """The mean over windows of [N, C, D, H, W]; arguments: see AvgPool2d."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
                             self.divisor_override)
 
@@ -161,8 +165,8 @@ class _FractionalMaxPool(Module):
 
     dims: int
 
-    def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
-                 _random_samples: Any = None) -> None:
+    def __init__(self, kernel_size: _size_any_t, output_size: _size_any_opt_t | None = None, output_ratio: tuple[float, ...] | None = None,
+                 return_indices: bool = False, _random_samples: Any = None) -> None:
         super().__init__()
         t, name = _ntuple(self.dims), type(self).__name__
         if self.dims == 3 and any(k <= 0 for k in t(kernel_size)):
@@ -183,7 +187,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     __doc__ = (_FractionalMaxPool.__doc__ or "").replace("windows", "windows of [N, C, H, W]", 1)
     dims = 2
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Any:
         return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
                                        _random_samples=self._random_samples)
 
@@ -192,7 +196,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     __doc__ = (_FractionalMaxPool.__doc__ or "").replace("windows", "windows of [N, C, D, H, W]", 1)
     dims = 3
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Any:
         return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
                                        _random_samples=self._random_samples)
 
@@ -200,7 +204,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 class _LPPoolNd(Module):
     """The `norm_type` norm over windows."""
 
-    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+    def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: bool = False) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
@@ -211,28 +215,28 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """The `norm_type` norm over windows of [N, C, L]."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
     """The `norm_type` norm over windows of [N, C, H, W]."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
     """The `norm_type` norm over windows of [N, C, D, H, W]."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class _AdaptiveMaxPoolNd(Module):
     """The maximum over windows that divide the input evenly into `output_size`; `return_indices`: and where the maxima are."""
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
 
@@ -243,28 +247,28 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """[N, C, L] -> [N, C, output_size], the maximum of each window."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """[N, C, H, W] -> [N, C, *output_size], the maximum of each window."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """[N, C, D, H, W] -> [N, C, *output_size], the maximum of each window."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> tuple[Tensor, Tensor]:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class _AdaptiveAvgPoolNd(Module):
     """The mean over windows that divide the input evenly into `output_size`."""
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: _size_any_opt_t) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -275,19 +279,19 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """[N, C, L] -> [N, C, output_size], the mean of each window."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """[N, C, H, W] -> [N, C, *output_size], the mean of each window."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """[N, C, D, H, W] -> [N, C, *output_size], the mean of each window."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import Arguments, DeviceLike, Keywords
 import torchcompat as torch
 
 from .. import functional as F
@@ -15,6 +16,10 @@ from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from . import _recurrence
 from .module import Module
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -80,7 +85,7 @@ class RNNBase(Module):
             raise ValueError("Unrecognized RNN mode: " + self.mode)
 
     @property
-    def all_weights(self) -> list[list[Any]]:
+    def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
@@ -89,7 +94,7 @@ class RNNBase(Module):
         return [name for names in self._all_weights for name in names]
 
     @property
-    def _flat_weights(self) -> list[Any]:
+    def _flat_weights(self) -> list[Tensor]:
         return [getattr(self, name) for name in self._flat_weights_names]
 
     def flatten_parameters(self) -> None:
@@ -103,7 +108,7 @@ class RNNBase(Module):
 
     # -- checks ---------------------------------------------------------------------------------------------------
 
-    def check_input(self, input: Any, batch_sizes: Any) -> None:
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raises what is wrong with the input's dtype or shape."""
         dtype = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != dtype:
@@ -115,15 +120,16 @@ class RNNBase(Module):
         if self.input_size != input.size(-1):
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
 
-    def _state_size(self, input: Any, batch_sizes: Any, size: int) -> tuple[int, int, int]:
+    def _state_size(self, input: Tensor, batch_sizes: Tensor | None, size: int) -> tuple[int, int, int]:
         batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
         return len(self._all_weights), batch, size
 
-    def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape of the hidden state."""
         return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
 
-    def check_hidden_size(self, hx: Any, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}") -> None:
+    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
+                          msg: str = "Expected hidden size {}, got {}") -> None:
         """RuntimeError where the state has another shape."""
         if tuple(hx.size()) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -135,20 +141,20 @@ class RNNBase(Module):
 
     # -- the call -------------------------------------------------------------------------------------------------
 
-    def _zeros(self, input: Any, batch_sizes: Any, size: int) -> Any:
+    def _zeros(self, input: Tensor, batch_sizes: Tensor | None, size: int) -> Tensor:
         return torch.zeros(self._state_size(input, batch_sizes, size), dtype=input.dtype, device=input.device)
 
-    def _start(self, input: Any, batch_sizes: Any) -> tuple[Any, ...]:
+    def _start(self, input: Tensor, batch_sizes: Any) -> tuple[Tensor, ...]:
         """The states at the start where none are given."""
         return (self._zeros(input, batch_sizes, self.hidden_size),)
 
-    def _check_state(self, states: tuple[Any, ...], batched: bool) -> None:
+    def _check_state(self, states: Arguments, batched: bool) -> None:
         (hx,) = states
         if hx.dim() != (3 if batched else 2):
             what = ("batched 3-D", "3-D") if batched else ("unbatched 2-D", "2-D")
             raise RuntimeError(f"For {what[0]} input, hx should also be {what[1]} but got {hx.dim()}-D tensor")
 
-    def _run(self, input: Any, states: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
+    def _run(self, input: Tensor | PackedSequence, states: Arguments | None) -> tuple[Any, Arguments]:
         """(output, last states); `states` is a tuple of one or two."""
         if isinstance(input, PackedSequence):
             data, sizes, order, inverse = input
@@ -182,10 +188,10 @@ class RNNBase(Module):
             return output.squeeze(batch_dim), tuple(s.squeeze(1) for s in states)
         return output, states
 
-    def _layers(self, input: Any, states: tuple[Any, ...], batch_sizes: Any) -> tuple[Any, tuple[Any, ...]]:
+    def _layers(self, input: Tensor, states: tuple[Tensor, ...], batch_sizes: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
         directions = 2 if self.bidirectional else 1
         sizes = None if batch_sizes is None else batch_sizes.tolist()
-        last: list[tuple[Any, ...]] = []
+        last: list[Arguments] = []
         for layer in range(self.num_layers):
             if layer and self.dropout:
                 input = F.dropout(input, self.dropout, self.training)
@@ -207,11 +213,11 @@ class RNNBase(Module):
                 parts.append(f"{name}={getattr(self, name)}")
         return ", ".join(parts)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         # torch keeps the weights in a list beside the parameters, and needs it in a pickle.
         return {**super().__getstate__(), "_flat_weights_names": self._flat_weights_names, "_flat_weights": self._flat_weights}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Keywords) -> None:
         super().__setstate__(state)
         # Here they are always read from the parameters.
         for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
@@ -228,8 +234,8 @@ class RNN(RNNBase):
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: Any = None,
-                 **kwargs: Any) -> None:
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: DeviceLike | None = None,
+                 dtype: DType | None = None, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if nonlinearity not in ("tanh", "relu"):
@@ -238,7 +244,7 @@ class RNN(RNNBase):
                          device=device, dtype=dtype, **kwargs)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor, hx: object = None) -> tuple[Any, Any]:
         """Output [L, N, directions * H] and last states [layers * directions, N, H] for input [L, N, input_size]."""
         output, states = self._run(input, None if hx is None else (hx,))
         return output, states[0]
@@ -252,7 +258,7 @@ class GRU(RNNBase):
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor, hx: object = None) -> tuple[Any, Any]:
         """Output [L, N, directions * H] and last states [layers * directions, N, H] for input [L, N, input_size]."""
         output, states = self._run(input, None if hx is None else (hx,))
         return output, states[0]
@@ -264,14 +270,14 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape of the cell state."""
         return self._state_size(input, batch_sizes, self.hidden_size)
 
-    def _start(self, input: Any, batch_sizes: Any) -> tuple[Any, ...]:
+    def _start(self, input: Any, batch_sizes: Any) -> Arguments:
         return self._zeros(input, batch_sizes, self.proj_size or self.hidden_size), self._zeros(input, batch_sizes, self.hidden_size)
 
-    def _check_state(self, states: tuple[Any, ...], batched: bool) -> None:
+    def _check_state(self, states: Arguments, batched: bool) -> None:
         h, c = states
         n = 3 if batched else 2
         if h.dim() != n or c.dim() != n:
@@ -297,7 +303,8 @@ class RNNCellBase(Module):
     bias_ih: Any
     bias_hh: Any
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         gates = num_chunks * hidden_size
@@ -316,7 +323,7 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _step(self, mode: str, input: Any, states: tuple[Any, ...] | None, count: int) -> tuple[Any, ...]:
+    def _step(self, mode: str, input: Any, states: Arguments | None, count: int) -> Arguments:
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -346,12 +353,12 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """h' = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh), or relu in place of tanh."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """[N, input_size], [N, hidden_size] -> [N, hidden_size], or all without N."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -361,10 +368,11 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of an LSTM."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """[N, input_size], (h, c) each [N, hidden_size] -> new (h, c), or all without N."""
         return self._step("LSTM", input, None if hx is None else tuple(hx), 2)
 
@@ -372,9 +380,10 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a GRU."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """[N, input_size], [N, hidden_size] -> [N, hidden_size], or all without N."""
         return self._step("GRU", input, None if hx is None else (hx,), 1)[0]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import DeviceLike
 import torchcompat as torch
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
+
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import DType
+    from torchcompat._tensor import Tensor
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -20,7 +25,7 @@ class _Table(Module):
     weight: Any
 
     def _make_table(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, word: str, weight: Any, frozen: bool,
-                    device: Any, dtype: Any) -> None:
+                    device: DeviceLike | None, dtype: DType | None) -> None:
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < max(num_embeddings, 1):
@@ -61,13 +66,13 @@ class Embedding(_Table):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
-                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Any = None,
-                 _freeze: bool = False, device: Any = None, dtype: Any = None) -> None:
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None,
+                 _freeze: bool = False, device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
         self._make_table(num_embeddings, embedding_dim, padding_idx, "Padding_idx", _weight, _freeze, device, dtype)
         self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, scale_grad_by_freq, sparse
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """[*] integers -> [*, embedding_dim]."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
 
@@ -101,14 +106,15 @@ class EmbeddingBag(_Table):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
-                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Any = None,
-                 include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None, dtype: Any = None) -> None:
+                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Tensor | None = None,
+                 include_last_offset: bool = False, padding_idx: int | None = None, device: DeviceLike | None = None,
+                 dtype: DType | None = None) -> None:
         super().__init__()
         self._make_table(num_embeddings, embedding_dim, padding_idx, "padding_idx", _weight, False, device, dtype)
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """[bags, n] integers, or [n] and the offsets at which bags begin -> [bags, embedding_dim]."""
         return F.embedding_bag(input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
                                per_sample_weights, self.include_last_offset, self.padding_idx)
@@ -123,7 +129,7 @@ class EmbeddingBag(_Table):
         return ", ".join(parts)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0,
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0,
                         scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> "EmbeddingBag":
         """An embedding bag of the rows of `embeddings`, fixed where `freeze`."""

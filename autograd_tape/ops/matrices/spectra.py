@@ -1,0 +1,521 @@
+"""The Fourier transforms of `torch.fft`, made of those of `fourier` as ATen makes them: what is real is made complex where need be, lengths
+are cut or filled with zeros, and norms have names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...annotations import Functions
+from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES, DType, default_dtype
+from ...errors import AutogradError
+from ...functions.out import OutRule
+from ...functions.refusals import on_meta
+from ...record import op
+from ...tensor import TensorRef, as_dtype
+from .fourier import wrap_dims
+
+_NORMS = {("backward", True): 0, ("backward", False): 2, ("ortho", True): 1, ("ortho", False): 1,
+          ("forward", True): 2, ("forward", False): 0}
+"""What ATen calls a norm, by its name and whether the transform is no inverse."""
+_ONE = "(Tensor input, int? n=None, int dim=-1, str? norm=None) -> Tensor"
+_TWO = "(Tensor input, int[]? s=None, int[] dim=(-2, -1), str? norm=None) -> Tensor"
+_MANY = "(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None) -> Tensor"
+
+
+def _to_complex(name: str) -> OutRule:
+    return OutRule(f"{name} expects a complex output tensor, but got {{found}}", lambda result, out: out.is_complex)
+
+
+def _to_real(name: str) -> OutRule:
+    return OutRule(f"{name} expects a floating point output tensor, but got {{found}}", lambda result, out: out.category == FLOATING)
+
+
+def _normalization(norm: str | None, forward: bool) -> int:
+    found = _NORMS.get((norm or "backward", forward))
+    if found is None:
+        raise AutogradError(f'Invalid normalization mode: "{norm}"', expected="backward, ortho or forward", found=repr(norm))
+    return found
+
+
+def _computed(F: Functions, input: TensorRef, complex: bool) -> TensorRef:
+    """A tensor in the dtype in which it is transformed, which with `complex` is complex."""
+    found: DType = input._k.dtype
+    wanted = default_dtype() if found.category < FLOATING else found
+    if wanted.name not in ("float32", "float64", "complex64", "complex128") and not (
+            wanted.name == "float16" and input._k.device.type == "meta"):
+        raise AutogradError(f"Unsupported dtype {SCALAR_TYPE_NAMES[wanted.name]}", expected="single or double precision", found=wanted.name,
+                            remedy="convert the tensor first")
+    if complex and wanted.category < COMPLEX:
+        wanted = wanted.to_complex()
+    return input if wanted is found else F.cast(input, wanted)
+
+
+def _fitted(F: Functions, x: TensorRef, dims: Sequence[int], sizes: Sequence[int]) -> TensorRef:
+    """The first so many elements along dimensions, zeros after the last."""
+    pad = [0] * (2 * x.ndim)
+    for d, n in zip(dims, sizes):
+        if n < x.shape[d]:
+            x = F.slice(x, d, 0, n)
+        pad[2 * (x.ndim - 1 - d) + 1] = n - x.shape[d]
+    x = F.constant_pad_nd(x, tuple(pad)) if any(pad) else x
+    if 0 in x.shape and not on_meta(x):
+        raise AutogradError("MKL FFT error: Intel oneMKL DFTI ERROR: Inconsistent configuration parameters",
+                            expected="elements to transform", found=f"shape {list(x.shape)}")
+    return x
+
+
+def _check_count(n: int) -> None:
+    if n < 1:
+        raise AutogradError(f"Invalid number of data points ({n}) specified", expected="1 or more", found=str(n))
+
+
+# -- along one dimension ----------------------------------------------------------------------------------------------------------------
+
+
+def _spectrum(name: str, forward: bool, real: bool) -> Callable[..., TensorRef]:
+    """`function` of a transform to complex numbers: of any, or, where `real`, of real ones to the first half."""
+    def function(F: Functions, input: TensorRef, n: int | None = None, dim: int = -1, norm: str | None = None) -> TensorRef:
+        is_complex = input._k.dtype.is_complex
+        if real and is_complex:
+            raise AutogradError(f"{name} expects a real input tensor, but got {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
+        x = _computed(F, input, False)
+        dims = wrap_dims((dim,), x.ndim)
+        _check_count(x.shape[dims[0]] if n is None else n)
+        x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n,))
+        kind = _normalization(norm, forward)
+        if is_complex:
+            return F._fft_c2c(x, dims, kind, forward)
+        result = F._fft_r2c(x, dims, kind, real)
+        return result if forward else F.conj(result)
+
+    return function
+
+
+def _signal(forward: bool) -> Callable[..., TensorRef]:
+    """`function` of a transform of the first half to real numbers."""
+    def function(F: Functions, input: TensorRef, n: int | None = None, dim: int = -1, norm: str | None = None) -> TensorRef:
+        x = _computed(F, input, True)
+        dims = wrap_dims((dim,), x.ndim)
+        count = 2 * (x.shape[dims[0]] - 1) if n is None else n
+        _check_count(count)
+        x = _fitted(F, x, dims, (x.shape[dims[0]] if n is None else n // 2 + 1,))
+        kind = _normalization(norm, forward)
+        return F._fft_c2r(F.conj(x) if forward else x, dims, kind, count)
+
+    return function
+
+
+def _samples_of(real: bool, half: bool) -> Callable[..., Any]:
+    """Samples along one dimension; where `real`, of transforms that take real numbers alone, and where `half`, of those that give them."""
+    def samples(rng: Any) -> Any:
+        yield (rng.standard_normal((2, 5)),)
+        yield rng.standard_normal((3, 4)), 6, 0, "ortho"
+        yield rng.standard_normal((3, 4)), 3, -1, "forward"
+        if not real:
+            yield (rng.standard_normal((2, 4)) + 1j * rng.standard_normal((2, 4)),)
+            yield rng.standard_normal((2, 4)) + 1j * rng.standard_normal((2, 4)), 5 if half else 3, -2, "forward"
+
+    return samples
+
+
+def _errors(rng: Any) -> Any:
+    yield (np.ones((2, 3)), 0), RuntimeError, "Invalid number of data points (0) specified"
+    yield (np.ones((2, 3)), None, 2), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
+    yield (np.ones(()),), IndexError, "Dimension specified as -1 but tensor has no dimensions"
+    yield (np.ones((2, 3)), None, -1, "no"), RuntimeError, 'Invalid normalization mode: "no"'
+
+
+@op("fft_fft" + _ONE, namespace="_internal", alias="fft.fft", method=False)
+class fft_fft:
+    """The discrete Fourier transform along a dimension, of `n` numbers.
+
+    >>> torch.fft.fft(torch.tensor([1., 0., 0., 0.]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.-0.j])
+    """
+
+    out_dtype = _to_complex("fft")
+    function = _spectrum("fft", True, False)
+    samples, errors = _samples_of(False, False), _errors
+
+
+@op("fft_ifft" + _ONE, namespace="_internal", alias="fft.ifft", method=False)
+class fft_ifft:
+    """The inverse of `torch.fft.fft`.
+
+    >>> torch.fft.ifft(torch.fft.fft(torch.tensor([1., 2.])))
+    tensor([1.+0.j, 2.+0.j])
+    """
+
+    out_dtype = _to_complex("ifft")
+    function = _spectrum("ifft", False, False)
+    samples, errors = _samples_of(False, False), _errors
+
+
+@op("fft_rfft" + _ONE, namespace="_internal", alias="fft.rfft", method=False)
+class fft_rfft:
+    """The first half of the Fourier transform of real numbers, which tells the other.
+
+    >>> torch.fft.rfft(torch.tensor([1., 0., 0., 0.]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j])
+    """
+
+    out_dtype = _to_complex("rfft")
+    function = _spectrum("rfft", True, True)
+    samples, errors = _samples_of(True, False), _errors
+
+
+@op("fft_irfft" + _ONE, namespace="_internal", alias="fft.irfft", method=False)
+class fft_irfft:
+    """The inverse of `torch.fft.rfft`: `n` real numbers, two for each element but the first where left out.
+
+    >>> torch.fft.irfft(torch.fft.rfft(torch.tensor([1., 2., 3.])), 3)
+    tensor([1., 2., 3.])
+    """
+
+    out_dtype = _to_real("irfft")
+    function = _signal(False)
+    samples, errors = _samples_of(False, True), _errors
+
+
+@op("fft_hfft" + _ONE, namespace="_internal", alias="fft.hfft", method=False)
+class fft_hfft:
+    """The Fourier transform of numbers whose second half is the conjugate of the first, which is given: real numbers.
+
+    >>> torch.fft.hfft(torch.tensor([1., 0., 0.]))
+    tensor([1., 1., 1., 1.])
+    """
+
+    out_dtype = _to_real("hfft")
+    function = _signal(True)
+    samples, errors = _samples_of(False, True), _errors
+
+
+@op("fft_ihfft" + _ONE, namespace="_internal", alias="fft.ihfft", method=False)
+class fft_ihfft:
+    """The inverse of `torch.fft.hfft`: the first half.
+
+    >>> torch.fft.ihfft(torch.tensor([1., 1., 1., 1.]))
+    tensor([1.-0.j, 0.-0.j, 0.-0.j])
+    """
+
+    out_dtype = _to_complex("ihfft")
+    function = _spectrum("ihfft", False, True)
+    samples, errors = _samples_of(True, False), _errors
+
+
+# -- along several dimensions -----------------------------------------------------------------------------------------------------------
+
+
+def _sizes(input: TensorRef, s: Any, dim: Any) -> tuple[list[int], list[int]]:
+    """(dimensions, lengths) of transforms along several dimensions: `dim`, or the last ones that `s` has lengths for, or all."""
+    s = (s,) if isinstance(s, int) else s
+    dims = None if dim is None else wrap_dims((dim,) if isinstance(dim, int) else dim, input.ndim)
+    if dims is not None and len({*dims}) < len(dims):
+        raise AutogradError("FFT dims must be unique", found=str(dim), remedy="name each dimension once")
+    if s is not None:
+        if dims is not None and len(dims) != len(s):
+            raise AutogradError("When given, dim and shape arguments must have the same length", expected=f"{len(dims)} lengths",
+                                found=str(len(s)))
+        if len(s) > input.ndim:
+            raise AutogradError(f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
+    if dims is None:
+        dims = list(range(input.ndim - (input.ndim if s is None else len(s)), input.ndim))
+    sizes = [input.shape[d] if s is None or s[i] == -1 else int(s[i]) for i, d in enumerate(dims)]
+    for n in sizes:
+        _check_count(n)
+    return dims, sizes
+
+
+def _check_some(name: str, dims: Sequence[int]) -> None:
+    if not dims:
+        raise AutogradError(f"{name} must transform at least one axis", expected="dimensions", found="none")
+
+
+def _of_all(forward: bool) -> Callable[..., TensorRef]:
+    def transformed(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
+        dims, sizes = _sizes(input, s, dim)
+        x = _fitted(F, _computed(F, input, True), dims, sizes)
+        return F._fft_c2c(x, dims, _normalization(norm, forward), forward)
+
+    return transformed
+
+
+def _rfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
+    if input._k.dtype.is_complex:
+        raise AutogradError(f"rfftn expects a real-valued input tensor, but got {SCALAR_TYPE_NAMES[input._k.dtype.name]}")
+    dims, sizes = _sizes(input, s, dim)
+    _check_some("rfftn", dims)
+    x = _fitted(F, _computed(F, input, False), dims, sizes)
+    return F._fft_r2c(x, dims, _normalization(norm, True), True)
+
+
+def _half_sizes(name: str, input: TensorRef, s: Any, dim: Any) -> tuple[list[int], list[int], int]:
+    """The same of a first half, and how many numbers the last dimension has in all."""
+    dims, sizes = _sizes(input, s, dim)
+    _check_some(name, dims)
+    s = (s,) if isinstance(s, int) else s
+    count = 2 * (input.shape[dims[-1]] - 1) if s is None or s[-1] == -1 else sizes[-1]
+    _check_count(count)
+    return dims, [*sizes[:-1], count // 2 + 1], count
+
+
+def _irfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
+    dims, sizes, count = _half_sizes("irfftn", input, s, dim)
+    x = _fitted(F, _computed(F, input, True), dims, sizes)
+    return F._fft_c2r(x, dims, _normalization(norm, False), count)
+
+
+def _hfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
+    dims, sizes, count = _half_sizes("hfftn", input, s, dim)
+    x = _fitted(F, _computed(F, input, True), dims, sizes)
+    kind = _normalization(norm, True)
+    if len(dims) > 1:
+        x = F._fft_c2c(x, dims[:-1], kind, True)
+    return F._fft_c2r(F.conj(x), dims[-1:], kind, count)
+
+
+def _ihfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
+    dims, sizes = _sizes(input, s, dim)
+    _check_some("ihfftn", dims)
+    x = _fitted(F, _computed(F, input, False), dims, sizes)
+    kind = _normalization(norm, False)
+    half = F._fft_r2c(x, dims[-1:], kind, True)
+    return F.conj(half) if len(dims) == 1 else F._fft_c2c(F.conj_physical(half), dims[:-1], kind, False)
+
+
+def _two_or_many(transformed: Callable[..., TensorRef]) -> tuple[Callable[..., TensorRef], Callable[..., TensorRef]]:
+    """The fields `function` of a transform along two dimensions, and along several."""
+    def two(F, input, s=None, dim=(-2, -1), norm=None): return transformed(F, input, s, dim, norm)
+    def many(F, input, s=None, dim=None, norm=None): return transformed(F, input, s, dim, norm)
+    return two, many
+
+
+_FFT2, _FFTN = _two_or_many(_of_all(True))
+_IFFT2, _IFFTN = _two_or_many(_of_all(False))
+_RFFT2, _RFFTN = _two_or_many(_rfftn)
+_IRFFT2, _IRFFTN = _two_or_many(_irfftn)
+_HFFT2, _HFFTN = _two_or_many(_hfftn)
+_IHFFT2, _IHFFTN = _two_or_many(_ihfftn)
+
+
+def _samples_of_several(real: bool) -> Callable[..., Any]:
+    def samples(rng: Any) -> Any:
+        yield (rng.standard_normal((3, 4)),)
+        yield rng.standard_normal((2, 3, 4)), (3, 5), (2, 0), "ortho"
+        if not real:
+            yield rng.standard_normal((2, 3, 4)) + 1j * rng.standard_normal((2, 3, 4)), (2, -1), (0, 1), "forward"
+
+    return samples
+
+
+def _several_errors(rng: Any) -> Any:
+    yield (np.ones((2, 3)), (2, 0)), RuntimeError, "Invalid number of data points (0) specified"
+    yield (np.ones((2, 3)), None, (0, 2)), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
+    yield (np.ones((2, 3)), None, (0, -2)), RuntimeError, "FFT dims must be unique"
+    yield (np.ones((2, 3)), (2,), (0, 1)), RuntimeError, "When given, dim and shape arguments must have the same length"
+    yield (np.ones((2, 3)), None, (0, 1), "no"), RuntimeError, 'Invalid normalization mode: "no"'
+
+
+@op("fft_fft2" + _TWO, namespace="_internal", alias="fft.fft2", method=False)
+class fft_fft2:
+    """`torch.fft.fft` along the last two dimensions.
+
+    >>> torch.fft.fft2(torch.eye(2)).real
+    tensor([[2., 0.],
+            [0., 2.]])
+    """
+
+    out_dtype, function = _to_complex("fftn"), _FFT2
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_ifft2" + _TWO, namespace="_internal", alias="fft.ifft2", method=False)
+class fft_ifft2:
+    """The inverse of `torch.fft.fft2`."""
+
+    out_dtype, function = _to_complex("fftn"), _IFFT2
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_rfft2" + _TWO, namespace="_internal", alias="fft.rfft2", method=False)
+class fft_rfft2:
+    """`torch.fft.rfft` along the last dimension, and `torch.fft.fft` along the one before it.
+
+    >>> torch.fft.rfft2(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+
+    out_dtype, function = _to_complex("rfftn"), _RFFT2
+    samples, errors = _samples_of_several(True), _several_errors
+
+
+@op("fft_irfft2" + _TWO, namespace="_internal", alias="fft.irfft2", method=False)
+class fft_irfft2:
+    """The inverse of `torch.fft.rfft2`."""
+
+    out_dtype, function = _to_real("irfftn"), _IRFFT2
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_hfft2" + _TWO, namespace="_internal", alias="fft.hfft2", method=False)
+class fft_hfft2:
+    """`torch.fft.fft` along the last dimension but one, and `torch.fft.hfft` along the last."""
+
+    out_dtype, function = _to_real("hfftn"), _HFFT2
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_ihfft2" + _TWO, namespace="_internal", alias="fft.ihfft2", method=False)
+class fft_ihfft2:
+    """The inverse of `torch.fft.hfft2`."""
+
+    out_dtype, function = _to_complex("ihfftn"), _IHFFT2
+    samples, errors = _samples_of_several(True), _several_errors
+
+
+@op("fft_fftn" + _MANY, namespace="_internal", alias="fft.fftn", method=False)
+class fft_fftn:
+    """`torch.fft.fft` along several dimensions, all where none are named.
+
+    >>> torch.fft.fftn(torch.ones(2, 2)).real
+    tensor([[4., 0.],
+            [0., 0.]])
+    """
+
+    out_dtype, function = _to_complex("fftn"), _FFTN
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_ifftn" + _MANY, namespace="_internal", alias="fft.ifftn", method=False)
+class fft_ifftn:
+    """The inverse of `torch.fft.fftn`."""
+
+    out_dtype, function = _to_complex("fftn"), _IFFTN
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_rfftn" + _MANY, namespace="_internal", alias="fft.rfftn", method=False)
+class fft_rfftn:
+    """`torch.fft.rfft` along the last of several dimensions, and `torch.fft.fft` along the others."""
+
+    out_dtype, function = _to_complex("rfftn"), _RFFTN
+    samples, errors = _samples_of_several(True), _several_errors
+
+
+@op("fft_irfftn" + _MANY, namespace="_internal", alias="fft.irfftn", method=False)
+class fft_irfftn:
+    """The inverse of `torch.fft.rfftn`.
+
+    >>> torch.fft.irfftn(torch.fft.rfftn(torch.eye(2)))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+    out_dtype, function = _to_real("irfftn"), _IRFFTN
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_hfftn" + _MANY, namespace="_internal", alias="fft.hfftn", method=False)
+class fft_hfftn:
+    """`torch.fft.hfft` along the last of several dimensions, after `torch.fft.fft` along the others."""
+
+    out_dtype, function = _to_real("hfftn"), _HFFTN
+    samples, errors = _samples_of_several(False), _several_errors
+
+
+@op("fft_ihfftn" + _MANY, namespace="_internal", alias="fft.ihfftn", method=False)
+class fft_ihfftn:
+    """The inverse of `torch.fft.hfftn`."""
+
+    out_dtype, function = _to_complex("ihfftn"), _IHFFTN
+    samples, errors = _samples_of_several(True), _several_errors
+
+
+# -- order of frequencies ---------------------------------------------------------------------------------------------------------------
+
+
+def _shift(F: Functions, input: TensorRef, dim: Any, up: bool) -> TensorRef:
+    dims = wrap_dims(range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim, input.ndim)
+    return F.roll(input, tuple([(input.shape[d] + up) // 2 for d in dims]), tuple(dims))
+
+
+def _shift_samples(rng: Any) -> Any:
+    yield (rng.standard_normal((3, 4)),)
+    yield rng.standard_normal((2, 3, 5)), (2, 0)
+    yield rng.standard_normal((2, 3)), -1
+
+
+@op("fft_fftshift(Tensor input, int[]? dim=None) -> Tensor", namespace="_internal", alias="fft.fftshift", method=False, out=False)
+class fft_fftshift:
+    """The frequencies of a transform in order, that of zero in the middle.
+
+    >>> torch.fft.fftshift(torch.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+
+    def function(F, input, dim=None): return _shift(F, input, dim, False)
+    samples = _shift_samples
+
+
+@op("fft_ifftshift(Tensor input, int[]? dim=None) -> Tensor", namespace="_internal", alias="fft.ifftshift", method=False, out=False)
+class fft_ifftshift:
+    """The inverse of `torch.fft.fftshift`.
+
+    >>> torch.fft.ifftshift(torch.tensor([-0.5, -0.25, 0., 0.25]))
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+
+    def function(F, input, dim=None): return _shift(F, input, dim, True)
+    samples = _shift_samples
+
+
+_OPTIONS = "int n, float d=1.0, *, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
+
+
+def _frequencies(name: str, half: bool) -> Callable[..., TensorRef]:
+    """`function` of the frequencies of a transform of `n` numbers, `d` apart."""
+    def function(F: Functions, n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+                 pin_memory: bool = False, requires_grad: bool = False) -> TensorRef:
+        wanted = as_dtype(dtype) if dtype is not None else default_dtype() if out is None else out._k.dtype
+        if wanted.category < FLOATING:
+            raise AutogradError(f"{name} requires a floating point or complex dtype", expected="a floating-point dtype", found=wanted.name)
+        count = int(n / 2) + 1 if half else n
+        if count < 0:
+            raise AutogradError(f"Trying to create tensor with negative dimension {count}: [{count}]", expected="0 or more", found=str(n))
+        result = F.arange(count, dtype=wanted, layout=layout, device=device)
+        if not half:
+            behind = F.slice(result, 0, (n + 1) // 2, n)
+            F.sub_(behind, n)
+        result = F.mul_(result, 1.0 / (n * d) if n * d else np.inf if n else np.nan)
+        if out is not None:
+            return F.write_out(None, out, [result])
+        return result.requires_grad_() if requires_grad else result
+
+    return function
+
+
+@op(f"fft_fftfreq({_OPTIONS}) -> Tensor", namespace="_internal", alias="fft.fftfreq", method=False)
+class fft_fftfreq:
+    """The frequencies of `torch.fft.fft` of `n` numbers, `d` apart.
+
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+
+    function = _frequencies("fftfreq", False)
+    def samples(rng): yield from ((5,), (4, 0.5))
+
+
+@op(f"fft_rfftfreq({_OPTIONS}) -> Tensor", namespace="_internal", alias="fft.rfftfreq", method=False)
+class fft_rfftfreq:
+    """The frequencies of `torch.fft.rfft` of `n` numbers, `d` apart.
+
+    >>> torch.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+
+    function = _frequencies("rfftfreq", True)
+    def samples(rng): yield from ((5,), (4, 0.5))
