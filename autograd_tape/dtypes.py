@@ -37,6 +37,13 @@ class DType:
 
     >>> float32.itemsize, float32.is_floating_point, float32.is_complex
     (4, True, False)
+
+    Where it is NumPy's (see `give_to`) it equals NumPy's dtype, and stands for it:
+
+    >>> import subprocess, sys
+    >>> program = "import numpy as np; from autograd_tape import float32; print(float32 == np.float32, np.zeros(2, float32).dtype)"
+    >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    'True float32\\n'
     """
 
     __slots__ = ("name", "np", "category", "itemsize", "is_floating_point", "is_complex", "scalar", "group", "code", "__weakref__")
@@ -70,6 +77,24 @@ class DType:
 
     def __repr__(self) -> str:
         return f"{self.home}.{self.name}"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or isinstance(other, (np.dtype, type)) and bool(self.np == other)
+
+    __hash__ = object.__hash__
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's dtype, which it finds here wherever it takes one."""
+        return self.np
+
+    @classmethod
+    def give_to(cls, home: str) -> None:
+        """Makes them another package's: they are called by its name, and are no longer what NumPy takes for a dtype."""
+        cls.home = home
+        for habit in ("__eq__", "__hash__", "dtype"):
+            if habit in vars(cls):
+                delattr(cls, habit)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return (_dtype_named, (self.name,))

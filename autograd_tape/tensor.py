@@ -502,7 +502,8 @@ class TensorRef:
         return self._read("tolist()").tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self._read("a NumPy function")
+        whole = dtype is not None and np.dtype(dtype).kind in "biu"  # NumPy says what it wants: numbers that have no derivative
+        array = self._read("an index" if whole else "a NumPy function")
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ._ops import *
 
 __torchcompat__ = True
-dtype.home = "torch"
+dtype.give_to("torch")
 
 float = float32
 double, half, cfloat, cdouble, chalf, bit = float64, float16, complex64, complex128, complex32, uint1

@@ -60,6 +60,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> An
     return F.clone(F.broadcast_to(tensor(fill_value, dtype), (shape,) if isinstance(shape, int) else tuple(shape)))
 
 
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`numpy.where`, which also takes its arguments by name."""
+    theirs = own(_np, "where")
+    return theirs(condition) if x is None and y is None else theirs(condition, x, y)
+
+
 class _Joined:
     """`r_` and `c_` for parts that may be tensors."""
 

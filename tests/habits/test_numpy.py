@@ -363,3 +363,44 @@ def test_numpys_names_are_imported_when_they_are_first_used() -> None:
             "import numpy as np\nprint(np.sin(x * 0.0).numpy(), x.T.shape, at.numpy.__name__, x.__array_namespace__().__name__)")
     run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert run.stdout == "[0.] (1,) autograd_tape.numpy autograd_tape.array_api\n"
+
+
+DTYPES_ALONE = """
+import numpy as np
+from autograd_tape.dtypes import DType
+for d in DType.by_name.values():
+    x = np.zeros(3, d)
+    assert x.dtype == d.np and np.dtype(d) is d.np and np.empty_like(x, d).dtype == d and x.astype(d).dtype == d, d
+    assert d == d.np and d.np == d and d == d.np.type and d.np.type == d and hash(d) == hash(d) and {d: 1}[d] == 1, d
+    assert [other for other in DType.by_name.values() if d == other or d == other.np or d == other.np.type] == [d], d
+    assert d != None and d != d.name and d != str and d != 3 and d != "f8", d
+import torchcompat as torch
+assert torch.float64 != np.float64 and torch.float64 != np.dtype("f8") and torch.float64 == torch.double
+assert torch.float64 in {torch.float64} and not hasattr(torch.float64, "dtype") and type(torch.float64).__eq__ is object.__eq__
+try: np.zeros(3, torch.float64)
+except TypeError as error: print(error)
+"""
+
+
+def test_dtypes_are_numpys_until_they_are_torchs() -> None:
+    done = subprocess.run([sys.executable, "-c", DTYPES_ALONE], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "Cannot interpret 'torch.float64' as a data type\n", done.stderr
+
+
+@pytest.mark.parametrize("base", [0.0, np.array(0.0), np.zeros(2)])
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 3.0])
+def test_powers_of_zero_do_not_change_with_the_exponent(base: Any, exponent: float) -> None:
+    f = lambda y: np.sum(np.power(TensorRef.of(base) if isinstance(base, np.ndarray) else base, y))
+    for _ in range(4):
+        assert f(TensorRef.of(exponent)).item() == 0.0
+        f = at.transforms.grad(f)
+
+
+def test_where_takes_its_arguments_by_name() -> None:
+    x, y, yes = TensorRef.of([1.0, 2.0]), np.zeros(2), [True, False]
+    for found in (anp.where(condition=yes, x=x, y=y), anp.where(yes, x, y=y), anp.where(yes, x, y)):
+        assert isinstance(found, TensorRef) and found.tolist() == [1.0, 0.0]
+    assert anp.where(condition=yes)[0].tolist() == [0] == anp.where(TensorRef.of([3.0, 0.0]))[0].tolist()
+    assert anp.where(True, 1, 2).dtype == int
+    with pytest.raises(ValueError, match="both or neither"):
+        anp.where(yes, x=x)

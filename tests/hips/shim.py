@@ -14,6 +14,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 import autograd_tape as at
 import autograd_tape.numpy as anp
 from autograd_tape import TensorRef
+from autograd_tape.lazy import call
 from autograd_tape.tree import leaves, tree_map
 
 # -- vector spaces ----------------------------------------------------------------------------------------------------------
@@ -208,7 +210,7 @@ class _Primitive(at.Operation):
         if self.wrapped not in primitive_vjps:
             raise NotImplementedError(f"VJP of {self.raw} wrt argnums {wanted} not defined")
         found = iter(tuple(primitive_vjps[self.wrapped](wanted, output, full, kwargs)(_conj(cotangent))))
-        return [_conj(next(found)) if i in wanted else None for i in where]
+        return tuple([_conj(next(found)) if i in wanted else None for i in where])
 
 
 def _filled(args: Sequence[Any], where: Sequence[int], primals: Sequence[Any]) -> list[Any]:
@@ -222,13 +224,30 @@ def primitive(raw: Callable[..., Any]) -> Callable[..., Any]:
     operation = _Primitive(raw)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        where = [i for i, x in enumerate(args) if builtins.isinstance(x, TensorRef)]
-        wanted = tuple([i for i in where if args[i].requires_grad])
-        return operation(*[args[i] for i in where], call=(args, kwargs, where, wanted)) if where else raw(*args, **kwargs)
+        tensors = [[x for x in leaves(arg) if builtins.isinstance(x, TensorRef)] for arg in args]
+        where = [i for i, found in enumerate(tensors) if found]
+        wanted = tuple([i for i in where if any([x.requires_grad for x in tensors[i]])])
+        rest = tuple([None if i in where else x for i, x in enumerate(args)])
+        return operation(*[args[i] for i in where], call=(rest, kwargs, where, wanted)) if where else raw(*args, **kwargs)
 
     operation.wrapped = wrapped
     wrapped.fun = raw
     wrapped.__name__ = getattr(raw, "__name__", "primitive")
+    # HIPS's older ways to say what gradients are, one argument at a time.
+    makers: dict[int, Any] = {}
+
+    def defgrad(maker: Any, argnum: int = 0) -> None:
+        makers[argnum] = maker
+        defvjp(wrapped, *makers.values(), argnums=tuple(makers))
+
+    def older_defvjp(maker: Any, argnum: int = 0) -> None:
+        defgrad(lambda ans, *args, **kwargs: lambda g: maker(g, ans, vspace(args[argnum]), vspace(g), *args, **kwargs), argnum)
+
+    def defvjp_is_zero(argnums: Sequence[int] = (0,)) -> None:
+        for argnum in argnums:
+            defgrad(None, argnum)
+
+    wrapped.defgrad, wrapped.defvjp, wrapped.defvjp_is_zero = defgrad, older_defvjp, defvjp_is_zero
     return wrapped
 
 
@@ -311,16 +330,73 @@ def repeat_to_match_shape(g: Any, shape: Any, dtype: Any, axis: Any, keepdims: b
     return anp.reshape(g, tuple(kept.tolist())) + np.zeros(shape, dtype), count
 
 
+# -- traces -----------------------------------------------------------------------------------------------------------------
+
+
 class Node:
-    """HIPS's nodes, which it lets programs derive from: there are none of them here."""
+    """HIPS's nodes, which programs derive from."""
+
+    @classmethod
+    def new_root(cls, *args: Any, **kwargs: Any) -> Any:
+        root = cls.__new__(cls)
+        root.initialize_root(*args, **kwargs)
+        return root
+
+
+def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = name
+    return function
 
 
 def trace(start: Any, fun: Any, x: Any) -> Any:
-    raise NotImplementedError("autograd_tape's tape has entries, not HIPS autograd's nodes: see autograd_tape.trace")
+    """(value, node) of `fun(x)`, the node being of the kind of `start`: those of `autograd_tape.trace` as HIPS wants them."""
+    made, kind = at.trace(fun, x), builtins.type(start)
+    values = made.graph.values
+
+    def chosen(position: int) -> Any:
+        return _named("getitem", lambda tree: leaves(tree)[position])
+
+    nodes = {t.id: start if t is made.args[0] else kind(t.numpy(), chosen(i), (x,), {}, [0], [start]) for i, t in enumerate(made.inputs)}
+    for node in made.graph.nodes:
+        args = tuple([values[id].tensor().numpy() for id in node.inputs])
+        argnums = [i for i, id in enumerate(node.inputs) if id in nodes]
+        if not argnums:
+            continue
+        run = _named(node.op, lambda *args, n=node: _only(tree_map(getval, call(at.F, n.op, list(map(TensorRef.of, args)), n.arguments,
+                                                                               n.inplace))))
+        results = [values[id].tensor().numpy() for id in node.outputs]
+        step = kind(_only(results), run, args, {}, argnums, [nodes[node.inputs[i]] for i in argnums])
+        for i, id in enumerate(node.outputs):
+            nodes[id] = step if len(results) == 1 else kind(results[i], chosen(i), (results,), {}, [0], [step])
+    end = nodes.get(made.graph.outputs[0]) if made.graph.outputs else None
+    return tree_map(getval, made.output), end
 
 
-def toposort(end: Any, parents: Any = None) -> Any:
-    raise NotImplementedError("see autograd_tape.topological_order")
+def _only(found: Sequence[Any]) -> Any:
+    return found[0] if len(found) == 1 else found
+
+
+# -- of HIPS's own, beside NumPy's ------------------------------------------------------------------------------------------
+
+
+def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Matrices with these diagonals."""
+    made = at.F.diag_embed(D if builtins.isinstance(D, TensorRef) else TensorRef.of(D), offset, axis2, axis1)
+    return made if builtins.isinstance(D, TensorRef) else made.numpy()
+
+
+class _Facade(types.ModuleType):
+    """A module of `autograd_tape.numpy` with names of HIPS's own beside it."""
+
+    def __init__(self, name: str, module: types.ModuleType, **own: Any) -> None:
+        super().__init__(name)
+        self.__dict__.update(own, _module=module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_module"], name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
 
 
 # -- the package --------------------------------------------------------------------------------------------------------------
@@ -344,7 +420,7 @@ def install(sdist: Path) -> None:
     engine = dict(make_vjp=make_vjp, make_jvp=make_jvp, vspace=vspace, VSpace=VSpace, primitive=primitive, defvjp=defvjp,
                   defvjp_argnum=defvjp_argnum, defvjp_argnums=defvjp_argnums, defjvp=defjvp, defjvp_argnum=defjvp, defjvp_argnums=defjvp,
                   def_linear=def_linear, notrace_primitive=notrace_primitive, primitive_vjps=primitive_vjps, getval=getval, isbox=isbox,
-                  Node=Node, trace=trace, toposort=toposort, Box=TensorRef, register_notrace=def_linear,
+                  Node=Node, trace=trace, Box=TensorRef, register_notrace=def_linear,
                   primitive_with_deprecation_warnings=primitive)
     package = _module("autograd", __path__=[str(sdist / "autograd")], primitive=primitive)
     for name in ("core", "tracer", "extend"):
@@ -352,9 +428,10 @@ def install(sdist: Path) -> None:
     package.builtins = _module("autograd.builtins", tuple=tuple, list=list, dict=dict, isinstance=isinstance_, type=type_)  # type: ignore[attr-defined]
     for name in ("tuple", "list", "dict", "isinstance", "type"):
         setattr(package, name, package.builtins.__dict__[name])  # type: ignore[attr-defined]
-    package.numpy = sys.modules["autograd.numpy"] = anp  # type: ignore[attr-defined]
-    for name in ("linalg", "fft", "random"):
-        sys.modules[f"autograd.numpy.{name}"] = sys.modules[f"autograd_tape.numpy.{name}"]
+    own = {"linalg": {"T": lambda x: anp.swapaxes(x, -1, -2), "_dot": partial(anp.einsum, "...ij,...jk->...ik")}, "fft": {}, "random": {}}
+    parts = {name: _Facade(f"autograd.numpy.{name}", sys.modules[f"autograd_tape.numpy.{name}"], **given) for name, given in own.items()}
+    package.numpy = _Facade("autograd.numpy", anp, make_diagonal=make_diagonal, **parts)  # type: ignore[attr-defined]
+    sys.modules.update({m.__name__: m for m in (package.numpy, *parts.values())})  # type: ignore[attr-defined]
     _module("autograd.numpy.numpy_wrapper", wrap_namespace=wrap_namespace)
     _module("autograd.numpy.numpy_vjps", unbroadcast_f=unbroadcast_f, repeat_to_match_shape=repeat_to_match_shape)
     sys.path.insert(0, str(sdist / "tests"))

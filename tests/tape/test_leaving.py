@@ -73,6 +73,15 @@ class TestNumbersInTransforms:
         assert grad(f)(3.0) == 6.0 and grad(f)(0.5) == -1.0
         assert grad(lambda x: F.sum(x) if F.equal(x, x) else x[0])(X).tolist() == [1.0, 1.0, 1.0]
 
+    @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.bool_, lambda x: np.asarray(x, np.int32), lambda x: np.array(x, bool)])
+    def test_whole_numbers_and_truths_may_be_read(self, kind: Callable[..., Any]) -> None:
+        x = np.array([1.0, 2.0, 0.0])
+        assert grad(lambda x: F.sum(x * TensorRef.of(np.asarray(kind(x), np.float64))))(x).tolist() == kind(x).tolist()
+        with pytest.raises(NoGradError):
+            grad(lambda x: F.sum(x * np.asarray(x, np.float32)))(x)
+        with pytest.raises(AutogradError, match="A trace cannot follow"):
+            trace(lambda x: F.sum(x * TensorRef.of(np.asarray(kind(x), np.float64))), x)
+
     def test_every_operation_can_be_called_on_differentiated_values(self) -> None:
         f = lambda x: F.sum(F.cross_entropy(F.reshape(x, (1, 3)), TensorRef.of([1])) + F.gaussian_nll_loss(x, x, x * x) + F.std(x)
                             + x[x > 0][0])

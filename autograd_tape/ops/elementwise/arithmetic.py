@@ -690,14 +690,17 @@ def _real(F: Functions, x: Values) -> Any:
 
 
 def _pow_growth(F: Functions, grad: Values, input: Any, exponent: Values, result: Values) -> Values:
-    """grad * result * log(input), zero where input is zero and the exponent is not negative."""
+    """grad * result * log(input), zero where input is zero and the exponent is not negative. So are its derivatives: no logarithm of zero
+    is part of what is recorded there."""
     if isinstance(input, (int, float, complex)):
         if input == 0:
-            return F.where(_real(F, exponent) >= 0, F.zero_gradient(grad), grad * result * -np.inf)
+            flat = _real(F, exponent) >= 0
+            return F.where(flat, F.zero_gradient(grad), grad * (result * F.where(flat, 0.0, -np.inf)))
         if isinstance(input, complex):
             return grad * (result * cmath.log(input))
         return grad * (result * math.log(input)) if input > 0 else grad * result * math.nan
-    return F.where((input == 0) & (_real(F, exponent) >= 0), F.zero_gradient(grad), grad * (result * F.log(input)))
+    flat = (input == 0) & (_real(F, exponent) >= 0)
+    return F.where(flat, F.zero_gradient(grad), grad * (result * F.log(F.where(flat, 1, input))))
 
 
 def _pow_half(input: np.ndarray, exponent: np.ndarray) -> np.ndarray:
