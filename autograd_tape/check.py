@@ -185,11 +185,11 @@ def check_grad(fn: Callable[..., Any], inputs: Any, eps: float = 1e-5, atol: flo
     every = [f"in{name}" if not isinstance(given, dict) else name for name in _names(given)] + list(further)
     names = [every[i] for i in where]
     with _ModeContext(GradMode.ENABLED):
-        rows = _check(on_leaves, values, where, names, 1, eps, atol, rtol, seed)
+        rows, numerical = _check(on_leaves, values, where, names, 1, eps, atol, rtol, seed)
         if order == 2 and all(row.verdict == OK for row in rows):
             rows += _second(on_leaves, values, where, names, eps, atol, rtol, seed)
         if all(row.verdict == OK for row in rows):
-            rows += _forward(on_leaves, values, where, names, front, eps, atol, rtol) if forward else []
+            rows += _forward(on_leaves, values, where, names, front, numerical, atol, rtol) if forward else []
             rows += _batched(on_leaves, values, where, names, front, eps, seed) if batched else []
             rows += _laid_out(on_leaves, values, where, names, seed) if layouts else []
     name = getattr(fn, "__qualname__", None) or (repr(fn) if parameters is None else type(fn).__name__)
@@ -327,7 +327,8 @@ def _analytical(outputs: Sequence[TensorRef], refs: Sequence[TensorRef], cotange
 
 
 def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], order: int, eps: float, atol: float,
-           rtol: float, seed: int) -> list[Row]:
+           rtol: float, seed: int) -> tuple[list[Row], list[list[np.ndarray]]]:
+    """(a row for each output and input, the Jacobians by central differences as `_numerical` gives them)"""
     refs, outputs = _call(fn, values, where, True)
     first, again = [array_of(o) for o in outputs], _evaluate(fn, values, where)
     nan = float("nan")
@@ -356,7 +357,7 @@ def _check(fn: Callable[..., Any], values: list[Any], where: Sequence[int], name
             row = _compare(order, "all", name, "", np.stack(found), np.stack([total, -total]),
                            lambda i: (None, _index(i % total.size, x)), *_rounding(total), "not linear in the cotangents")
             rows += [] if row.verdict == OK else [row]
-    return rows
+    return rows, numerical
 
 
 def _rounding(expected: np.ndarray) -> tuple[float, float]:
@@ -452,11 +453,10 @@ def _of_inputs(fn: Callable[..., Any], values: Sequence[Any], where: Sequence[in
     return function
 
 
-def _forward(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], front: Frontend, eps: float,
-             atol: float, rtol: float) -> list[Row]:
+def _forward(fn: Callable[..., Any], values: list[Any], where: Sequence[int], names: Sequence[str], front: Frontend,
+             numerical: Sequence[Sequence[np.ndarray]], atol: float, rtol: float) -> list[Row]:
     """Forward mode against central differences: a column of the Jacobian for each tangent."""
     _, outputs = _call(fn, values, where, False)
-    numerical = _numerical(fn, values, where, eps, outputs)
     function, rows = _of_inputs(fn, values, where), []
     for j, name in enumerate(names):
         found = [np.zeros_like(row[j]) for row in numerical]
@@ -618,7 +618,7 @@ def _second(fn: Callable[..., Any], values: list[Any], where: Sequence[int], nam
     every = [*names, *[f"v{i}" for i in range(len(cotangents))]]
     nan = float("nan")
     try:
-        return _check(gradient, [*values, *cotangents], everywhere, every, 2, eps, atol, rtol, seed)
+        return _check(gradient, [*values, *cotangents], everywhere, every, 2, eps, atol, rtol, seed)[0]
     except ShapeMismatchError as error:  # on arrays the shape was right
         return [Row(2, "-", "-", nan, nan, None, nan, nan, f"wrong shape: {error.message}{_expected(error)}")]
     except (TypeError, AttributeError) as error:  # a tensor is no array

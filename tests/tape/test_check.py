@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import torchcompat as torch
-from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, assert_gradients, check_grad, register_tree
+from autograd_tape import F, GradCheckFailedError, Tape, TensorRef, assert_gradients, check, check_grad, register_tree
 from autograd_tape.__main__ import main
 from autograd_tape.check import Report
 from autograd_tape.errors import ArgumentError
@@ -339,6 +339,12 @@ contiguous = lambda a: np.ndarray(a.shape, a.dtype, a.ravel("K").tobytes())
 
 
 class TestOtherWays:
+    def test_differences_are_taken_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = []
+        numerical = check._numerical
+        monkeypatch.setattr(check, "_numerical", lambda *args: calls.append(args) or numerical(*args))
+        assert check_grad(torch.exp, [T], forward=True).ok and len(calls) == 1
+
     @pytest.mark.parametrize("f", [lambda x: torch.exp(x) @ x, lambda x: (x.sum(0), x.T * 2.0), torch.linalg.inv, torch.nn.Linear(3, 2),
                                    torch.nn.LayerNorm(3), lambda x: torch.softmax(x, -1)[..., 1:]])
     def test_right(self, f: Any) -> None:
