@@ -17,14 +17,14 @@ import numpy as np
 from . import hooks  # noqa: F401  # methods of tensors
 from .callable import be_callable
 from .dtypes import CPU
-from .engine import Engine, cotangent_of
+from .engine import Engine, cotangent_of, given_out
 from .errors import ArgumentError, NoGradError, ShapeMismatchError, type_name
 from .executors import Executor, executor_for
 from .frontend import F, front_end_of
 from .modes import GradMode, _mode, grad_mode
 from .node import TapeEntry, edge_of
 from .tape import DefaultTape, Tape
-from .tensor import BUFFERS, TapeId, TensorRef, above
+from .tensor import TapeId, TensorRef, above
 from .locks import fork_safe_lock
 from .walk import Walk, chosen
 
@@ -197,7 +197,7 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
     refs: dict[Any, TensorRef] = {}
 
     def accumulate(leaf: Any, g: Any, owned: bool) -> None:
-        context.accumulate_grad(leaf, g if options.create_graph else _own_buffer(g, leaf, owned))
+        context.accumulate_grad(leaf, g if options.create_graph else given_out(leaf, g, owned))
 
     walk = None if isinstance(tape, DefaultTape) else Walk(tape, outputs, options.inputs)
     capture = None
@@ -230,14 +230,6 @@ def _run(outputs: Sequence[TensorRef], tape: Tape | None, executor: Executor, op
             walk.free()
             tape.clear()
     return context
-
-
-def _own_buffer(g: Any, ref: TensorRef, owned: bool) -> Any:
-    """A gradient as an array that the caller may change: `g` itself only where nobody else holds it and it is no view."""
-    if g.__class__ is not np.ndarray and g.__class__ in BUFFERS:  # which is no array to those who ask for the gradient
-        return ref._front_end.wrap(g if owned else g.copy())
-    array = np.asarray(g, ref._k.np)
-    return array if owned and array.base is None and array.flags.writeable else array.copy()
 
 
 def backward(output: TensorRef | Sequence[TensorRef], tape: Tape | None = None, executor: Executor | None = None,

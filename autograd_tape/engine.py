@@ -24,7 +24,7 @@ from .locks import cached_property
 from .modes import GradMode, _mode, _running, grad_mode
 from .node import Edge, WATCHED, Hooks, OutputEdge, TapeEntry, edge_of
 from .ops._host import data_of
-from .tensor import BUFFERS, LEAF, LEAF_CLASSES, NOTHING, TensorRef, above
+from .tensor import BUFFERS, LEAF, LEAF_CLASSES, NOTHING, TensorRef, above, foreign
 
 _getrefcount = ownership.count
 _alone: Any = ownership.NEVER  # the references that `hand_over` counts of a gradient nobody else holds; measured below
@@ -499,7 +499,7 @@ def cotangent_of(output: TensorRef, given: Any, create_graph: bool, F: Functions
         # A recorded pass may save it, and the caller may change theirs.
         data = data.astype(output._k.np, copy=create_graph)
     buffer = output._data
-    if buffer.__class__ is not _ndarray and buffer.__class__ in BUFFERS and data.__class__ is _ndarray:
+    if foreign(buffer) and data.__class__ is _ndarray:
         data = buffer.beside(data)
     return F.wrap(data) if create_graph else data
 
@@ -541,7 +541,7 @@ def gradients(outputs: Sequence[TensorRef], cotangents: Sequence[Any], inputs: S
 def given_out(leaf: TensorRef, g: Any, owned: bool) -> Any:
     """The gradient of a leaf as the caller of a pass gets it: memory that nobody else has. (What the pass made of several inputs may be
     one buffer.)"""
-    if g.__class__ is not _ndarray and g.__class__ in BUFFERS:
+    if foreign(g):
         g = above.sharded.accumulated_buffer(g if owned else g.copy(), leaf)
     return g if isinstance(g, TensorRef) else np.array(g, leaf._k.np, copy=not owned or g.base is not None or not g.flags.writeable)
 

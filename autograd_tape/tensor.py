@@ -188,6 +188,11 @@ BUFFERS: set[Any] = {np.ndarray}
 """The classes of what tensors have their elements in: NumPy's arrays, and what else an executor computes with."""
 
 
+def foreign(value: Any) -> bool:
+    """Whether it is a buffer that is no NumPy array."""
+    return value.__class__ is not np.ndarray and value.__class__ in BUFFERS
+
+
 def buffer_of(value: Any, dtype: Any = None) -> Any:
     """A value in a buffer of a NumPy dtype: one of `BUFFERS` as it is where that has it, anything else as an array."""
     if value.__class__ not in BUFFERS:

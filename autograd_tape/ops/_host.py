@@ -10,7 +10,7 @@ from ..held import note_size
 from ..node import TapeEntry
 import numpy as np
 from ..annotations import Functions
-from ..tensor import BUFFERS, TensorRef
+from ..tensor import TensorRef, foreign
 
 
 def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,4 +51,4 @@ def data_of(tensor: TensorRef) -> Any:
 def values_of(tensor: TensorRef) -> np.ndarray:
     """The elements of a tensor for those who look at them: its buffer, or a copy in one place of one that lies on several devices."""
     data = data_of(tensor)
-    return data.whole() if data.__class__ is not np.ndarray and data.__class__ in BUFFERS else data
+    return data.whole() if foreign(data) else data

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from ..show.tables import ROWS, SHOWN, Table
+from ..show.tables import SHOWN, Table, Tabular, without_middle
 from ..show.text import plural, size_text
 from .array import Carried, Collective
 from .mesh import Mesh
@@ -38,7 +38,7 @@ class Line:
 
 
 @attrs.frozen(repr=False)
-class Explanation:
+class Explanation(Tabular):
     """What a program does on a mesh: `str` of it is text, Jupyter shows HTML, and `rows` are the data.
 
     Attributes:
@@ -48,6 +48,7 @@ class Explanation:
 
     mesh: Mesh
     rows: tuple[Line, ...]
+    ends = 4 * SHOWN
 
     @property
     def collectives(self) -> tuple[Line, ...]:
@@ -60,25 +61,13 @@ class Explanation:
         return sum([r.bytes or 0.0 for r in self.rows])
 
     def table(self, shown: int | None = None) -> Table:
-        """The table; with at most about `shown` rows, the first and the last ones."""
         lines = [[("  " if r.collective else "") + r.name, r.output, f"over {r.sharding}" if r.collective else r.sharding,
                   "" if r.bytes is None else size_text(round(r.bytes)), r.cause if r.collective or r.cause != r.name else ""]
                  for r in self.rows]
-        if shown is not None and len(lines) > shown:
-            half = shown // 2
-            lines = [*lines[:half], [f"{len(lines) - 2 * half} more", "...", "...", "...", "..."], *lines[-half:]]
         count = len(self.collectives)
         return Table(f"{repr(self.mesh)}: {plural(len(self.rows) - count, 'operation')}, {plural(count, 'collective')}",
-                     ["operation", "output", "sharding", "sent:", "cause"], [*lines, ["total", "", "", size_text(round(self.bytes)), ""]])
-
-    def __str__(self) -> str:
-        return self.table().text()
-
-    def __repr__(self) -> str:
-        return self.table(4 * SHOWN).text()
-
-    def _repr_html_(self) -> str:
-        return self.table(ROWS).html()
+                     ["operation", "output", "sharding", "sent:", "cause"],
+                     [*without_middle(lines, shown, 0), ["total", "", "", size_text(round(self.bytes)), ""]])
 
 
 def explained(found: Rehearsal) -> Explanation:

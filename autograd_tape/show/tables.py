@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from ..calls import same
-from ..graph import Graph, argument_text
+from ..graph import Graph, argument_text, spelled
 from ..held import tensors_in
 from ..node import TapeEntry
 from ..record import Record
@@ -80,6 +80,36 @@ class Table:
         return f"<div><p>{escape(self.title)}</p><table>{head}<tbody>{body}</tbody></table></div>"
 
 
+class Tabular:
+    """What has a table: `str` of it is the whole as text, `repr` the ends of it, and Jupyter shows HTML."""
+
+    __slots__ = ()
+    ends = 2 * SHOWN
+    """How many lines `repr` shows."""
+
+    def table(self, shown: int | None = None) -> Table:
+        """The table; with at most about `shown` rows, the first and the last ones."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def __repr__(self) -> str:
+        return self.table(self.ends).text()
+
+    def _repr_html_(self) -> str:
+        return self.table(ROWS).html()
+
+
+def without_middle(lines: list[list[str]], shown: int | None, column: int) -> list[list[str]]:
+    """At most about `shown` rows, the first and the last ones; `column` says how many are left out."""
+    if shown is None or len(lines) <= shown:
+        return lines
+    half = shown // 2
+    more = [f"{len(lines) - 2 * half} more" if i == column else "..." for i in range(len(lines[0]))]
+    return [*lines[:half], more, *lines[-half:]]
+
+
 # -- entries ----------------------------------------------------------------------------------------------------------
 
 
@@ -92,8 +122,8 @@ def entry_line(entry: TapeEntry) -> str:
     _, outputs, arguments = entry._kept() or ((), (), {})
     inputs = [_operand(x) for x in entry.inputs]
     defaults = entry.op.defaults if isinstance(entry.op, Record) else {}
-    further = [f"{'' if k == '*' else k + '='}{shortened(argument_text(x, inputs), 24)}" for k, x in arguments.items()
-               if not tensors_in(x) and not same(x, defaults.get(k))]
+    further = [name + shortened(argument_text(x, inputs), 24) for name, x in spelled(arguments)
+               if not tensors_in(x) and not same(x, defaults.get(name[:-1]))]
     made = ", ".join([type_of(x) for x in outputs])
     return plain(f"{entry.op_name}({', '.join([*inputs, *further])})" + (f" -> {made}" if made else ""))
 
@@ -200,7 +230,7 @@ class Row:
 
 
 @attrs.frozen(repr=False)
-class Summary:
+class Summary(Tabular):
     """What ran, as a table: `str` of it is text, Jupyter shows HTML, and `rows` are the data.
 
     Attributes:
@@ -216,7 +246,6 @@ class Summary:
         return len(self.rows)
 
     def table(self, shown: int | None = None) -> Table:
-        """The table; with at most about `shown` rows, the first and the last ones."""
         all_rows = [*self.rows, self.totals]
         optional = {"scope": any([r.scope for r in all_rows]), "sharding": any([any(r.shardings) for r in all_rows]),
                     "sent:": any([r.moved for r in all_rows]), "forward:": any([r.forward is not None for r in all_rows]),
@@ -236,19 +265,7 @@ class Summary:
             return [found.get(name, "") for name in head]
 
         lines = [line for r in self.rows for line in (cells(r), *[below(*one) for one in r.moved])]
-        if shown is not None and len(lines) > shown:
-            lines = [*lines[:shown // 2], [f"{len(lines) - shown // 2 * 2} more" if n == "operation" else "..." for n in head],
-                     *lines[-(shown // 2):]]
-        return Table(self.title, head, [*lines, cells(self.totals)])
-
-    def __str__(self) -> str:
-        return self.table().text()
-
-    def __repr__(self) -> str:
-        return self.table(2 * SHOWN).text()
-
-    def _repr_html_(self) -> str:
-        return self.table(ROWS).html()
+        return Table(self.title, head, [*without_middle(lines, shown, head.index("operation")), cells(self.totals)])
 
 
 def _kind(shape: Any, dtype: Any) -> tuple[tuple[int, ...], str]:

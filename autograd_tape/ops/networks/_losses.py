@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import dtype_of, kind
-from ...tensor import BUFFERS, TensorRef
+from ...tensor import TensorRef, foreign
 from ...annotations import Functions, Values
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -22,8 +22,7 @@ def constant(F: Functions, like: Values, array: np.ndarray) -> Values:
 
 
 def _beside(buffer: Any, array: np.ndarray) -> Any:
-    lies = buffer.__class__ is not np.ndarray and buffer.__class__ in BUFFERS and array.__class__ is np.ndarray
-    return buffer.beside(array) if lies else array
+    return buffer.beside(array) if foreign(buffer) and array.__class__ is np.ndarray else array
 
 
 def buffer(x: Any) -> Any:
