@@ -369,6 +369,10 @@ class Door:
         """The operation itself, on no quiet path at all."""
         return self.rest(args, out, inplace)
 
+    def sized_by(self, args: Sequence[Any]) -> bool:
+        """Whether values decide the shape of what a call with these arguments returns, and nothing that it calls says so."""
+        return False
+
     def redirect(self, args: tuple[Any, ...]) -> Any:
         """(name, arguments) of the operation that carries out a call with these arguments; None where it is this one."""
 

@@ -17,6 +17,7 @@ from .calls import passing
 from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write_numbers
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
+from .held import note_other_memory
 from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
 from .ops import ALIASES, RECORDS, get_record
@@ -312,6 +313,7 @@ class Frontend:
 
     def become(self, t: TensorRef, view: TensorRef) -> bool:
         """Puts a view of a tensor in the tensor's own place; whether its history and version are to follow."""
+        note_other_memory(t)
         t._data = view._data
         return True
 

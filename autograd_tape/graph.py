@@ -172,8 +172,8 @@ class Graph:
         counts = dict.fromkeys(names, 0)
 
         def add(id: int, ref: TensorRef, kind: str) -> None:
-            data = None if kind == "result" else held.data_of(ref)
-            values[id] = Value(id, f"{names[kind]}{counts[kind]}", tuple(data.shape if data is not None else _shape(ref)), ref.dtype, kind,
+            data = None if kind == "result" else held.data_of(id, ref)
+            values[id] = Value(id, f"{names[kind]}{counts[kind]}", held.shape_of(id, ref), ref.dtype, kind,
                                copies.of(data) if copy and data is not None else data, weakref.ref(ref))
             counts[kind] += 1
 
@@ -324,7 +324,7 @@ class Graph:
         v = self.values
         outputs = ", ".join(f"{v[id].name}: {v[id].type_text}" if v[id].dtype else v[id].name for id in node.outputs)
         named = [v[id].name for id in node.inputs]
-        further = [f"{'' if k == '*' else k + '='}{argument_text(x, named)}" for k, x in node.arguments.items()]
+        further = [name + argument_text(x, named) for name, x in spelled(node.arguments)]
         slots = _slots(node.arguments)
         arguments = [name for i, name in enumerate(named) if i not in slots] + further
         return f"{outputs} = {node.op}{'_' if node.inplace else ''}({', '.join(arguments)})"
@@ -462,10 +462,6 @@ def _from_default(outputs: Sequence[TensorRef] | None) -> Graph:
 # -- text -----------------------------------------------------------------------------------------------------------
 
 
-def _shape(ref: TensorRef) -> tuple[int, ...]:
-    return ref._info.shape if ref._data is None else ref._data.shape
-
-
 def _slots(arguments: Any) -> set[int]:
     """The inputs that stand in arguments."""
     if isinstance(arguments, Slot):
@@ -477,6 +473,11 @@ def _slots(arguments: Any) -> set[int]:
     elif isinstance(arguments, dict):
         arguments = arguments.values()
     return {i for x in arguments for i in _slots(x)} if isinstance(arguments, (tuple, list, type({}.values()))) else set()
+
+
+def spelled(arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Arguments of an operation, each after what stands before it in a call: `dim=`, or nothing where it is given by position."""
+    return [*[("", x) for x in arguments.get("*", ())], *[(f"{name}=", x) for name, x in arguments.items() if name != "*"]]
 
 
 def argument_text(value: Any, names: Sequence[str] = ()) -> str:

@@ -232,6 +232,16 @@ def note_write(target: TensorRef) -> None:
             tape.held.before_write(target._data)
 
 
+def note_other_memory(target: TensorRef) -> None:
+    """Called before a tensor takes other memory, or its own in another shape, and a history: its value keeps those that it had."""
+    if noting.calls is not None and noting.calls.parts:
+        noting.calls.enter()
+    for tape in active_tapes():
+        held = tape.held
+        (known,) = held.ids_of([target])
+        held.buffers.setdefault(known, target._data)
+
+
 def note_size() -> None:
     """Called where values decide the shape of a result."""
     if _state.frame is not None:
@@ -444,6 +454,7 @@ class Held:
         self._claimed: set[int] = set()
         self._made: set[int] = set()  # memory that operations made
         self._roots: dict[int, Any] = {}  # keeps alive what numbers stand for
+        self.buffers: dict[int, Any] = {}  # from the ids of values, of tensors that have other memory by now
         self._origins: dict[int, frozenset[int]] = {}  # from memory, and from tensors, to the sources they come from
         self._sized: set[int] = set()
 
@@ -512,10 +523,14 @@ class Held:
         if id(root_of(array)) not in self._made:
             self.initial.keep(array)
 
-    def data_of(self, t: TensorRef) -> np.ndarray | None:
+    def shape_of(self, id_: int, t: TensorRef) -> tuple[int, ...]:
+        """The shape of a value of `t`, which may have another by now."""
+        return tuple(t.shape if id_ not in self.buffers else self.buffers[id_].shape)
+
+    def data_of(self, id_: int, t: TensorRef) -> np.ndarray | None:
         """The data of a source as the first operation found it."""
-        data = t._data
-        return data if data is None or memory_of(t) not in self.initial else self.initial.of(data)
+        data: Any = self.buffers.get(id_, t._data)
+        return data if data is None or id(root_of(data)) not in self.initial else self.initial.of(data)
 
     def add(self, tape: Tape, op: Record | str, arguments: dict[str, Any], ids: tuple[int, ...], inputs: Sequence[TensorRef],
             outputs: Sequence[TensorRef], written: dict[int, np.ndarray], inplace: bool, mode: Any, sized: bool = False,

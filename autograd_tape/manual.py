@@ -13,7 +13,7 @@ from .dtypes import CPU, FLOATING, dtype_of
 from .errors import ArgumentError, AutogradError, NoGradFnError, ShapeMismatchError, type_name
 from .executors import executor_for
 from .frontend import front_end_of
-from .held import Slot, recordings, take_apart, tensors_in
+from .held import Slot, hold, note_size, recordings, take_apart, tensors_in
 from .lazy import array_of, evaluate
 from .modes import GradMode, _ModeContext, active_tapes, aside, grad_mode, keep_on_tapes
 from .node import GradFn, OutputEdge, TapeEntry, edge_of, freed
@@ -296,23 +296,24 @@ class _Replacing(Interceptor):
             raise AutogradError(f"'{call.name}' in place has no gradient while another is registered for '{call.rec.name}'",
                                 expected="an operation that makes a new tensor", found="an update in place, or out=",
                                 remedy=f"use '{call.rec.name}' out of place, or call unregister_grad_fn({call.rec.name!r})")
-        tapes = active_tapes()
-        arguments, held_inputs = take_apart(call.rec, *call.door.spelled(call.args), call.door.spreads)
-        ids = [tape.held.ids_of(held_inputs) for tape in tapes]
-        with aside(), _ModeContext(GradMode.DISABLED):
-            result = call.proceed()
-        outputs = tensors_in(result)
-        targets = [o for o in outputs if o._k.dtype.category >= FLOATING]
-        if not targets:
+        given, named = call.door.spelled(call.args)
+
+        def carry_out(*args: Any, **kwargs: Any) -> Any:
+            with aside(), _ModeContext(GradMode.DISABLED):
+                result = call.proceed()
+            if call.door.sized_by(call.args):
+                note_size()
+            targets = [o for o in tensors_in(result) if o._k.dtype.category >= FLOATING]
+            for o in targets:
+                if o._base is not None:
+                    mark(o, IN_CUSTOM_FUNCTION)  # an update of the base would pass by `grad_fn`
+            if targets:
+                entry = hand_made(call.rec, inputs, targets, grad_fn)
+                if active_tapes():
+                    keep_on_tapes(entry, inputs, tuple(targets), take_apart(call.rec, given, named, call.door.spreads)[0])
             return result
-        for o in targets:
-            if o._base is not None:
-                mark(o, IN_CUSTOM_FUNCTION)  # an update of the base would pass by `grad_fn`
-        entry = hand_made(call.rec, inputs, targets, grad_fn)
-        for tape, before in zip(tapes, ids):
-            tape.add(entry, inputs, tuple(targets), arguments)
-            tape.held.add(tape, call.rec, arguments, before, held_inputs, outputs, {}, False, GradMode.ENABLED, entry=entry)
-        return result
+
+        return hold(call.rec, carry_out, given, named, positional=call.door.spreads)
 
 
 _REPLACING = _Replacing()

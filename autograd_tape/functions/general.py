@@ -46,8 +46,8 @@ def _never(*args: Any) -> bool:
 
 
 def _kept(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments as they are now: lists may change."""
-    return tuple([tuple(a) if a.__class__ is list else a for a in args])
+    """Arguments of a regular operation as they are now: its lists, of tensors or numbers, may change."""
+    return tuple([a[:] if a.__class__ is list else a for a in args])
 
 
 def shape_of(x: Any) -> Any:
@@ -271,7 +271,7 @@ class General(Door):
         return self.rest(args, out, inplace)
 
     def sized_by(self, args: Sequence[Any]) -> bool:
-        """Whether values decide the shape of what a call with these arguments returns."""
+        """Whether values decide the shape of what a call with these arguments returns, and nothing that it calls says so."""
         rec = self.rec
         return rec.field("meta") is data_dependent or bool((rec.field("sized_by_values") or _never)(*args))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..graph import Graph, Node, Value, argument_text
+from ..graph import Graph, Node, Value, argument_text, spelled
 from ..tape import DefaultTape, Tape, get_default_tape
 from ..tensor import TensorRef
 from .svg import Drawing, Picture, Shape, check_file
@@ -133,5 +133,5 @@ def _common(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
 
 def _call(node: Node, names: Sequence[str]) -> str:
     """An operation's name, and those of its arguments that are short."""
-    further = [f"{'' if k == '*' else k + '='}{argument_text(x, names)}" for k, x in node.arguments.items() if x is not None]
+    further = [name + argument_text(x, names) for name, x in spelled(node.arguments) if x is not None]
     return " ".join([node.op + "_" * node.inplace, *[text for text in further if len(text) <= 24]])

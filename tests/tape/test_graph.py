@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 import autograd_tape as at
-from autograd_tape import F, Graph, OpSpec, Tape, TensorRef, get_executor
+from autograd_tape import F, Graph, OpSpec, Tape, TensorRef, backward, backward_on_trace, get_executor, trace
 from autograd_tape.errors import ArgumentError, AutogradError
 from autograd_tape.executors.numpy import NumpyExecutor
+from autograd_tape.ops import RECORDS
 
 from .random_programs import programs, run
 
@@ -258,3 +259,58 @@ class TestText:
         document["nodes"][0]["inputs"] = [10**9, 1]
         with pytest.raises(ArgumentError, match="a value that is not there"):
             Graph.from_json(json.dumps(document))
+
+
+BECOMES = {"t_": (), "transpose_": (0, 1), "squeeze_": (), "unsqueeze_": (0,), "as_strided_": ((2, 2), (1, 2))}
+
+
+@pytest.mark.parametrize("name", BECOMES)
+class TestTensorsThatTakeAnotherShape:
+    """`x.t_()`: the value before has the shape and the identity that it had, on the tape, in the graph and in what is computed anew."""
+
+    X = np.arange(6.0).reshape(3, 1, 2)[:, 0]
+
+    def shaped(self, name: str) -> np.ndarray:
+        return self.X[:, None] if name == "squeeze_" else self.X
+
+    def test_all_such_operations_are_here(self, name: str) -> None:
+        assert set(BECOMES) == {rec.name for rec in RECORDS.values() if rec.module.endswith("views.in_place") and rec.name[-1] == "_"}
+
+    @pytest.mark.parametrize("requires_grad", [True, False])
+    def test_on_a_tape(self, name: str, requires_grad: bool) -> None:
+        x = TensorRef.of(self.shaped(name), requires_grad=requires_grad)
+        with Tape() as tape:
+            y = x * 1.0
+            before = y.id
+            getattr(y, name)(*BECOMES[name])
+            loss = F.sum(y * y)
+        graph = tape.to_graph(loss)
+        made, changed = graph.nodes[:2]
+        assert graph.values[made.outputs[0]].shape == x.shape == graph.values[changed.inputs[0]].shape
+        assert graph.values[changed.outputs[0]].shape == y.shape and changed.inputs == made.outputs != changed.outputs
+        assert graph.replay() == [loss.numpy()] and Graph.from_json(graph.to_json()).replay() == [loss.numpy()]
+        if requires_grad:
+            assert tape.entries[1].value_ids == ((before,), (y.id,)) and y.id != before
+            assert {id(t) for t in tape.get_dependencies(loss)} >= {id(x), id(y)}
+            assert backward(loss, tape)[x].shape == x.shape
+
+    def test_of_a_constant(self, name: str) -> None:
+        x, w = TensorRef.of(self.shaped(name)), TensorRef.of(np.full(self.shaped(name).shape, 2.0), requires_grad=True)
+        with Tape() as tape:
+            y = x * w
+            getattr(x, name)(*BECOMES[name])
+            z = F.sum(x * x) + F.sum(y)
+        graph = tape.to_graph(z)
+        assert graph.values[graph.nodes[0].inputs[0]].shape == w.shape and graph.replay() == [z.numpy()]
+
+    def test_in_a_trace(self, name: str) -> None:
+        def f(x: TensorRef) -> TensorRef:
+            y = x * 2.0
+            getattr(y, name)(*BECOMES[name])
+            return F.sum(y * y)
+
+        t = trace(f, self.shaped(name))
+        other = TensorRef.of(self.shaped(name) + 1.0, requires_grad=True)
+        for _ in range(2):
+            assert t.refresh_graph_values(other.numpy()) == f(other).item()
+            np.testing.assert_array_equal(backward_on_trace(t)[t.inputs[0]], backward(f(other))[other])

@@ -13,7 +13,7 @@ import pytest
 from tests.ops.op_cases import bind, is_array, samples, tree_map
 from .record_samples import RANDOM, UNINITIALISED
 
-from autograd_tape import F, Tape, TensorRef, no_grad
+from autograd_tape import F, Graph, Tape, TensorRef, no_grad, register_grad_fn, unregister_grad_fn
 from autograd_tape.modes import noting
 from autograd_tape.ops import RECORDS
 from autograd_tape.tree import leaves
@@ -85,6 +85,28 @@ def test_a_call_is_noted_as_it_is_held(name: str) -> None:
             return F.function(name)(*a, **k)
 
         expect_the_same(call, arrays, f"{name}({sample})", name)
+
+
+@pytest.mark.no_numbers("what is held is compared, not what is computed")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_with_a_gradient_function_of_ones_own_is_held_as_without(name: str) -> None:
+    rec = RECORDS[name]
+    args, kwargs = bind(rec, next(iter(samples(rec))))
+    wanted = "" if rec.field("refuses_grad") else "fc"
+
+    def held() -> tuple[str, list[bool]]:
+        given = tree_map(lambda x: TensorRef.of(x, requires_grad=np.asarray(x).dtype.kind in wanted) if is_array(x) else x, (args, kwargs))
+        with Tape() as tape:
+            F.function(name)(*given[0], **given[1])
+        sized = [id(o) in tape.held._sized for operation in tape.held.operations for o in operation.refs[1]]
+        return str(Graph.from_tape(tape)), sized
+
+    before = held()
+    register_grad_fn(name, lambda grad, saved: [None] * len(saved))
+    try:
+        assert held() == before
+    finally:
+        unregister_grad_fn(name)
 
 
 @pytest.mark.parametrize("index", INDICES, ids=repr)
