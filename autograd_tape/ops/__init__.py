@@ -32,7 +32,8 @@ from importlib import import_module
 from ..record import ALIASES, RECORDS, Record, Sample, get_record, op
 
 ROOMS = {
-    "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "comparison"),
+    "elementwise": ("complex", "arithmetic", "rounding", "elementary", "special", "gamma", "bessel", "polynomials",
+        "comparison"),
     "networks": ("activation", "softmax", "likelihood", "ctc", "loss", "normalization", "convolution", "pooling", "resampling",
         "embedding", "dropout", "attention"),
     "reductions": ("sums", "extremes", "running", "order", "counting", "norms"),

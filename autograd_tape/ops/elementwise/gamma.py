@@ -10,6 +10,7 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING
 from ...errors import AutogradError
 from ...executors.kernels import elementwise as fused
+from ...functions.overloads import EITHER_NUMBER
 from ...functions.refusals import no_kernel
 from ...modes import current_engine
 from ...record import RECORDS, op
@@ -89,8 +90,8 @@ def _digamma(input: np.ndarray) -> np.ndarray:
     return np.where(np.isposinf(x), np.inf, result).astype(input.dtype)
 
 
-def _hurwitz(s: int, q: np.ndarray) -> Any:
-    """Hurwitz zeta(s, q) for q > 0 by Euler and Maclaurin's formula."""
+def _hurwitz(s: Any, q: np.ndarray) -> Any:
+    """Hurwitz zeta(s, q) for q > 0 and s > 1 by Euler and Maclaurin's formula."""
     total, z = np.zeros_like(q), q
     for _ in range(_SHIFT):
         total, z = total + z ** -s, z + 1
@@ -100,6 +101,27 @@ def _hurwitz(s: int, q: np.ndarray) -> Any:
         factor = s / 2 if k == 1 else factor * (s + 2 * k - 3) * (s + 2 * k - 2) / (2 * k * (2 * k - 1))
         total, power = total + b * factor * power, power / (z * z)
     return total
+
+
+def _zeta(input: Any, other: Any) -> np.ndarray:
+    """Hurwitz' zeta function. The sum over all integers depends on the fraction f of `other` alone, so that below zero, where it is
+    real for integers s, zeta(s, q) = zeta(s, f) + (-1)**s (zeta(s, 1 - f) - zeta(s, 1 - q))."""
+    dtype = np.result_type(input, other)
+    s, q = np.broadcast_arrays(np.asarray(input, np.float64), np.asarray(other, np.float64))
+    with np.errstate(all="ignore"):
+        low = np.floor(q)
+        f = np.where(q > 0, q, q - low)
+        result = _hurwitz(s, f)
+        below = (q < 0) & (f > 0) & (s == np.floor(s)) & (s > 1)
+        if below.any():
+            s_, f_, q_ = s[below], f[below], q[below]
+            mirrored = _hurwitz(s_, 1 - f_) - _hurwitz(s_, 1 - q_)
+            result = result.copy() if isinstance(result, np.ndarray) else np.array(result)
+            result[below] += np.where(s_ % 2 == 0, mirrored, -mirrored)
+        result = np.where(np.isposinf(s), f ** -s, result)
+        result = np.where((q < 0) & (s != np.floor(s)) | np.isinf(q), np.nan, result)  # as torch has it, though its limit is 0
+        result = np.where((q <= 0) & (q == low), np.inf, result)
+        return np.where(s == 1, np.inf, np.where(s < 1, np.nan, result)).astype(dtype)
 
 
 def _cotangent_derivative(n: int, x: np.ndarray) -> Any:
@@ -198,6 +220,42 @@ class polygamma:
 
 def _mvlgamma_constant(p: int) -> float:
     return p * (p - 1) * math.log(math.pi) / 4
+
+
+def _no_gradient(name: str) -> Any:
+    def vjp(F: Functions, grad: Any) -> Any:
+        engine = current_engine()
+        edge = None if engine is None or engine.entry is None else engine.entry.edges[0]
+        if engine is not None and edge is not None and not engine.needs(edge):
+            return None
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return vjp
+
+
+@op("zeta(Operand input, Operand other) -> Tensor", family="binary", promotion="float", result="same", broadcasts=True, method=False,
+    namespace="special", dtypes="float int", complex="zeta_cpu", node="SpecialZetaBackward0")
+class zeta:
+    """Hurwitz' zeta function, the sum of (k + other)**-input over k >= 0 (Apostol, "Introduction to Analytic Number Theory", 12).
+
+    >>> torch.special.zeta(torch.tensor([2., 4.]), 1)
+    tensor([1.6449, 1.0823])
+    """
+
+    numbers = {"input": "SpecialZetaBackward1", "other": "SpecialZetaBackward2"}
+    overloads = EITHER_NUMBER
+    lacks = {"half float8": "zeta_cpu"}
+    scipy = "zeta"
+    numpy = _zeta
+    compose = on_host(_zeta)
+    no_forward = "special_zeta"
+    vjp_input = _no_gradient("zeta")
+    def vjp_other(F, grad, input, other): return grad * -input * F.zeta(input + 1, other)
+
+    def samples(rng):  # integers, which have no gradient
+        yield np.array([2, 3, 4]), rng.uniform(0.5, 3, (2, 3))
+        yield np.array([[2], [5]]), rng.uniform(-3, 3, 3)
+        yield np.array([2, 3]), 1.5
 
 
 @op("mvlgamma(Tensor input, int p) -> Tensor", family="unary", promotion="float", result="same", alias="special.multigammaln", inplace=True,
@@ -337,17 +395,6 @@ def _check(name: str) -> Any:
     return check
 
 
-def _no_gradient(name: str) -> Any:
-    def vjp(F: Functions, grad: Any) -> Any:
-        engine = current_engine()
-        edge = None if engine is None or engine.entry is None else engine.entry.edges[0]
-        if engine is not None and edge is not None and not engine.needs(edge):
-            return None
-        raise NotImplementedError(f"the derivative for '{name}: input' is not implemented.")
-
-    return vjp
-
-
 def _density(F: Functions, input: Values, other: Values) -> Values:
     return F.exp((input - 1) * F.log(other) - other - F.lgamma(F.cast_like(input, other)))
 
@@ -374,7 +421,7 @@ class igamma:
     check = _check("igamma")
     samples = _samples
     no_forward = "igamma"
-    vjp_input = _no_gradient("igamma")
+    vjp_input = _no_gradient("igamma: input")
     def vjp_other(F, grad, input, other): return grad * _density(F, input, other)
     def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"igamma_cpu\" not implemented for 'Long'"
 
@@ -394,6 +441,6 @@ class igammac:
     check = _check("igammac")
     samples = _samples
     no_forward = "igammac"
-    vjp_input = _no_gradient("igammac")
+    vjp_input = _no_gradient("igammac: input")
     def vjp_other(F, grad, input, other): return -grad * _density(F, input, other)
     def errors(rng): yield (np.array([1]), np.array([2])), NotImplementedError, "\"igammac_cpu\" not implemented for 'Long'"
