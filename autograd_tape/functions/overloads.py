@@ -50,7 +50,8 @@ def no_match(name: str, overloads: Sequence[str], given: Sequence[Any], shown: S
     lines = [f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"]
     for signature in overloads:
         lines.append(f" * ({signature})")
-        kinds = [part.partition(" =")[0].rpartition(" ")[0] for part in signature.split(", ")]  # "*" counts, too
+        # "*" counts, too, and what has a default never fits in torch's eyes here.
+        kinds = ["" if " = " in part else part.rpartition(" ")[0] for part in signature.split(", ")]
         if len(kinds) == len(given):
             marked = [_name(v) if isinstance(v, _TAKES.get(kind, ())) else f"!{_name(v)}!" for kind, v in zip(kinds, given)]
             lines.append(f"      didn't match because some of the arguments have invalid types: ({', '.join(marked)})")

@@ -38,8 +38,8 @@ ROOMS = {
         "embedding", "dropout", "attention"),
     "reductions": ("sums", "extremes", "running", "order", "counting", "norms"),
     "views": ("shape", "parts", "in_place"),
-    "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "write"),
-    "matrices": ("products", "contractions", "factorization", "general", "fourier", "spectra"),
+    "data": ("join", "rearrange", "index", "scatter", "index_along", "mask", "create", "windows", "write"),
+    "matrices": ("products", "contractions", "factorization", "general", "fourier", "spectra", "short_time"),
 }
 
 

@@ -43,6 +43,9 @@ FAMILIES: dict[str, str] = {
     "fourier": """
         fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ifftshift
         fft.ihfft fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+        signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential
+        signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming
+        signal.windows.hann signal.windows.kaiser signal.windows.nuttall stft
     """,
     "views": """
         T mT as_strided atleast_1d atleast_2d atleast_3d broadcast_tensors broadcast_to chunk

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...annotations import Functions, Shape, Values
 from ...dims import wrap_dim
-from ...dtypes import SCALAR_TYPE_NAMES
+from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError
 from ...executors.meta import meta_array
 from ...record import op
@@ -67,11 +67,11 @@ def _on_meta(shape: Shape, order: list[int], dtype: Any) -> np.ndarray:
     return meta_array(shape, dtype, tuple([strides[d] for d in range(len(shape))]))
 
 
-def _check_dtype(kind: str, wanted: str) -> Callable[..., None]:
+def _check_dtype(wanted: str, category: int) -> Callable[..., None]:
     """A `check` of the dtype."""
     def check(input: TensorRef, **_: Any) -> None:
         dtype = input._k.dtype
-        if dtype.np.kind != kind:
+        if dtype.category != category:
             raise AutogradError(f"Only supports {wanted} dtypes, but found: {SCALAR_TYPE_NAMES[dtype.name]}", expected=f"a {wanted} dtype",
                                 found=dtype.name, remedy="convert the tensor first")
 
@@ -109,7 +109,7 @@ class _fft_c2c:
     numpy = _c2c
     compose = on_host(_c2c)
     meta = _c2c_on_meta
-    check = _check_dtype("c", "complex")
+    check = _check_dtype("complex", COMPLEX)
     jvp = "linear"
     def vjp(F, grad, dim, normalization, forward): return F._fft_c2c(grad, dim, normalization, not forward)  # the conjugate transpose
 
@@ -170,7 +170,7 @@ class _fft_r2c:
     compose = on_host(_r2c)
     lacks = {"half": "RuntimeError: MKL FFT doesn't support tensors of type: {dtype}"}
     meta = _r2c_on_meta
-    check = _check_dtype("f", "floating-point")
+    check = _check_dtype("floating-point", FLOATING)
     jvp = "linear"
 
     def vjp(F, grad, dim, normalization, onesided, input):
@@ -230,7 +230,7 @@ class _fft_c2r:
     numpy = _c2r
     compose = on_host(_c2r)
     meta = _c2r_on_meta
-    check = _check_dtype("c", "complex")
+    check = _check_dtype("complex", COMPLEX)
     jvp = "linear"
 
     def vjp(F, grad, dim, normalization):

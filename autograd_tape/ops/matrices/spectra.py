@@ -62,9 +62,14 @@ def _fitted(F: Functions, x: TensorRef, dims: Sequence[int], sizes: Sequence[int
         pad[2 * (x.ndim - 1 - d) + 1] = n - x.shape[d]
     x = F.constant_pad_nd(x, tuple(pad)) if any(pad) else x
     if 0 in x.shape and not on_meta(x):
-        raise AutogradError("MKL FFT error: Intel oneMKL DFTI ERROR: Inconsistent configuration parameters",
-                            expected="elements to transform", found=f"shape {list(x.shape)}")
+        raise no_elements(x)
     return x
+
+
+def no_elements(x: TensorRef) -> AutogradError:
+    """torch's error for transforms of nothing."""
+    return AutogradError("MKL FFT error: Intel oneMKL DFTI ERROR: Inconsistent configuration parameters",
+                         expected="elements to transform", found=f"shape {list(x.shape)}")
 
 
 def _check_count(n: int) -> None:

@@ -1,0 +1,159 @@
+"""Windows: numbers that fall off towards both ends, by which pieces of a signal are multiplied before they are transformed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...annotations import Functions
+from ...dtypes import FLOATING, DType, default_dtype
+from ...errors import AutogradError
+from ...random.arguments import C_NAMES
+from ...record import op
+from ...tensor import TensorRef, as_dtype, leaf_node
+
+_OPTIONS = "*, dtype? dtype=None, Any layout=None, Any device=None, bool? pin_memory=False, bool requires_grad=False"
+_PLAIN = "int window_length, bool periodic=True, "
+
+
+def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: Any, device: Any) -> Any:
+    """The dtype of a window; torch's errors for what no window has."""
+    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    if wanted.category < FLOATING:
+        at = "cpu" if device is None and F.default_device is None else device or F.default_device
+        kind = "Strided" if layout is not None else "Strided (default)"
+        raise AutogradError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={C_NAMES[wanted.name]}, device={at}, "
+                            f"layout={kind}, requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))",
+                            expected="a floating-point dtype", found=wanted.name)
+    if window_length < 0:
+        raise AutogradError(f"{name} requires non-negative window_length, got window_length={window_length}", expected="0 or more",
+                            found=str(window_length))
+    return wanted
+
+
+Rounding = Callable[[float], float]
+
+
+def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[Any, ...],
+          fall: Callable[[TensorRef, int, Rounding], TensorRef], exact: bool = False) -> TensorRef:
+    """The window that `fall` makes of the numbers from 0 on, of the last of them, and of what rounds numbers to the dtype, as torch does
+    with those by which it multiplies half precision here. A `periodic` window is a period of one that is longer by one number, at which
+    the next period begins. An `exact` one is rounded once.
+    """
+    dtype, layout, device, requires_grad = options
+    wanted = _checked(F, name, window_length, dtype, layout, device)
+    if window_length < 2:
+        result = F.ones(window_length, dtype=wanted, layout=layout, device=device)
+    else:
+        n = window_length + bool(periodic)
+        used = DType.by_name["float32"] if exact and wanted.itemsize == 2 else wanted
+        result = fall(F.arange(n, dtype=used, layout=layout, device=device), n - 1, lambda x: float(wanted.np.type(x)))
+        result = result if used is wanted else F.cast(result, wanted)
+        result = F.wrap(result._data[:window_length], result._k)
+    if requires_grad:
+        result._node = leaf_node(result._k.dtype, True)
+    return result
+
+
+def _hamming(F: Functions, alpha: float, beta: float) -> Callable[[TensorRef, int, Rounding], TensorRef]:
+    return lambda x, last, rounded: F.add_(F.mul_(F.cos_(F.mul_(x, rounded(2 * math.pi / last))), rounded(-beta)), rounded(alpha))
+
+
+def _samples(rng: Any) -> Any:
+    yield (5,)
+    yield 6, False
+
+
+def _errors(name: str) -> Callable[..., Any]:
+    def errors(rng: Any) -> Any:
+        yield (-1,), RuntimeError, f"{name} requires non-negative window_length, got window_length=-1"
+
+    return errors
+
+
+@op(f"bartlett_window({_PLAIN}{_OPTIONS}) -> Tensor", method=False, out=False)
+class bartlett_window:
+    """A triangle.
+
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+
+    def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        def fall(x, last, rounded):
+            F.mul_(x, rounded(2.0 / last))
+            F.add_(F.mul_(F.slice(x, 0, last // 2 + 1, last + 1), -1), 2)
+            return x
+
+        return _made(F, "bartlett_window", window_length, periodic, (dtype, layout, device, requires_grad), fall)
+
+    samples, errors = _samples, _errors("bartlett_window")
+
+
+@op(f"blackman_window({_PLAIN}{_OPTIONS}) -> Tensor", method=False, out=False)
+class blackman_window:
+    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N).
+
+    >>> torch.blackman_window(4)[1:]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
+
+    def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        def fall(x, last, rounded):
+            F.mul_(x, rounded(math.pi / last))
+            wide, narrow = (F.mul_(F.cos_(F.mul(x, k)), rounded(f)) for k, f in ((2, 0.5), (4, 0.08)))
+            return F.add_(F.sub(narrow, wide), rounded(0.42))
+
+        return _made(F, "blackman_window", window_length, periodic, (dtype, layout, device, requires_grad), fall)
+
+    samples, errors = _samples, _errors("blackman_window")
+
+
+@op(f"hamming_window({_PLAIN}float alpha=0.54, float beta=0.46, {_OPTIONS}) -> Tensor", method=False, out=False)
+class hamming_window:
+    """alpha - beta cos(2 pi n / N).
+
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+
+    def function(F, window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False,
+                 requires_grad=False):
+        return _made(F, "hamming_window", window_length, periodic, (dtype, layout, device, requires_grad), _hamming(F, alpha, beta))
+
+    samples, errors = _samples, _errors("hamming_window")
+
+
+@op(f"hann_window({_PLAIN}{_OPTIONS}) -> Tensor", method=False, out=False)
+class hann_window:
+    """0.5 - 0.5 cos(2 pi n / N).
+
+    >>> torch.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+
+    def function(F, window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+        return _made(F, "hann_window", window_length, periodic, (dtype, layout, device, requires_grad), _hamming(F, 0.5, 0.5))
+
+    samples, errors = _samples, _errors("hann_window")
+
+
+@op(f"kaiser_window({_PLAIN}float beta=12.0, {_OPTIONS}) -> Tensor", method=False, out=False)
+class kaiser_window:
+    """The Bessel function I0 of beta times a half circle, 1 in the middle.
+
+    >>> torch.kaiser_window(4, beta=0.)
+    tensor([1., 1., 1., 1.])
+    """
+
+    def function(F, window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False,
+                 requires_grad=False):
+        def fall(x, last, rounded):
+            away = F.sub(F.mul(x, 2.0 / last), 1)
+            arch = F.sqrt(F.clamp(F.sub(F.ones_like(x), F.mul(away, away)), min=0))
+            return F.div(F.i0(F.mul(arch, beta)), F.i0(F.full_like(x, beta)))
+
+        return _made(F, "kaiser_window", window_length, periodic, (dtype, layout, device, requires_grad), fall, True)
+
+    samples, errors = _samples, _errors("kaiser_window")

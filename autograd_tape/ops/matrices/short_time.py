@@ -1,0 +1,255 @@
+"""The Fourier transform of overlapping pieces of a signal, and the signal of such transforms."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import FLOATING, SCALAR_TYPE_NAMES
+from ...errors import AutogradError, IndexRangeError, type_name
+from ...functions.overloads import no_match
+from ...functions.refusals import on_meta
+from ...record import op
+from ...tensor import TensorRef
+from .._host import NO_ITEM, values_of
+from .spectra import no_elements
+
+_NONE = type(None)
+_WARNED: set[str] = set()
+_RECTANGULAR = ("A window was not provided. A rectangular window will be applied{consequence}To suppress this warning and use a "
+                "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")
+_LEAKAGE = (",which is known to cause spectral leakage. Other windows such as torch.hann_window or torch.hamming_window are recommended to "
+            "reduce spectral leakage.")
+_PLACES = ("int n_fft, int hop_length = None, int win_length = None, Tensor window = None, {}bool normalized = False, bool onesided = "
+           "None, bool return_complex = None, bool align_to_window = None")
+_SIGNATURES = tuple(["Tensor input, " + _PLACES.format(more) for more in ('bool center = True, str pad_mode = "reflect", ', "")])
+
+
+def _warn_once(text: str) -> None:
+    if text not in _WARNED:
+        _WARNED.add(text)
+        warnings.warn(text, UserWarning, stacklevel=5)
+
+
+def _typed(t: TensorRef) -> str:
+    """What torch writes for a tensor in these errors: its type, by an older name where it is of bool or complex numbers, and its shape."""
+    dtype = t._k.dtype
+    name = SCALAR_TYPE_NAMES[dtype.name]
+    return f"CPU{name}Type" if dtype.is_complex or dtype.name == "bool" else f"torch.{name}Tensor"
+
+
+def _shown(name: str, input: TensorRef, **arguments: Any) -> str:
+    """A call as torch's errors show it."""
+    if (window := arguments["window"]) is not None:
+        arguments["window"] = f"{_typed(window)}{{{list(window.shape)}}}"
+    parts = [f"{n}={int(v) if isinstance(v, bool) else v}" for n, v in arguments.items()]
+    return f"{name}({_typed(input)}{list(input.shape)}, {', '.join(parts)}) "
+
+
+def _check_device(name: str, input: TensorRef, window: TensorRef | None) -> None:
+    if window is not None and window._k.device != input._k.device and "mesh" not in (window._k.device.type, input._k.device.type):
+        raise AutogradError(f"{name} input and window must be on the same device but got self on {input._k.device} and window on "
+                            f"{window._k.device}")
+
+
+@op("stft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
+    "str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+    out=False)
+class stft:
+    """The Fourier transforms of pieces of `n_fft` numbers of a signal, or of several, `hop_length` apart, each times `window`.
+
+    Of shape (..., frequencies, pieces): the first half of the frequencies of a real signal (`onesided`). With `center` the signal is padded
+    at both ends so that pieces are around the numbers at which others begin.
+
+    >>> torch.stft(torch.ones(8), 4, window=torch.hann_window(4), return_complex=True).shape
+    torch.Size([3, 9])
+    """
+
+    several_types = ("input", "n_fft", "hop_length", "win_length", "window", "center", "pad_mode", "normalized", "onesided",
+                     "return_complex", "align_to_window")
+
+    def function(F, input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False,
+                 onesided=None, return_complex=None, align_to_window=None):
+        if center and align_to_window is not None:
+            raise AutogradError("stft align_to_window should only be set when center = false", expected="None", found=str(align_to_window))
+        x = input
+        if center:
+            if not isinstance(input, TensorRef):
+                raise AttributeError(f"'{type_name(input)}' object has no attribute 'dim'")
+            half, lead = int(n_fft // 2), (1,) * (3 - input.ndim)
+            x = F.pad(F.reshape(input, lead + tuple(input.shape)), (half, half), pad_mode)
+            x = F.reshape(x, tuple(x.shape)[len(lead):])
+        given = (x, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+        kinds = (TensorRef, int, (int, _NONE), (int, _NONE), (TensorRef, _NONE), bool, *[(bool, _NONE)] * 3)
+        if not all(map(isinstance, given, kinds)):
+            raise no_match("stft", _SIGNATURES, given)
+        _check_device("stft", x, window)
+        return _transformed(F, *given)
+
+    def errors(rng):
+        signal = np.ones(8)
+        yield (signal, 4), RuntimeError, ("stft requires the return_complex parameter be given for real inputs, and will further require "
+                                          "that return_complex=True in a future PyTorch release.")
+        yield (signal, 4, 0, 4, np.ones(4), False, "reflect", False, None, True), RuntimeError, (
+            "stft(torch.DoubleTensor[8], n_fft=4, hop_length=0, win_length=4, window=torch.DoubleTensor{[4]}, normalized=0, onesided=None, "
+            "return_complex=1, align_to_window=None) : expected hop_length > 0, but got hop_length=0")
+
+    def samples(rng):
+        window = rng.random(4) + 0.5
+        yield rng.standard_normal(9), 4, 2, 4, window, True, "reflect", False, None, True
+        yield rng.standard_normal((2, 9)), 6, 3, 4, window, False, "reflect", True, False, True
+        yield rng.standard_normal((2, 9)) + 1j * rng.standard_normal((2, 9)), 4, None, None, window
+        yield rng.standard_normal((2, 9)), 4, None, None, window, True, "constant", False, True, False
+
+
+def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window):
+    if window is None:
+        _warn_once(_RECTANGULAR.format(consequence=_LEAKAGE))
+    hop = n_fft >> 2 if hop_length is None else hop_length
+    width = n_fft if win_length is None else win_length
+    dtype = input._k.dtype
+    as_complex = (dtype.is_complex or window is not None and window._k.dtype.is_complex) if return_complex is None else return_complex
+    if not as_complex:
+        if return_complex is None:
+            raise AutogradError("stft requires the return_complex parameter be given for real inputs, and will further require that "
+                                "return_complex=True in a future PyTorch release.")
+        _warn_once("stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
+                   "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex "
+                   "output to recover the old return format.")
+
+    def refused(why: str) -> AutogradError:
+        return AutogradError(_shown("stft", input, n_fft=n_fft, hop_length=hop, win_length=width, window=window, normalized=normalized,
+                                    onesided=onesided, return_complex=return_complex, align_to_window=align_to_window) + f": {why}")
+
+    if dtype.category < FLOATING:
+        raise refused("expected a tensor of floating point or complex values")
+    if not 1 <= input.ndim <= 2:
+        raise refused("expected a 1D or 2D tensor")
+    length = input.shape[-1]
+    if not 0 < n_fft <= length:
+        raise refused(f"expected 0 < n_fft < {length}, but got n_fft={width}")
+    if hop <= 0:
+        raise refused(f"expected hop_length > 0, but got hop_length={hop}")
+    if not 0 < width <= n_fft:
+        raise refused(f"expected 0 < win_length <= n_fft, but got win_length={width}")
+    if window is not None and tuple(window.shape) != (width,):
+        raise refused(f"expected a 1D window tensor of size equal to win_length={width}, but got window with size {list(window.shape)}")
+    x = input if input.ndim == 2 else F.unsqueeze(input, 0)
+    if align_to_window:  # the window of the first piece, not the piece, begins where the signal does
+        before = (n_fft - width) // 2
+        x = F.constant_pad_nd(x, (before, n_fft - width - before))
+    pieces = F.unfold(x, 1, n_fft, hop)
+    if width < n_fft or window is not None:
+        if window is None:
+            window = F.ones(width, dtype=dtype, device=input._k.device)
+        pieces = F.mul(pieces, _padded(F, window, n_fft))
+    onesided = not pieces._k.dtype.is_complex if onesided is None else onesided
+    if not pieces._data.size and not on_meta(pieces):
+        raise no_elements(pieces)
+    kind = int(normalized)
+    if pieces._k.dtype.is_complex:
+        if onesided:
+            raise AutogradError("Cannot have onesided output if window or input is complex")
+        result = F._fft_c2c(pieces, (2,), kind, True)
+    else:
+        result = F._fft_r2c(pieces, (2,), kind, onesided)
+    result = F.transpose_(result, 1, 2)
+    if input.ndim == 1:
+        result = F.squeeze_(result, 0)
+    return result if as_complex else F.view_as_real(result)
+
+
+def _padded(F, window, n):
+    """A window in the middle of `n` numbers, zeros around it."""
+    missing = n - window.shape[0]
+    return F.constant_pad_nd(window, (missing // 2, missing - missing // 2)) if missing else window
+
+
+@op("istft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
+    "bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", out=False)
+class istft:
+    """The signal that has such short-time transforms: pieces are added where they overlap, and divided by the sum of the windows' squares.
+
+    >>> window, signal = torch.hann_window(4), torch.arange(8.)
+    >>> torch.istft(torch.stft(signal, 4, window=window, return_complex=True), 4, window=window).round()
+    tensor([0., 1., 2., 3., 4., 5., 6., 7.])
+    """
+
+    reads = "window"
+
+    def function(F, input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
+                 return_complex=False):
+        if window is None:
+            _warn_once(_RECTANGULAR.format(consequence=".Please provide the same window used by stft to make the inversion lossless."))
+        _check_device("istft", input, window)
+        hop = n_fft >> 2 if hop_length is None else hop_length
+        width = n_fft if win_length is None else win_length
+        if not input._k.dtype.is_complex:
+            raise AutogradError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        if input.ndim < 2:
+            raise IndexRangeError(f"Dimension out of range (expected to be in range of [{-1 - input.ndim}, {input.ndim}], but got -3)")
+        count, pieces = input.shape[-2:]
+        total = n_fft + hop * (pieces - 1)
+
+        def refused(why: str) -> AutogradError:
+            return AutogradError(_shown("istft", input, n_fft=n_fft, hop_length=hop, win_length=width, window=window, center=center,
+                                        normalized=normalized, onesided=onesided, length=length, return_complex=return_complex) + why)
+
+        half = count != n_fft if onesided is None else onesided
+        for wrong, why in (
+                (0 in input.shape, "input tensor cannot be empty."),
+                (not 2 <= input.ndim <= 3, f"expected a tensor with 3 or 4 dimensions, but got {input.ndim + 1}"),
+                (half and n_fft // 2 + 1 != count, "expected the frequency dimension (3rd to the last) of the input tensor to match n_fft "
+                                                   f"/ 2 + 1 when onesided=True, but got {count}"),
+                (not half and n_fft != count, "expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when "
+                                              f"onesided=False, but got {count}"),
+                (not 0 < hop <= width, "expected 0 < hop_length <= win_length"),
+                (not 0 < width <= n_fft, "expected 0 < win_length <= n_fft"),
+                (window is not None and tuple(window.shape) != (width,),
+                 "Invalid window shape. window has to be 1D and length of `win_length`")):
+            if wrong:
+                raise refused(": " + why)
+        weights = F.ones(width, dtype=input._k.dtype.to_real(), device=input._k.device) if window is None else window
+        x = F.transpose(input if input.ndim == 3 else F.unsqueeze(input, 0), 1, 2)
+        kind = 1 if normalized else 2
+        if return_complex:
+            if half:
+                raise AutogradError("Cannot have onesided output if window or input is complex")
+            x = F._fft_c2c(x, (2,), kind, False)
+        else:
+            if weights._k.dtype.is_complex:
+                raise AutogradError("Complex windows are incompatible with return_complex=False")
+            x = F._fft_c2r(x if half else F.slice(x, -1, 0, n_fft // 2 + 1), (2,), kind, n_fft)
+        weights = _padded(F, weights, n_fft)
+        signal = F.unfold_backward(F.mul(x, weights), (x.shape[0], total), 1, n_fft, hop)
+        squares = F.expand(F.mul(weights, weights), (1, pieces, n_fft))
+        overlap = F.unfold_backward(squares, (1, total), 1, n_fft, hop)
+        start = n_fft // 2 if center else 0
+        end = start + length if length is not None else -(n_fft // 2) if center else total
+        signal, overlap = F.slice(signal, 1, start, end), F.slice(overlap, 1, start, end)
+        least = F.min(F.abs(overlap))
+        if on_meta(least):
+            raise AutogradError(NO_ITEM)
+        if values_of(least) < 1e-11:
+            raise refused("window overlap add min: 1\n[ CPUBoolType{} ]")
+        result = F.div(signal, overlap)
+        if input.ndim == 2:
+            result = F.squeeze(result, 0)
+        if end > total:
+            _warn_once("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
+                       "check your center and hop_length settings.")
+            result = F.constant_pad_nd(result, (0, end - total))
+        return result
+
+    def samples(rng):
+        window = rng.random(4) + 0.5
+        half = rng.standard_normal((3, 5)) + 1j * rng.standard_normal((3, 5))
+        yield half, 4, 2, 4, window
+        yield np.stack([half, half * 1j]), 4, 1, 4, window, False, True, None, 7
+        yield rng.standard_normal((4, 5)) + 1j * rng.standard_normal((4, 5)), 4, 2, 4, window, True, False, False, None, True
+
+    def errors(rng):
+        yield (np.ones((3, 5)), 4), RuntimeError, ("istft requires a complex-valued input tensor matching the output from stft with "
+                                                   "return_complex=True.")

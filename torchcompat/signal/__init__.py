@@ -1,0 +1,5 @@
+"""torch.signal: `windows`, by which pieces of signals are multiplied."""
+
+from . import windows as windows
+
+__all__ = ["windows"]
