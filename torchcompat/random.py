@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dtypes import CPU_KINDS, FLOATING, SCALAR_TYPE_NAMES, DType, Device, default_dtype, float32, inference_kind, int64, kind
 from autograd_tape.errors import AutogradError
@@ -19,6 +20,9 @@ from autograd_tape.tensor import LEAF
 from ._calls.above import above
 from ._making.conversion import checked_dtype
 from ._tensor import Tensor, frontend
+
+if TYPE_CHECKING:
+    from torchcompat._memory.layout import layout, memory_format
 
 
 _new, _FLOAT32 = object.__new__, kind(float32)
@@ -35,7 +39,7 @@ class Generator:
 
     __slots__ = ("device", "stream", "__weakref__")
 
-    def __init__(self, device: Any = "cpu", *, stream: _Stream | None = None) -> None:
+    def __init__(self, device: DeviceLike = "cpu", *, stream: _Stream | None = None) -> None:
         self.device = Device(device)
         self.stream = _Stream() if stream is None else stream
 
@@ -69,7 +73,7 @@ class Generator:
 
     graphsafe_get_state, graphsafe_set_state = clone_state, set_state
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return (_restore, (str(self.device), self.stream.get_state()))
 
     def __repr__(self) -> str:
@@ -85,7 +89,7 @@ def _restore(device: str, state: np.ndarray) -> Generator:
 default_generator = Generator(stream=_default_stream)
 
 
-def manual_seed(seed: int) -> Any:
+def manual_seed(seed: int) -> Generator:
     """Seeds the default generator.
 
     >>> import torchcompat as torch
@@ -120,7 +124,7 @@ def set_rng_state(state: Tensor) -> None:
 class fork_rng:
     """Restores the default generator's state at the end of the block."""
 
-    def __init__(self, devices: Any = (), enabled: bool = True, **_: Any) -> None:
+    def __init__(self, devices: object = (), enabled: bool = True, **_: object) -> None:
         self.enabled = enabled
 
     def __enter__(self) -> None:
@@ -131,7 +135,7 @@ class fork_rng:
             _default_stream.set_state(self._state)
 
 
-def _size(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def _size(name: str, size: tuple[int, ...]) -> tuple[int, ...]:
     """The sizes given as one sequence or as several numbers; torch's errors for others."""
     try:
         return given_size(frontend, name, size)
@@ -144,7 +148,7 @@ def _wanted(dtype: Any, name: str, out: Any) -> DType | None:
     return checked_dtype(dtype, name) if dtype is not None or out is None else out._k.dtype
 
 
-def _finish(array: np.ndarray, dtype: DType, device: Any, requires_grad: bool, out: Any = None) -> Tensor:
+def _finish(array: np.ndarray, dtype: DType, device: DeviceLike | None, requires_grad: bool, out: object = None) -> Tensor:
     if out is not None:
         try:
             return frontend.write_out(None, out, [frontend.wrap(array)])
@@ -164,7 +168,7 @@ def _fills(out: Any, size: tuple[int, ...], dtype: DType) -> bool:
     return out is not None and out._data.shape == size and not out._data.flags.c_contiguous and out._k.dtype is dtype and out._node is None
 
 
-def _stream(generator: Any) -> Any:
+def _stream(generator: Generator | None) -> Any:
     if generator is None:
         return _default_stream
     if not isinstance(generator, Generator):
@@ -172,7 +176,7 @@ def _stream(generator: Any) -> Any:
     return generator.stream
 
 
-def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
+def _draw(shape: tuple[int, ...], draw: Fn, source: Any = None) -> Tensor:
     """A tensor from `draw(shape, source)`; inside vmap one that holds a draw for each example."""
     if above.drawn is not None:
         found = above.drawn(draw, shape, source)
@@ -181,7 +185,7 @@ def _draw(shape: tuple[int, ...], draw: Any, source: Any = None) -> Any:
     return draw(shape, source)
 
 
-def _constant(x: Any) -> Any:
+def _constant(x: object) -> Any:
     """A parameter without its history."""
     return x.detach() if isinstance(x, Tensor) and x._node is not None else x
 
@@ -191,14 +195,14 @@ def _have_tangents(tensors: Any) -> bool:
     return above.has_tangents is not None and above.has_tangents(tensors)
 
 
-def _sampled(numbers: Any, by: str, *parameters: Tensor) -> Any:
+def _sampled(numbers: object, by: str, *parameters: Tensor) -> Any:
     """The numbers as a function of parameters that require grad or have tangents, whose derivatives are zeros."""
     if (grad_mode() is not GradMode.ENABLED or all([p._node is None for p in parameters])) and not _have_tangents(parameters):
         return numbers
     return frontend.sampled(numbers, *parameters, *[None] * (2 - len(parameters)), by)
 
 
-def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+def _named_size(name: str, size: Arguments, named: Keywords) -> Arguments:
     """The sizes, which may also be given as `size=`; torch, which has several signatures of these, says that none fits."""
     if not named:
         return size
@@ -211,7 +215,7 @@ def _named_size(name: str, size: tuple[Any, ...], named: dict[str, Any]) -> tupl
 
 
 @frontend.passing
-def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: layout | None = None, device: Any = None,
          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1)."""
     if TO_ALL and (found := passed(rand, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
@@ -249,7 +253,7 @@ def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | Non
 
 @frontend.passing
 def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
-            layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+            layout: layout | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Integers from low (0 where left out) up to, not including, high."""
     if TO_ALL and (found := passed(
             randint, (low, high, size, generator, out, dtype, layout, device, requires_grad, pin_memory))) is not HERE:
@@ -270,8 +274,8 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: A
 
 
 @frontend.passing
-def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def randperm(n: int, *, generator: Generator | None = None, out: object = None, dtype: DType | None = None, layout: layout | None = None,
+             device: DeviceLike | None = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A random permutation of 0 .. n-1."""
     if TO_ALL and (found := passed(randperm, (n, generator, out, dtype, layout, device, requires_grad, pin_memory))) is not HERE:
         return found
@@ -283,9 +287,9 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     return _draw((n,), draw)
 
 
-def _like(function: Any, fill: str) -> Any:
-    def like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-             memory_format: Any = None, generator: Any = None) -> Tensor:
+def _like(function: Fn, fill: str) -> Fn:
+    def like(input: Tensor, *, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
+             requires_grad: bool = False, memory_format: memory_format | None = None, generator: Generator | None = None) -> Tensor:
         if TO_ALL and (found := passed(like, (input, dtype, layout, device, requires_grad, memory_format, generator))) is not HERE:
             return found
         if not input._data.flags.c_contiguous or memory_format is not None:
@@ -303,15 +307,17 @@ def _like(function: Any, fill: str) -> Any:
 rand_like, randn_like = frontend.passing(_like(rand, "uniform_")), frontend.passing(_like(randn, "normal_"))
 
 
-def _empty_like(input: Tensor, dtype: DType | None = None, device: Any = None, memory_format: Any = None) -> Tensor:
+def _empty_like(input: Tensor, dtype: DType | None = None, device: DeviceLike | None = None,
+                memory_format: memory_format | None = None) -> Tensor:
     """Memory for numbers in the layout of `input`."""
     more = {} if memory_format is None else {"memory_format": memory_format}
     return frontend.empty_like(input.detach(), dtype=dtype or input._k.dtype, device=device or input._k.device, **more)
 
 
 @frontend.passing
-def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *, dtype: DType | None = None, layout: Any = None,
-                 device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+def randint_like(input: Tensor, low: int | None = None, high: int | None = None, *, dtype: DType | None = None,
+                 layout: layout | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
+                 memory_format: memory_format | None = None) -> Tensor:
     """`randint` with the shape, dtype and device of `input`."""
     if TO_ALL and (found := passed(randint_like, (input, low, high, dtype, layout, device, requires_grad, memory_format))) is not HERE:
         return found
@@ -345,7 +351,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
 
 @frontend.passing
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
-           device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
+           device: Any = None, requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given mean and standard deviation, numbers or tensors."""
     if TO_ALL and (found := passed(
             normal, (mean, std, size, generator, out, dtype, device, requires_grad, layout, pin_memory))) is not HERE:
@@ -375,7 +381,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if out is not None and out._k.dtype is not int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {SCALAR_TYPE_NAMES[out._k.dtype.name]}")
 
-    def draw(shape: tuple[int, ...], t: Any) -> Tensor:
+    def draw(shape: tuple[int, ...], t: Tensor) -> Tensor:
         rows = t._data if input._data.ndim > 2 or t._data.ndim < 3 else t._data.reshape(-1, shape[-1])  # those of all examples of a vmap
         found = _stream(generator).multinomial(rows, num_samples, replacement)
         return _finish(np.ascontiguousarray(found.reshape(*t._data.shape[:-1], num_samples)), int64, None, False, out)
@@ -400,13 +406,13 @@ class _Target(NamedTuple):
     rows: bool
 
 
-def _turned(p: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
+def _turned(p: object, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
     """A tensor of parameters as an array with its dimensions in another order; numbers as they are."""
     return np.broadcast_to(p._data, shape).transpose(order) if isinstance(p, Tensor) else p
 
 
-def _inplace(name: str, draw: Any, doc: str, *parameters: str) -> None:
-    def method(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
+    def method(self: Tensor, *args: object, generator: Generator | None = None, **kwargs: object) -> Tensor:
         if TO_ALL and (found := passed(method, (self, args, generator, kwargs))) is not HERE: return found
         frontend.check_random_inplace(self)
         for i, (parameter, given) in enumerate(zip(parameters, args)):
@@ -415,7 +421,7 @@ def _inplace(name: str, draw: Any, doc: str, *parameters: str) -> None:
         if above.drawn is not None:
             chance = args[0] if args and isinstance(args[0], Tensor) else None
             more = args if chance is None else args[1:]
-            def fill(n: Any, t: Any, target: Any = None) -> Any:
+            def fill(n: Any, t: object, target: Any = None) -> object:
                 target = frontend.wrap(np.empty(n, self._k.np), self._k) if target is None else target
                 return below(method)(target, *(() if t is None else (t,)), *more, generator=generator, **kwargs)
 
@@ -468,7 +474,7 @@ _inplace("log_normal_", lambda g, t, mean=1.0, std=2.0: g.log_normal(t.shape, t.
 _inplace("geometric_", lambda g, t, p: g.geometric(t.shape, t.np, p), "Filled with geometric numbers.", "p")
 
 
-def _random_(g: Any, t: _Target, *bounds: Any, **named: Any) -> np.ndarray:
+def _random_(g: Any, t: _Target, *bounds: object, **named: object) -> np.ndarray:
     low, high = (bounds[0] if len(bounds) == 2 else 0 if len(bounds) == 1 else None), (bounds[-1] if bounds else None)
     low, high = named.get("from", low), named.get("to", high)
     return g.random(t.shape, t.np, low, high)
@@ -477,8 +483,8 @@ def _random_(g: Any, t: _Target, *bounds: Any, **named: Any) -> np.ndarray:
 _inplace("random_", _random_, "Filled with integers from the dtype's whole range, or from [from, to).")
 
 
-def _method(function: Any, name: str) -> None:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def _method(function: Fn, name: str) -> None:
+    def method(self: Tensor, *args: object, **kwargs: object) -> Tensor:
         return function(self, *args, **kwargs)
 
     method.__name__ = name

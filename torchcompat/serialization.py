@@ -22,11 +22,12 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Self, cast
+from typing import TYPE_CHECKING, Any, IO, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from autograd_tape.annotations import Arguments, Fn
 import torchcompat as torch
 
 from autograd_tape.strided import address as address_of
@@ -55,6 +56,9 @@ from ._files.weights_only import (
 )
 from .storage import TypedStorage, UntypedStorage
 
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 Array = npt.NDArray[Any]
@@ -76,7 +80,7 @@ UNSAFE_MESSAGE = (
 # -- storages ------------------------------------------------------------------------------------------------------
 
 
-def _storage_of(tensor: Any) -> tuple[TypedStorage | UntypedStorage, int]:
+def _storage_of(tensor: Tensor) -> tuple[TypedStorage | UntypedStorage, int]:
     """The storage of a tensor and the tensor's place in it, in elements; untyped for dtypes without a storage class."""
     array, dtype = tensor._data, tensor.dtype
     storage = UntypedStorage.of(array, tensor.device)
@@ -127,7 +131,7 @@ def save(
         archive.write(".data/serialization_id", archive.serialization_id())
 
 
-def _standard_dispatch() -> dict[type, Any]:
+def _standard_dispatch() -> dict[type, Fn]:
     """The standard pickler's table of types as it is made: dill, which MindSpore imports, changes it for the whole process."""
     own: Any = pickle._Pickler
     table = {kind: function for kind, function in own.dispatch.items() if function.__module__ == pickle.__name__}
@@ -150,7 +154,7 @@ def _pickler_class(module: types.ModuleType) -> type:
             self.keys: dict[tuple[int, int], str] = {}
             self.dtypes: dict[int, DType] = {}
 
-        def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
+        def persistent_id(self, obj: object) -> tuple[str, StorageType, str, str, int] | None:
             if type(obj) is TypedStorage:
                 storage, kind = obj.untyped(), STORAGE_TYPES[obj.dtype]
             elif type(obj) is UntypedStorage:
@@ -166,7 +170,7 @@ def _pickler_class(module: types.ModuleType) -> type:
             self.storages[key] = storage
             return ("storage", kind, key, str(storage.device), nbytes // kind.dtype.itemsize)
 
-        def reducer_override(self, obj: Any) -> Any:
+        def reducer_override(self, obj: object) -> Any:
             if isinstance(obj, torch.Tensor):
                 return _reduce_tensor(obj)
             if isinstance(obj, (DType, StorageType)):
@@ -177,7 +181,7 @@ def _pickler_class(module: types.ModuleType) -> type:
                 return Device, (obj.type,) if obj.index is None else (obj.type, obj.index)
             return NotImplemented
 
-        def save_global(self, obj: Any, name: str | None = None) -> None:
+        def save_global(self, obj: type | StorageType | Fn, name: str | None = None) -> None:
             path = _torch_path(obj)
             if path is None:
                 super().save_global(obj, name)
@@ -196,7 +200,7 @@ def _pickler_class(module: types.ModuleType) -> type:
     return Pickler
 
 
-def _torch_path(obj: Any) -> tuple[str, str] | None:
+def _torch_path(obj: type | StorageType | Fn) -> tuple[str, str] | None:
     """The name torch has for a class or function of ours; None for everybody else's."""
     if found := _paths().get(id(obj)):
         return found
@@ -206,11 +210,11 @@ def _torch_path(obj: Any) -> tuple[str, str] | None:
     return None
 
 
-def _reduce_tensor(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _reduce_tensor(tensor: Tensor) -> tuple[Fn, Arguments]:
     cls = type(tensor)
     state = getattr(tensor, "__dict__", None) or None
     if cls is torch.nn.Parameter:
-        parts: tuple[Any, ...] = (tensor.detach(), tensor.requires_grad, OrderedDict())
+        parts: Arguments = (tensor.detach(), tensor.requires_grad, OrderedDict())
         if state:
             return _rebuild_parameter_with_state, (*parts, state)
         return _rebuild_parameter, parts
@@ -220,12 +224,12 @@ def _reduce_tensor(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return _rebuild_from_type_v2, (function, cls, arguments, state or {})
 
 
-def _reduce_data(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _reduce_data(tensor: Tensor) -> tuple[Fn, Arguments]:
     size, stride = tuple(tensor.shape), tuple(tensor.stride())
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, tensor.requires_grad)
     storage, offset = _storage_of(tensor)
-    arguments: tuple[Any, ...] = (storage, offset, size, stride, tensor.requires_grad, OrderedDict())
+    arguments: Arguments = (storage, offset, size, stride, tensor.requires_grad, OrderedDict())
     metadata = {name: True for name in ("conj", "neg") if getattr(tensor, "is_" + name)()}
     if isinstance(storage, UntypedStorage):
         return _rebuild_tensor_v3, (*arguments, tensor.dtype, *([metadata] if metadata else []))
@@ -239,7 +243,7 @@ class _Sink:
         self.file = file
         self.position = 0
 
-    def write(self, data: Any) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         self.file.write(data)
         size = memoryview(data).nbytes
         self.position += size
@@ -348,11 +352,11 @@ def load(
 @functools.cache
 def _unpickler_class(module: types.ModuleType) -> type:
     class Unpickler(module.Unpickler):  # type: ignore[name-defined]  # a module given by the caller
-        def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any], **arguments: Any) -> None:
+        def __init__(self, file: IO[bytes], load_storage: Callable[[Any], Any], **arguments: str) -> None:
             super().__init__(file, **arguments)
             self.load_storage = load_storage
 
-        def persistent_load(self, saved: Any) -> Any:
+        def persistent_load(self, saved: object) -> TypedStorage:
             return self.load_storage(saved)
 
         def find_class(self, module: str, name: str) -> Any:
@@ -392,7 +396,7 @@ class _Reader:
             raise ValueError("Unknown endianness type: " + order[:80].decode(errors="backslashreplace"))
         self.swap = order.decode() != sys.byteorder
 
-    def storage(self, saved: Any) -> TypedStorage:
+    def storage(self, saved: object) -> TypedStorage:
         """The storage of a persistent id ``("storage", type, key, location, count)``, read once."""
         if not isinstance(saved, tuple):
             raise AssertionError(f"saved_id must be a tuple, got {type(saved).__name__}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import DeviceLike
 from autograd_tape.dtypes import CPU, DType, Device
 from autograd_tape.executors import executor_for
 from autograd_tape.executors.meta import meta_array
@@ -91,7 +92,7 @@ class UntypedStorage:
         found = self._bytes[index]
         return UntypedStorage(found, device=self.device) if isinstance(index, slice) else int(found)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         self._needs_data()
         self._bytes[index] = value
 
@@ -147,11 +148,11 @@ class UntypedStorage:
         if self.device.type == "cpu":
             shared.share([self], tensors)
 
-    def is_pinned(self, device: Any = None) -> bool:
+    def is_pinned(self, device: DeviceLike | None = None) -> bool:
         """Whether the memory is page-locked; never here."""
         return False
 
-    def pin_memory(self, device: Any = None) -> "UntypedStorage":
+    def pin_memory(self, device: DeviceLike | None = None) -> "UntypedStorage":
         """Refuses: no device here reads page-locked memory."""
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
@@ -160,7 +161,7 @@ class UntypedStorage:
         """Whether it lives on a CUDA device."""
         return self.device.type == "cuda"
 
-    def to(self, *, device: Any, non_blocking: bool = False) -> "UntypedStorage":
+    def to(self, *, device: DeviceLike, non_blocking: bool = False) -> "UntypedStorage":
         """Itself, or a copy on another device."""
         device = Device(device)
         if device == self.device:
@@ -174,7 +175,7 @@ class UntypedStorage:
         """Itself, or a copy on the CPU."""
         return self.to(device=CPU)
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> "UntypedStorage":
+    def cuda(self, device: DeviceLike | None = None, non_blocking: bool = False) -> "UntypedStorage":
         """Itself, or a copy on a CUDA device."""
         return self.to(device="cuda" if device is None else device)
 
@@ -325,10 +326,10 @@ class TypedStorage:
         found = self._array()[index]
         return found.tolist() if isinstance(index, slice) else found.item()
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         self._array()[index] = value
 
-    def fill_(self, value: Any) -> "TypedStorage":
+    def fill_(self, value: object) -> "TypedStorage":
         """Sets all elements."""
         self._array()[...] = value
         return self

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -202,7 +202,7 @@ class Archive:
 
     def _stored(self, name: str, record: Record, out: memoryview) -> int:
         crc = done = 0
-        read_into: Any = getattr(self.file, "readinto", None)
+        read_into = getattr(self.file, "readinto", None)
         while done < len(out):
             part = out[done : done + PIECE]
             if read_into is None:

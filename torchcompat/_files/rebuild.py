@@ -12,9 +12,10 @@ import inspect
 import pickle
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 
+from autograd_tape.annotations import Fn
 import torchcompat as torch
 from autograd_tape.dtypes import META, Device, DType, kind, uint8
 from autograd_tape.executors.meta import meta_array
@@ -23,6 +24,9 @@ from .._tensor import frontend
 from .._memory.bits import marked
 from .._memory.layout import layout
 from ..storage import TypedStorage, check_geometry, view_of
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 Sizes = tuple[int, ...]
 Check = Callable[[Any], bool]
@@ -52,7 +56,7 @@ def _exactly(*types: type) -> Check:
     return lambda value: type(value) in types
 
 
-def _anything(value: Any) -> bool:
+def _anything(value: object) -> bool:
     """For what the function itself looks at."""
     return True
 
@@ -61,37 +65,37 @@ def _ints(value: Any) -> bool:
     return type(value) in (tuple, list, torch.Size) and all([type(n) is int for n in value])
 
 
-def _any_dtype(value: Any) -> bool:
+def _any_dtype(value: object) -> bool:
     """Of untyped memory. Bools are not: what is no storage of bools can hold bytes that are neither 0 nor 1."""
     return type(value) is DType and value is not torch.bool
 
 
-def _hooks(value: Any) -> bool:
+def _hooks(value: object) -> bool:
     """Hooks were written by torch before 1.0 only; since then there is an empty dictionary in their place."""
     return value is None or type(value) in (dict, OrderedDict) and not value
 
 
-def _metadata(value: Any) -> bool:
+def _metadata(value: object) -> bool:
     return value is None or type(value) is dict and all(name in ("conj", "neg") and type(on) is bool for name, on in value.items())
 
 
-def _tensor(value: Any) -> bool:
+def _tensor(value: object) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def _tensor_class(value: Any) -> bool:
+def _tensor_class(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, torch.Tensor)
 
 
-def checked(**checks: Check) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def checked(**checks: Check) -> Callable[[Fn], Fn]:
     """Makes a function of positional arguments refuse what a check, one for each parameter in order, says no to."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Fn) -> Fn:
         named = tuple(checks.items())
         least = sum(p.default is p.empty for p in inspect.signature(function).parameters.values())
 
         @functools.wraps(function)
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: object) -> Tensor:
             if not least <= len(arguments) <= len(named):
                 raise pickle.UnpicklingError(f"{function.__name__}() does not take {len(arguments)} arguments")
             for (name, check), value in zip(named, arguments):
@@ -110,7 +114,7 @@ _REBUILD = dict(storage=_exactly(TypedStorage), offset=_exactly(int), size=_ints
 # -- tensors -------------------------------------------------------------------------------------------------------
 
 
-def _require(tensor: Any, requires_grad: Any) -> Any:
+def _require(tensor: Tensor, requires_grad: bool) -> Tensor:
     if type(requires_grad) is not bool:
         raise RuntimeError("requires_grad must be a bool")
     if requires_grad:
@@ -119,23 +123,23 @@ def _require(tensor: Any, requires_grad: Any) -> Any:
 
 
 @checked(**_REBUILD)
-def _rebuild_tensor(storage: TypedStorage, offset: int, size: Sizes, stride: Sizes) -> Any:
+def _rebuild_tensor(storage: TypedStorage, offset: int, size: Sizes, stride: Sizes) -> Tensor:
     return _made(storage, storage.dtype, offset, size, stride, False, None)
 
 
 @checked(**_REBUILD, requires_grad=_anything, hooks=_hooks, metadata=_metadata)
 def _rebuild_tensor_v2(
-    storage: TypedStorage, offset: int, size: Sizes, stride: Sizes, requires_grad: bool, hooks: Any,
+    storage: TypedStorage, offset: int, size: Sizes, stride: Sizes, requires_grad: bool, hooks: OrderedDict | None,
     metadata: dict[str, bool] | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     return _made(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
 
 
 @checked(**_REBUILD, requires_grad=_anything, hooks=_hooks, dtype=_any_dtype, metadata=_metadata)
 def _rebuild_tensor_v3(
-    storage: TypedStorage, offset: int, size: Sizes, stride: Sizes, requires_grad: bool, hooks: Any, dtype: DType,
+    storage: TypedStorage, offset: int, size: Sizes, stride: Sizes, requires_grad: bool, hooks: object, dtype: DType,
     metadata: dict[str, bool] | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     return _made(storage, dtype, offset, size, stride, requires_grad, metadata)
 
 
@@ -144,7 +148,7 @@ def _made(storage: TypedStorage, dtype: DType, offset: int, size: Sizes, stride:
     memory = storage.untyped()
     if memory.device.type == "meta":
         check_geometry(dtype, offset, size, stride, memory.nbytes())
-        tensor = _meta(dtype, size, stride)
+        tensor: Any = _meta(dtype, size, stride)
     else:
         tensor = torch.Tensor.over(view_of(memory, dtype, offset, size, stride))
     _require(tensor, requires_grad)
@@ -158,7 +162,7 @@ def _made(storage: TypedStorage, dtype: DType, offset: int, size: Sizes, stride:
     return marked(tensor, conj, neg)
 
 
-def _meta(dtype: DType, size: Sizes, stride: Sizes) -> Any:
+def _meta(dtype: DType, size: Sizes, stride: Sizes) -> Tensor:
     steps = tuple(n * dtype.itemsize for n in stride)
     try:
         return frontend.wrap(meta_array(tuple(size), dtype.np, steps, backed=True), kind(dtype, META))
@@ -173,19 +177,19 @@ def _rebuild_meta_tensor_no_storage(dtype: DType, size: Sizes, stride: Sizes, re
 
 
 @checked(data=_tensor, requires_grad=_exactly(bool), hooks=_hooks)
-def _rebuild_parameter(data: Any, requires_grad: bool, hooks: Any) -> Any:
+def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: OrderedDict) -> Tensor:
     if requires_grad and not (data.is_floating_point() or data.is_complex()):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return torch.nn.Parameter(data, requires_grad)
 
 
 @checked(data=_tensor, requires_grad=_exactly(bool), hooks=_hooks, state=_anything)
-def _rebuild_parameter_with_state(data: Any, requires_grad: bool, hooks: Any, state: Any) -> Any:
+def _rebuild_parameter_with_state(data: object, requires_grad: bool, hooks: object, state: object) -> Any:
     return set_state(_rebuild_parameter(data, requires_grad, hooks), state)
 
 
 @checked(rebuild=callable, cls=_tensor_class, arguments=_exactly(tuple), state=_anything)
-def _rebuild_from_type_v2(rebuild: Callable[..., Any], cls: Any, arguments: tuple[Any, ...], state: Any) -> Any:
+def _rebuild_from_type_v2(rebuild: Fn, cls: Any, arguments: tuple[object, ...], state: object) -> Any:
     tensor = rebuild(*arguments)
     if not isinstance(tensor, torch.Tensor):
         raise pickle.UnpicklingError(f"a tensor is to be rebuilt, but this gives a {type(tensor).__name__}")
@@ -201,7 +205,7 @@ _MARKS = {"_is_param": bool, "_is_buffer": bool, "persistent": bool}
 """What `Parameter` and `Buffer` write on tensors of other classes, and so may a file."""
 
 
-def set_state(tensor: Any, state: Any) -> Any:
+def set_state(tensor: object, state: object) -> Any:
     """Gives a tensor the attributes that a file has for it: names of the caller's and of his classes, none that a tensor itself has.
 
     Raises:
@@ -256,7 +260,7 @@ def _size(sizes: Sizes) -> Any:
 
 
 @checked(pairs=lambda pairs: type(pairs) is list and all(type(pair) in (tuple, list) and len(pair) == 2 for pair in pairs))
-def _ordered_dict(pairs: Any = ()) -> Any:
+def _ordered_dict(pairs: Any = ()) -> OrderedDict:
     return OrderedDict(pairs)
 
 
@@ -297,12 +301,12 @@ def _bytearray(source: str | bytes = b"", encoding: str | None = None) -> bytear
 
 
 @checked()
-def _empty_tensor() -> Any:
+def _empty_tensor() -> Tensor:
     return torch.Tensor()
 
 
 @checked(data=lambda data: data is None or _tensor(data), requires_grad=_exactly(bool))
-def _parameter(data: Any = None, requires_grad: bool = True) -> Any:
+def _parameter(data: object = None, requires_grad: bool = True) -> Any:
     return _rebuild_parameter(torch.Tensor() if data is None else data, requires_grad, None)
 
 
@@ -314,7 +318,7 @@ class Named(NamedTuple):
     """
 
     value: Any
-    call: Callable[..., Any] | None = None
+    call: Fn | None = None
 
 
 REBUILDERS = {
@@ -325,9 +329,9 @@ REBUILDERS = {
     )
 }  # fmt: skip
 
-def rebuilder(name: str) -> Callable[..., Any]:
+def rebuilder(name: str) -> Fn:
     """The function that files name so."""
-    found: Callable[..., Any] = globals()[name]
+    found: Fn = globals()[name]
     return found
 
 

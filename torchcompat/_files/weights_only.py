@@ -15,6 +15,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from autograd_tape.annotations import Arguments, Fn, Keywords
 import torchcompat as torch
 
 from . import rebuild
@@ -56,7 +57,7 @@ class safe_globals:
             _safe_globals.remove(item)
 
 
-def _named_safe_globals() -> dict[str, Any]:
+def _named_safe_globals() -> Keywords:
     named = {}
     for item in _safe_globals:
         if not isinstance(item, tuple):
@@ -99,7 +100,7 @@ class WeightsUnpickler:
 
     operations: dict[int, Callable[["WeightsUnpickler"], None]] = {}
 
-    def __init__(self, data: bytes, load_storage: Callable[[tuple[Any, ...]], Any], *, encoding: str = "utf-8") -> None:
+    def __init__(self, data: bytes, load_storage: Callable[[Arguments], Any], *, encoding: str = "utf-8") -> None:
         self.data, self.at = data, 0
         self.load_storage, self.encoding = load_storage, encoding
         self.table = rebuild.table()
@@ -110,8 +111,8 @@ class WeightsUnpickler:
         }
         self.trusted_ids = {id(value) for value in self.trusted.values()}
         self.stack: list[Any] = []
-        self.marked: list[list[Any]] = []
-        self.memo: dict[int, Any] = {}
+        self.marked: list[list[object]] = []
+        self.memo: dict[int, object] = {}
         self.work = WORK * len(data) + FREE_WORK
         self.outside = False  # whether code that is not of this reader runs: its errors are not the pickle's
 
@@ -163,7 +164,7 @@ class WeightsUnpickler:
         if self.work < 0:
             _malformed("it copies the same things again and again")
 
-    def key(self, key: Any) -> Any:
+    def key(self, key: object) -> Any:
         """A key of a dictionary or an element of a set. Tuples are hashed each time they are used, and recursively."""
         level = [key]
         for _ in range(DEEPEST_KEY):
@@ -197,7 +198,7 @@ class WeightsUnpickler:
             "if you trust this class/function."
         )
 
-    def call(self, function: Any, arguments: Any, refusal: str) -> Any:
+    def call(self, function: Any, arguments: object, refusal: str) -> Any:
         """What a file gets that calls a function or makes an object."""
         target = self.calls.get(id(function))
         if target is None:
@@ -216,7 +217,7 @@ class WeightsUnpickler:
             return self.rebuild_from_type(*arguments)
         return target(*arguments)
 
-    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def run(self, function: Fn, *arguments: object) -> TypedStorage:
         """Calls what the caller trusts."""
         self.outside = True
         result = function(*arguments)
@@ -226,7 +227,7 @@ class WeightsUnpickler:
     def is_trusted(self, value: Any) -> bool:
         return id(value) in self.trusted_ids
 
-    def rebuild_from_type(self, *arguments: Any) -> Any:
+    def rebuild_from_type(self, *arguments: object) -> Any:
         """`rebuild._rebuild_from_type_v2`, of a function and a class that a file may name."""
         if len(arguments) == 4:
             maker, cls = arguments[:2]
@@ -352,7 +353,7 @@ class WeightsUnpickler:
         self.marked.append(self.stack)
         self.stack = []
 
-    def push(self, value: Any) -> None:
+    def push(self, value: object) -> None:
         self.stack.append(value)
 
 
@@ -414,7 +415,7 @@ def _build(instance: Any, state: Any) -> None:
             setattr(instance, name, value)
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     """An object in a message: text of a file can be endless."""
     if isinstance(value, (type, torch.dtype)) or hasattr(value, "__qualname__"):
         return str(value)

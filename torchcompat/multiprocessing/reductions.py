@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import Arguments, Keywords
 from autograd_tape.dtypes import CPU, DType, kind
 from autograd_tape.strided import address
 from autograd_tape.tensor import LEAF, NOTHING
@@ -19,7 +20,7 @@ from ..nn.parameter import Buffer, Parameter
 from ..storage import TypedStorage, UntypedStorage
 
 
-def reduce_block(block: Block) -> tuple[Any, ...]:
+def reduce_block(block: Block) -> Arguments:
     """A block, by its descriptor."""
     return rebuild_block, (DupFd(block.fd), len(block))
 
@@ -29,13 +30,13 @@ def rebuild_block(descriptor: Any, size: int) -> Block:
     return Block(size, descriptor.detach())
 
 
-def reduce_storage(storage: UntypedStorage) -> tuple[Any, ...]:
+def reduce_storage(storage: UntypedStorage) -> Arguments:
     """A storage, which moves into shared memory."""
     if storage.device.type != "cpu":
         raise RuntimeError(f"Cannot pickle storage on device '{storage.device}' to send it to another process")
     if not is_shared(storage._owner) or block_of(storage._owner) is None:
         storage.share_memory_()
-    block: Any = block_of(storage._owner)
+    block = block_of(storage._owner)
     if block is None:  # a file that somebody mapped
         return rebuild_copy, (storage._bytes.tobytes(),)
     return rebuild_storage, (block, address(storage._owner) - address(block.array(0, 1)), storage.nbytes())
@@ -51,7 +52,7 @@ def rebuild_copy(data: bytes) -> UntypedStorage:
     return UntypedStorage.of(np.frombuffer(bytearray(data), np.uint8))
 
 
-def reduce_typed_storage(storage: TypedStorage) -> tuple[Any, ...]:
+def reduce_typed_storage(storage: TypedStorage) -> Arguments:
     """A storage of one dtype."""
     return TypedStorage, (storage.untyped(), storage.dtype)
 
@@ -84,7 +85,7 @@ def reduce_tensor(t: Tensor) -> Any:
 
 
 def rebuild_tensor(cls: Any, storage: UntypedStorage, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...], offset: int,
-                   requires_grad: bool, state: dict[str, Any]) -> Tensor:
+                   requires_grad: bool, state: Keywords) -> Tensor:
     """The tensor that was sent."""
     d = DType.by_name[dtype]
     cls = cls or Tensor

@@ -28,7 +28,7 @@ class ProcessException(Exception):
         super().__init__(msg)
         self.msg, self.error_index, self.pid = msg, error_index, pid
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.msg, self.error_index, self.pid)
 
 
@@ -48,11 +48,11 @@ class ProcessExitedException(ProcessException):
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
 
 
-def _run(fn: Callable[..., None], i: int, args: tuple[Any, ...], error_file: str) -> None:
+def _run(fn: Callable[..., None], i: int, args: tuple[object, ...], error_file: str) -> None:
     try:
         fn(i, *args)
     except KeyboardInterrupt:
@@ -125,12 +125,12 @@ class ProcessContext:
 SpawnContext = ProcessContext
 
 
-def start_processes(fn: Callable[..., None], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
+def start_processes(fn: Callable[..., None], args: tuple[object, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
                     start_method: str = "spawn") -> ProcessContext | None:
     """Starts `nprocs` processes that run `fn(i, *args)`, and waits for them with `join`; else gives their context."""
     context = multiprocessing.get_context(start_method)
     folder = tempfile.TemporaryDirectory(prefix="torch_errors_")
-    processes: list[Any] = []
+    processes: list[object] = []
     files = []
     for i in range(nprocs):
         file = Path(folder.name) / str(i)
@@ -148,7 +148,7 @@ def start_processes(fn: Callable[..., None], args: tuple[Any, ...] = (), nprocs:
     return None
 
 
-def spawn(fn: Callable[..., None], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
+def spawn(fn: Callable[..., None], args: tuple[object, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> ProcessContext | None:
     """Starts `nprocs` fresh interpreters that run `fn(i, *args)`.
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .optimizer import RuleOptimizer, check_implementation, check_lr, check_not_negative, decayed
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["Adagrad"]
 
@@ -26,9 +31,9 @@ class Adagrad(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
-    def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
-                 eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
-                 fused: bool | None = None) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, fused: bool | None = None) -> None:
         check_lr(lr)
         check_not_negative(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
         super().__init__(params, {
@@ -40,7 +45,7 @@ class Adagrad(RuleOptimizer):
             for p in group["params"]:
                 self.state_of(p, group)
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """The sum at its start."""
         start = self.defaults["initial_accumulator_value"]
         return {"sum": torch.full_like(p, complex(start, start) if p.is_complex() else start, requires_grad=False)}
@@ -50,7 +55,7 @@ class Adagrad(RuleOptimizer):
         for state in self.state.values():
             state["sum"].share_memory_()
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         grad = decayed(p, grad, group)
         lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])

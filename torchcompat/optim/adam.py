@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
+from autograd_tape.annotations import Keywords
 from autograd_tape.version import Version
 import torchcompat as torch
 from torchcompat._tensor import Tensor
@@ -12,6 +13,9 @@ from torchcompat._tensor import Tensor
 from .optimizer import (
     RuleOptimizer, _to_scalar, check, check_betas, check_implementation, check_lr, check_not_negative, decayed, fits, on_buffers,
 )
+
+if TYPE_CHECKING:
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["Adam", "AdamW"]
 
@@ -33,9 +37,10 @@ class Adam(RuleOptimizer):
         decoupled_weight_decay: shrink the parameter by lr * weight_decay instead: AdamW.
     """
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-                 differentiable: bool = False, fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+                 decoupled_weight_decay: bool = False) -> None:
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_lr(lr)
@@ -50,12 +55,12 @@ class Adam(RuleOptimizer):
             "decoupled_weight_decay": decoupled_weight_decay})
         check_implementation(fused, foreach, differentiable)
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """Running means of zero."""
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
         return {name: torch.zeros_like(p, requires_grad=False) for name in names}
 
-    def update_group(self, group: dict[str, Any], params: list[Any]) -> None:
+    def update_group(self, group: Keywords, params: list[Tensor]) -> None:
         """Updates `params` by the fused kernel where they are on the CPU."""
         from autograd_tape.executors.kernels import optim
 
@@ -80,7 +85,7 @@ class Adam(RuleOptimizer):
         if rest:
             super().update_group(group, rest)
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, (beta1, beta2) = group["lr"], group["betas"]
         grad = decayed(p, grad, group)
@@ -98,8 +103,8 @@ class Adam(RuleOptimizer):
 class AdamW(Adam):
     """Adam whose weight decay shrinks the parameters, apart from the gradient (Loshchilov and Hutter, 2017); arguments: see Adam."""
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
-                 amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None, capturable: bool = False,
-                 differentiable: bool = False, fused: bool | None = None) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
                          differentiable=differentiable, fused=fused, decoupled_weight_decay=True)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["Adamax"]
 
@@ -27,8 +32,9 @@ class Adamax(RuleOptimizer):
 
     zeros = ("exp_avg", "exp_inf")
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
+                 capturable: bool = False) -> None:
         check_lr(lr)
         check_not_negative(eps=eps)
         check_betas(betas)
@@ -37,7 +43,7 @@ class Adamax(RuleOptimizer):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         beta1, beta2 = group["betas"]
         grad = decayed(p, grad, group)

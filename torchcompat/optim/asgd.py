@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .optimizer import RuleOptimizer, _to_scalar, check_lr, check_not_negative, decayed
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["ASGD"]
 
@@ -26,20 +31,21 @@ class ASGD(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
-    def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0,
-                 foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+                 weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+                 capturable: bool = False) -> None:
         check_lr(lr)
         check_not_negative(weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
             "differentiable": differentiable, "capturable": capturable})
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """The rate, the weight of the newest parameters in the average, and the average."""
         return {"eta": torch.tensor(float(_to_scalar(group["lr"])), dtype=torch.float32, device=p.device),
                 "mu": torch.ones((), dtype=torch.float32, device=p.device), "ax": torch.zeros_like(p, requires_grad=False)}
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, lambd = group["lr"], group["lambd"]
         step, eta, mu, average = state["step"].item(), state["eta"].item(), state["mu"].item(), state["ax"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
 import torchcompat as torch
 
 from .optimizer import Optimizer, _to_scalar, check_lr
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["LBFGS"]
 
@@ -16,7 +20,7 @@ _MEMORY = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "
 Evaluate = Callable[[float], tuple[float, Any]]
 
 
-def _cubic_minimum(a: tuple[float, float, Any], b: tuple[float, float, Any], bounds: tuple[float, float] | None = None) -> float:
+def _cubic_minimum(a: tuple[float, ...], b: tuple[float, ...], bounds: tuple[float, float] | None = None) -> float:
     """The minimum, within bounds, of the cubic through two points (x, value, slope)."""
     (x1, f1, g1), (x2, f2, g2) = a, b
     low, high = bounds or (min(x1, x2), max(x1, x2))
@@ -34,14 +38,14 @@ class _Point:
 
     __slots__ = ("t", "f", "g", "slope")
 
-    def __init__(self, t: float, f: float, g: Any, slope: float) -> None:
+    def __init__(self, t: float, f: float, g: Tensor, slope: float) -> None:
         self.t, self.f, self.g, self.slope = t, f, g, slope
 
-    def xfg(self) -> tuple[float, float, Any]:
+    def xfg(self) -> tuple[float, float, float]:
         return self.t, self.f, self.slope
 
 
-def _strong_wolfe(evaluate: Evaluate, t: float, d: Any, start: _Point, tolerance_change: float = 1e-9,
+def _strong_wolfe(evaluate: Evaluate, t: float, d: Tensor, start: _Point, tolerance_change: float = 1e-9,
                   max_ls: int = 25) -> tuple[_Point, int]:
     """A step length that satisfies the strong Wolfe conditions, and the number of evaluations."""
     c1, c2 = 1e-4, 0.9
@@ -121,8 +125,9 @@ class LBFGS(Optimizer):
         line_search_fn: "strong_wolfe" or None.
     """
 
-    def __init__(self, params: Any, lr: Any = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
-                 tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
+                 tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+                 line_search_fn: str | None = None) -> None:
         check_lr(lr)
         super().__init__(params, {
             "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
@@ -132,20 +137,20 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
-    def _real(self, t: Any) -> Any:
+    def _real(self, t: Tensor) -> Tensor:
         return torch.view_as_real(t) if t.is_complex() else t
 
-    def _flat_grad(self) -> Any:
+    def _flat_grad(self) -> Tensor:
         parts = [self._real(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params]
         return torch.cat([part.detach() for part in parts])
 
-    def _move(self, length: float, direction: Any) -> None:
+    def _move(self, length: float, direction: Tensor) -> None:
         start = 0
         for p in map(self._real, self._params):
             p.add_(direction[start:start + p.numel()].view_as(p), alpha=length)
             start += p.numel()
 
-    def _direction(self, state: dict[str, Any], memory: dict[str, Any], grad: Any, history_size: int) -> Any:
+    def _direction(self, state: dict[str, Any], memory: dict[str, Any], grad: Any, history_size: int) -> Tensor:
         """The product of the negative gradient with the inverse Hessian that the history approximates (two-loop recursion)."""
         if state["n_iter"] == 1:
             memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
@@ -175,7 +180,7 @@ class LBFGS(Optimizer):
         with torch.no_grad():
             return self._step(torch.enable_grad()(closure))
 
-    def _step(self, closure: Callable[[], Any]) -> Any:
+    def _step(self, closure: Callable[[], Any]) -> Tensor:
         group, state = self.param_groups[0], self.state[self._params[0]]
         lr, tolerance_change = float(_to_scalar(group["lr"])), group["tolerance_change"]
         state.setdefault("func_evals", 0)
@@ -218,10 +223,10 @@ class LBFGS(Optimizer):
         state.update(memory)
         return first_loss
 
-    def _search(self, closure: Callable[[], Any], start: _Point, d: Any, t: float, max_ls: int) -> tuple[_Point, int]:
+    def _search(self, closure: Callable[[], Any], start: _Point, d: Tensor, t: float, max_ls: int) -> tuple[_Point, int]:
         kept = [p.clone() for p in self._params]
 
-        def evaluate(length: float) -> tuple[float, Any]:
+        def evaluate(length: float) -> tuple[float, Tensor]:
             self._move(length, d)
             loss = float(closure())
             grad = self._flat_grad()

@@ -12,6 +12,7 @@ from typing import Any
 from collections.abc import Callable, Iterable, Sequence
 from weakref import ref
 
+from autograd_tape.annotations import Keywords
 from torchcompat._tensor import Tensor
 
 from .optimizer import Optimizer, _to_scalar
@@ -32,14 +33,14 @@ def _values(optimizer: Optimizer, key: str) -> list[Any]:
     return [group[key].clone() if isinstance(group[key], Tensor) else group[key] for group in optimizer.param_groups]
 
 
-def _set(group: dict[str, Any], key: str, value: Any) -> None:
+def _set(group: Keywords, key: str, value: float) -> None:
     if isinstance(group[key], Tensor):
         group[key].fill_(_to_scalar(value))
     else:
         group[key] = value
 
 
-def _for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def _for_each_group(name: str, optimizer: Optimizer, value: float | list[float]) -> list[float]:
     """`value` for each group: a list of as many, or one for all."""
     n = len(optimizer.param_groups)
     if isinstance(value, (list, tuple)):
@@ -51,7 +52,7 @@ def _for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     return [value] * n
 
 
-def _check_optimizer(optimizer: Any) -> None:
+def _check_optimizer(optimizer: Optimizer) -> None:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
@@ -95,7 +96,7 @@ class LRScheduler:
         function, reference = step.__func__, ref(self.optimizer)  # type: ignore[attr-defined]  # a bound method
 
         @wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: object, **kwargs: object) -> object:
             optimizer: Any = reference()
             optimizer._opt_called = True
             return function(optimizer, *args, **kwargs)
@@ -111,19 +112,19 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Keywords:
         """Everything but the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self) -> list[Any]:
+    def get_last_lr(self) -> list[float]:
         """The learning rates set last."""
         return self._last_lr
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float | Tensor]:
         """The learning rates of this step, from those before."""
         raise NotImplementedError
 
@@ -165,17 +166,17 @@ class LRScheduler:
             _set(group, "lr", lr)
         self._last_lr = _values(self.optimizer, "lr")
 
-    def _unchanged(self) -> list[Any]:
+    def _unchanged(self) -> list[float]:
         return _values(self.optimizer, "lr")
 
-    def _scaled(self, factor: float) -> list[Any]:
+    def _scaled(self, factor: float) -> list[float]:
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
 
 _LRScheduler = LRScheduler
 
 
-def _function_states(functions: Iterable[Any]) -> list[Any]:
+def _function_states(functions: Iterable[object]) -> list[Any]:
     """The states of callable objects; plain functions have none that could be saved."""
     return [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in functions]
 
@@ -183,7 +184,8 @@ def _function_states(functions: Iterable[Any]) -> list[Any]:
 class LambdaLR(LRScheduler):
     """The first learning rate times `lr_lambda(epoch)`; one function, or one for each group."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+                 last_epoch: int = -1) -> None:
         self.optimizer = optimizer
         n = len(optimizer.param_groups)
         if isinstance(lr_lambda, (list, tuple)) and len(lr_lambda) != n:
@@ -191,18 +193,18 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Keywords:
         """Everything but the optimizer and functions; callable objects are saved by their attributes."""
         return {**super().state_dict(), "lr_lambdas": _function_states(self.lr_lambdas)}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
             if state is not None:
                 function.__dict__.update(state)
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float | Tensor]:
         """The learning rates of this step."""
         self._check_called_by_step()
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs)]
@@ -211,7 +213,8 @@ class LambdaLR(LRScheduler):
 class MultiplicativeLR(LambdaLR):
     """The learning rate before times `lr_lambda(epoch)`."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+                 last_epoch: int = -1) -> None:
         for f in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
             if not callable(f):
                 raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
@@ -237,7 +240,7 @@ class StepLR(LRScheduler):
         self._check_called_by_step()
         return self._unchanged() if self.last_epoch == 0 or self.last_epoch % self.step_size else self._scaled(self.gamma)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[float | Tensor]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
@@ -337,7 +340,7 @@ class PolynomialLR(LRScheduler):
         now, before = [1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1)]
         return self._scaled((now / before) ** self.power)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[float | Tensor]:
         rest = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
         return [base * rest**self.power for base in self.base_lrs]
 
@@ -364,7 +367,7 @@ class CosineAnnealingLR(LRScheduler):
         ratio = (1 + math.cos(math.pi * epoch / half)) / (1 + math.cos(math.pi * (epoch - 1) / half))
         return [ratio * (group["lr"] - low) + low for group in groups]
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[float | Tensor]:
         swing = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
         return [self.eta_min + (base - self.eta_min) * swing for base in self.base_lrs]
 
@@ -385,7 +388,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float | Tensor]:
         """The learning rates of this step."""
         self._check_called_by_step()
         swing = 1 + math.cos(math.pi * self.T_cur / self.T_i)
@@ -424,7 +427,7 @@ class _Several(LRScheduler):
 
     _schedulers: Sequence[Any]
 
-    def _check(self, schedulers: Sequence[Any], optimizer: Any, purpose: str) -> None:
+    def _check(self, schedulers: Sequence[LRScheduler], optimizer: Any, purpose: str) -> None:
         name = type(self).__name__
         if len(schedulers) < 1:
             raise ValueError(f"{name} expects at least one scheduler{purpose}, but got no scheduler.")
@@ -440,11 +443,11 @@ class _Several(LRScheduler):
                                  f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
                                  f"{type(optimizer).__name__}.")
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Keywords:
         """Everything but the optimizer, with the states of the schedulers."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"]):
@@ -471,7 +474,7 @@ class SequentialLR(_Several):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def recursive_undo(self, sched: Any = None) -> None:
+    def recursive_undo(self, sched: LRScheduler | None = None) -> None:
         """Takes back one step of every scheduler."""
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):
@@ -522,7 +525,7 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
-                 threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0, eps: float = 1e-8) -> None:
+                 threshold_mode: str = "rel", cooldown: int = 0, min_lr: list[float] | float = 0, eps: float = 1e-8) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         _check_optimizer(optimizer)
@@ -549,7 +552,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # as torch has it
+    def step(self, metrics: float, epoch: int | None = None) -> None:  # type: ignore[override]  # as torch has it
         """Looks at the metric of one epoch."""
         current = float(metrics)
         if epoch is not None:
@@ -592,7 +595,7 @@ class ReduceLROnPlateau(LRScheduler):
             return a < (best * (1.0 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
         return a > (best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold)
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
@@ -604,7 +607,7 @@ class _WithMomentum(LRScheduler):
     cycle_momentum: bool
     use_beta1: bool
 
-    def _prepare_momentum(self, optimizer: Optimizer, base: Any, most: Any, start: bool) -> tuple[list[Any], list[Any]]:
+    def _prepare_momentum(self, optimizer: Optimizer, base: Any, most: Any, start: bool) -> tuple[list[float], list[float]]:
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
@@ -615,7 +618,7 @@ class _WithMomentum(LRScheduler):
                 group["max_momentum"], group["base_momentum"] = high, low
         return lows, highs
 
-    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
+    def _set_momentum(self, group: Keywords, value: float) -> None:
         if self.use_beta1:
             group["betas"] = (value, *group["betas"][1:])
         else:
@@ -639,9 +642,10 @@ class CyclicLR(_WithMomentum):
         cycle_momentum, base_momentum, max_momentum: move the momentum the other way.
     """
 
-    def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000, step_size_down: int | None = None,
-                 mode: str = "triangular", gamma: float = 1.0, scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle",
-                 cycle_momentum: bool = True, base_momentum: Any = 0.8, max_momentum: Any = 0.9, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float], step_size_up: int = 2000,
+                 step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
+                 scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
+                 base_momentum: float = 0.8, max_momentum: float = 0.9, last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         base_lrs = _for_each_group("base_lr", optimizer, base_lr)
@@ -666,7 +670,7 @@ class CyclicLR(_WithMomentum):
         """The height of cycle or step `x`, relative to the first."""
         return _CYCLES[self.mode][1](self.gamma, x) if self._scale_fn_custom is None else self._scale_fn_custom(x)
 
-    def get_lr(self) -> list[Any]:
+    def get_lr(self) -> list[float | Tensor]:
         """The learning rates of this step; sets the momentum as well."""
         self._check_called_by_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -678,12 +682,12 @@ class CyclicLR(_WithMomentum):
                 self._set_momentum(group, high - (high - low) * height)
         return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs)]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Keywords:
         """Everything but the optimizer; a function of the caller's is saved only if it is an object, by its attributes."""
         custom = self._scale_fn_custom
         return {**super().state_dict(), "_scale_fn_custom": None if custom is None else _function_states([custom])[0]}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes back what `state_dict` returned."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
         if state_dict.get("_scale_fn_custom") is not None:
@@ -712,10 +716,10 @@ class OneCycleLR(_WithMomentum):
         three_phase: come down to the start as slowly as up, then further.
     """
 
-    def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
+    def __init__(self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None, epochs: int | None = None,
                  steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos", cycle_momentum: bool = True,
-                 base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0, final_div_factor: float = 1e4,
-                 three_phase: bool = False, last_epoch: int = -1) -> None:
+                 base_momentum: float | list[float] = 0.85, max_momentum: float | list[float] = 0.95, div_factor: float = 25.0,
+                 final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         self.total_steps = self._count(total_steps, epochs, steps_per_epoch)
@@ -727,7 +731,7 @@ class OneCycleLR(_WithMomentum):
         else:
             names += [("max_lr", "min_lr", "base_momentum", "max_momentum")]
         keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
-        self._schedule_phases: list[dict[str, Any]] = [dict(zip(keys, (end, *n))) for end, n in zip([*ends, self.total_steps - 1], names)]
+        self._schedule_phases: list[Keywords] = [dict(zip(keys, (end, *n))) for end, n in zip([*ends, self.total_steps - 1], names)]
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
@@ -747,7 +751,7 @@ class OneCycleLR(_WithMomentum):
         if total_steps is None and (epochs is None or steps_per_epoch is None):
             raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
         total = 1
-        given: dict[str, Any] = {"epochs": epochs,
+        given: Keywords = {"epochs": epochs,
                                  "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
         for name, n in given.items():
             if not isinstance(n, int) or n <= 0:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["NAdam"]
 
@@ -29,9 +34,9 @@ class NAdam(RuleOptimizer):
 
     zeros = ("exp_avg", "exp_avg_sq")
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
         check_lr(lr)
         check_not_negative(eps=eps)
         check_betas(betas)
@@ -41,12 +46,12 @@ class NAdam(RuleOptimizer):
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "differentiable": differentiable})
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """Running means of zero, and the product of the momenta so far."""
         device = p.device if group["capturable"] else "cpu"
         return {"mu_product": torch.ones((), dtype=torch.float32, device=device), **super().new_state(p, group)}
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, (beta1, beta2), fade = group["lr"], group["betas"], group["momentum_decay"]
         step = state["step"].item()

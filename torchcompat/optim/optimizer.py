@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 from collections.abc import Callable
 
+from autograd_tape.annotations import Fn, Keywords
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 from torchcompat.utils.hooks import RemovableHandle
@@ -30,13 +31,13 @@ class _Required:
 
 
 required = _Required()
-_global_optimizer_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_global_optimizer_post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_optimizer_pre_hooks: OrderedDict[int, Fn] = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict[int, Fn] = OrderedDict()
 _TABLES = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks", "_optimizer_state_dict_post_hooks",
            "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks")
 
 
-def _register(table: OrderedDict[int, Any], hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+def _register(table: OrderedDict[int, Any], hook: Fn, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(table)
     table[handle.id] = hook
     if prepend:
@@ -44,21 +45,21 @@ def _register(table: OrderedDict[int, Any], hook: Callable[..., Any], prepend: b
     return handle
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_pre_hook(hook: Fn) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` -> None or new (args, kwargs), before every optimizer's `step`."""
     return _register(_global_optimizer_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_post_hook(hook: Fn) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` after every optimizer's `step`."""
     return _register(_global_optimizer_post_hooks, hook)
 
 
-def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+def _with_hooks(step: Fn) -> Fn:
     """`step` with the hooks around it."""
 
     @functools.wraps(step)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(self: Any, *args: object, **kwargs: Any) -> Tensor | None:
         if not (_global_optimizer_pre_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
                 or _global_optimizer_post_hooks):
             return step(self, *args, **kwargs)
@@ -78,7 +79,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _to_scalar(x: Any) -> Any:
+def _to_scalar(x: float | Tensor) -> float:
     """The number in a tensor with one element; numbers as they are."""
     return x.item() if isinstance(x, Tensor) else x
 
@@ -95,8 +96,8 @@ class Optimizer:
         state: from parameter to its state, a dict.
     """
 
-    _optimizer_step_pre_hooks: OrderedDict[int, Any]
-    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_step_pre_hooks: OrderedDict[int, object]
+    _optimizer_step_post_hooks: OrderedDict[int, object]
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
     _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
@@ -123,7 +124,7 @@ class Optimizer:
         if not getattr(cls.step, "hooked", False):
             cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]  # wrapped once a class
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -145,27 +146,27 @@ class Optimizer:
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` -> None or new (args, kwargs), before `step`."""
         return _register(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Fn) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` after `step`."""
         return _register(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Fn, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer)` before `state_dict`."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Fn, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer, state_dict)` -> None or another state dict."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Fn, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer, state_dict)` -> None or another state dict, before it is loaded."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Fn, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer)` after a state dict was loaded."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
@@ -216,7 +217,7 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, dict[int, dict] | list[dict]]:
         """The state and the options, parameters replaced by their numbers: {"state": {0: {...}, ...}, "param_groups": [...]}."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
@@ -234,7 +235,7 @@ class Optimizer:
             state_dict = state_dict if result is None else result
         return state_dict
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Keywords) -> None:
         """Takes options and state from `state_dict`, the state cast to the parameters' dtypes and devices.
 
         Raises:
@@ -265,7 +266,7 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
-    def _cast(self, param: Any, value: Any, group: dict[str, Any], key: Any) -> Any:
+    def _cast(self, param: Any, value: Any, group: dict[str, Any], key: str | None) -> Any:
         """A loaded state as `param` needs it; "step" stays a float32 on the CPU."""
         if isinstance(value, Tensor):
             if key == "step":
@@ -291,7 +292,7 @@ class Optimizer:
                         p.grad.requires_grad_(False)
                     p.grad.zero_()
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], float] | None = None) -> Any:
         """Updates all parameters once; `closure` computes the loss and its gradients anew, and the loss is returned."""
         raise NotImplementedError
 
@@ -319,7 +320,7 @@ class RuleOptimizer(Optimizer):
                 self.update_group(group, [p for p in group["params"] if p.grad is not None])
         return loss
 
-    def state_of(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def state_of(self, p: Any, group: dict[str, Any]) -> Keywords:
         """The state of a parameter, made at its first step."""
         state = self.state[p]
         if not state and self.counts:
@@ -328,11 +329,11 @@ class RuleOptimizer(Optimizer):
             state.update(self.new_state(p, group))
         return state
 
-    def new_state(self, p: Any, group: dict[str, Any]) -> dict[str, Any]:
+    def new_state(self, p: Tensor, group: Keywords) -> dict[str, Tensor]:
         """What is kept for `p`, at the beginning."""
         return {name: torch.zeros_like(p, requires_grad=False) for name in self.zeros}
 
-    def update_group(self, group: dict[str, Any], params: list[Any]) -> None:
+    def update_group(self, group: Keywords, params: list[Tensor]) -> None:
         """Updates `params`, which have gradients."""
         options = {**group, "lr": _to_scalar(group["lr"])}
         for p in params:
@@ -347,7 +348,7 @@ class RuleOptimizer(Optimizer):
             else:
                 self.update(p, grad, state, options)
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         raise NotImplementedError
 
@@ -359,7 +360,7 @@ def check_lr(lr: Any) -> None:
     check(lr >= 0.0, f"Invalid learning rate: {lr}")
 
 
-def check(holds: Any, message: str) -> None:
+def check(holds: bool, message: str) -> None:
     """ValueError with `message` unless something holds."""
     if not holds:
         raise ValueError(message)
@@ -385,7 +386,7 @@ def check_implementation(fused: bool | None, foreach: bool | None, differentiabl
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def decayed(p: Any, grad: Any, group: dict[str, Any]) -> Any:
+def decayed(p: Tensor, grad: Tensor, group: Keywords) -> Tensor:
     """The gradient with weight decay; where that is decoupled, the parameter shrinks instead."""
     decay = group["weight_decay"]
     if decay and group.get("decoupled_weight_decay"):
@@ -394,14 +395,14 @@ def decayed(p: Any, grad: Any, group: dict[str, Any]) -> Any:
     return grad.add(p, alpha=decay) if decay else grad
 
 
-def on_buffers(p: Any, differentiable: bool) -> bool:
+def on_buffers(p: Tensor, differentiable: bool) -> bool:
     """Whether a step may run on the buffers of `p`: it is real, dense, on the CPU, and the step itself needs no history."""
     data, k = p._data, p._k
     return (k.device.type == "cpu" and not differentiable and not k.dtype.is_complex and type(data).__name__ == "ndarray"
             and data.flags.forc)
 
 
-def fits(p: Any, grad: Any, *state: Any) -> bool:
+def fits(p: Tensor, grad: Tensor, *state: Tensor | None) -> bool:
     """Whether a step on the buffers of `p` may take these: all of one shape, dtype and device, the state dense.
 
     State may have come from another model, or `p.data` may have been replaced. What does not fit is for the rule in tensor operations,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 
+from autograd_tape.annotations import Keywords
 from .optimizer import RuleOptimizer, check_betas, check_lr, check_not_negative, decayed
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["RAdam"]
 
@@ -27,9 +32,9 @@ class RAdam(RuleOptimizer):
 
     zeros = ("exp_avg", "exp_avg_sq")
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-                 differentiable: bool = False) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:
         check_lr(lr)
         check_not_negative(eps=eps)
         check_betas(betas)
@@ -38,7 +43,7 @@ class RAdam(RuleOptimizer):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], group: Keywords) -> None:
         """Updates one parameter in place."""
         lr, (beta1, beta2) = group["lr"], group["betas"]
         step = state["step"].item()

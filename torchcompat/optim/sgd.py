@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape.annotations import Keywords
 from autograd_tape.version import Version
 from torchcompat._tensor import Tensor
 
 from .optimizer import RuleOptimizer, _to_scalar, check, check_implementation, check_lr, check_not_negative, fits, on_buffers
+
+if TYPE_CHECKING:
+    from torchcompat.optim.optimizer import ParamsT
 
 __all__ = ["SGD"]
 
@@ -37,7 +41,7 @@ class SGD(RuleOptimizer):
 
     counts = False
 
-    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:
         check_lr(lr)
@@ -48,7 +52,7 @@ class SGD(RuleOptimizer):
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
         check_implementation(fused, foreach, differentiable)
 
-    def update_group(self, group: dict[str, Any], params: list[Any]) -> None:
+    def update_group(self, group: Keywords, params: list[Any]) -> None:
         """Updates `params` by the fused kernel where they are on the CPU."""
         from autograd_tape.executors.kernels.optim import sgd_step
 
@@ -74,7 +78,7 @@ class SGD(RuleOptimizer):
         if rest:
             super().update_group(group, rest)
 
-    def update(self, p: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> None:
         """Updates one parameter in place."""
         momentum = group["momentum"]
         if group["weight_decay"]:

@@ -6,13 +6,17 @@ import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import DeviceLike, Fn
 import torchcompat as torch
 from torchcompat.nn import Module
 
 from .lr_scheduler import LRScheduler, _for_each_group
 from .optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]
 
@@ -23,7 +27,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
     @torch.no_grad()
-    def average(averaged: Any, current: Any, num_averaged: Any) -> Any:
+    def average(averaged: Tensor, current: Tensor, num_averaged: Tensor) -> Tensor:
         return decay * averaged + (1 - decay) * current
 
     return average
@@ -33,7 +37,7 @@ def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
     """The mean of all so far."""
 
     @torch.no_grad()
-    def average(averaged: Any, current: Any, num_averaged: Any) -> Any:
+    def average(averaged: Tensor, current: Tensor, num_averaged: Tensor) -> Tensor:
         return averaged + (current - averaged) / (num_averaged + 1)
 
     return average
@@ -41,7 +45,7 @@ def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
 
 def _each(function: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any], None]:
     @torch.no_grad()
-    def update(averaged: Any, current: Any, num_averaged: Any) -> None:
+    def update(averaged: list[Tensor], current: list[Tensor], num_averaged: Tensor) -> None:
         for a, c in zip(averaged, current):
             a.copy_(function(a, c, num_averaged))
 
@@ -71,8 +75,9 @@ class AveragedModel(Module):
 
     n_averaged: Any
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Any] | None = None,
-                 multi_avg_fn: Callable[..., Any] | None = None, use_buffers: bool = False) -> None:
+    def __init__(self, model: Module, device: DeviceLike | None = None,
+                 avg_fn: Callable[[Tensor, Tensor, Tensor | int], Tensor] | None = None, multi_avg_fn: Fn | None = None,
+                 use_buffers: bool = False) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -82,11 +87,11 @@ class AveragedModel(Module):
         self.register_buffer("n_averaged", torch.tensor(0, dtype=torch.long, device=device))
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         """The averaged model's output."""
         return self.module(*args, **kwargs)
 
-    def _tensors(self, model: Module) -> list[Any]:
+    def _tensors(self, model: Module) -> list[Tensor]:
         return [t.detach() for t in (chain(model.parameters(), model.buffers()) if self.use_buffers else model.parameters())]
 
     def update_parameters(self, model: Module) -> None:
@@ -106,7 +111,7 @@ class AveragedModel(Module):
 
 
 @torch.no_grad()
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Tensor], model: Module, device: DeviceLike | None = None) -> None:
     """Computes the running statistics of all batch norms of `model` anew, over one pass of `loader` (batches, or tuples that begin
     with one)."""
     norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
@@ -136,7 +141,7 @@ class SWALR(LRScheduler):
         anneal_strategy: "cos" or "linear".
     """
 
-    def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
+    def __init__(self, optimizer: Optimizer, swa_lr: float, anneal_epochs: int = 10, anneal_strategy: str = "cos",
                  last_epoch: int = -1) -> None:
         for lr, group in zip(_for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups):
             group["swa_lr"] = lr

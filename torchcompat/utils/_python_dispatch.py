@@ -7,9 +7,10 @@ the class. Such tensors usually wrap others and have no memory of their own (`Te
 from __future__ import annotations
 
 import threading
-from typing import Any
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
+from autograd_tape.annotations import Arguments, DeviceLike, Fn, Keywords
 from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.strided import contiguous_strides
 from autograd_tape.dtypes import CPU, DType, Device, default_dtype, kind
@@ -24,6 +25,10 @@ from .._tensor import Tensor, _kind_for, frontend
 from ..autograd.engine import run_on_tensors
 from .._calls import aten, factories
 from .._calls.aten import overload_of
+
+if TYPE_CHECKING:
+    from autograd_tape.functions.general import Operator
+    from torchcompat._memory.layout import layout, memory_format
 
 _new = object.__new__
 
@@ -52,7 +57,7 @@ class TorchDispatchMode:
         unlisten(_CARRYING)
         run_on_tensors(-1)
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: object, types: object, args: object = (), kwargs: object = None) -> Any:
         raise NotImplementedError
 
 
@@ -74,8 +79,8 @@ def dispatches(tensor: Any) -> bool:
     return cls is not None and not _state.disabled and getattr(cls, "__torch_dispatch__", None) is not None
 
 
-def _call(function: Callable[..., Any], name: str, overload: str, tensors: Sequence[Any], args: tuple[Any, ...],
-          kwargs: dict[str, Any]) -> Any:
+def _call(function: Fn, name: str, overload: str, tensors: Sequence[Any], args: tuple[object, ...],
+          kwargs: Keywords) -> Any:
     """What the innermost mode, or else a subclass, makes of an operation of ATen; NotImplemented where none takes it."""
     if not looked_at(tensors):
         return NotImplemented
@@ -92,7 +97,7 @@ def looked_at(tensors: Sequence[Any]) -> bool:
     return False
 
 
-def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def shown(func: Any, tensors: Sequence[Any], args: Arguments, kwargs: dict[str, Any]) -> Any:
     """What the innermost mode, or else a subclass, makes of an operation; NotImplemented where none takes it."""
     special = [type(t) for t in tensors if t._k.special is not None and dispatches(t)]
     types = tuple(dict.fromkeys(special)) if special else ()
@@ -114,7 +119,7 @@ def shown(func: Any, tensors: Sequence[Any], args: tuple[Any, ...], kwargs: dict
                     + "\n".join(f"  - tensor subclass {c}" for c in types))
 
 
-def _by_mode(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], types: tuple[type, ...] = ()) -> Any:
+def _by_mode(func: Any, args: tuple[object, ...], kwargs: Keywords, types: tuple[type, ...] = ()) -> Any:
     """What the innermost mode, which there must be, makes of an operation."""
     before, state = grad_mode(), _state.__dict__  # this thread's, quicker than attribute after attribute
     modes = state["modes"]
@@ -129,7 +134,7 @@ def _by_mode(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], types: tu
         state["modes"] = modes
 
 
-_NUMBERS: dict[str, Callable[..., Any]] = {"item": lambda x: x, "__bool__": bool, "__int__": int, "__float__": float}
+_NUMBERS: dict[str, Fn] = {"item": lambda x: x, "__bool__": bool, "__int__": int, "__float__": float}
 
 
 class _Carrying(Interceptor):
@@ -141,7 +146,7 @@ class _Carrying(Interceptor):
     def concerns(self, door: Door) -> bool:
         return not door.irregular
 
-    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+    def meet(self, door: Door, args: tuple[object, ...], out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         if not _state.__dict__.get("modes"):
             return NotImplemented
         if out is None and not recordings and isinstance(door, General) and not door.leads_elsewhere(args, inplace):
@@ -153,7 +158,7 @@ class _Carrying(Interceptor):
         return door.whole(args, out, inplace)
 
 
-def _at_once(door: General, values: dict[str, Any], tensors: list[Any], inplace: bool) -> Any:
+def _at_once(door: General, values: Keywords, tensors: list[Any], inplace: bool) -> Any:
     """What the innermost mode makes of an operation whose arguments are of the right types: what `General.run` does, where there is little
     to it; NotImplemented where there is more, such as a history that is changed in place."""
     refuses_complex = door.rec.refuses_complex
@@ -199,7 +204,7 @@ def _at_once(door: General, values: dict[str, Any], tensors: list[Any], inplace:
     return _given(door, plan, values, tensors, result)
 
 
-def _given(door: General, plan: aten.Plan, values: dict[str, Any], tensors: list[Any], result: Any) -> Any:
+def _given(door: General, plan: aten.Plan, values: Keywords, tensors: list[Any], result: Any) -> Any:
     """What an operation returns of what a mode or a class returned: recorded, and no argument itself."""
     given = [id(t) for t in tensors]
     outputs = [frontend.bare(o) if o._node is not None or id(o) in given else o
@@ -218,7 +223,7 @@ class _Making(Interceptor):
     def concerns(self, door: Door) -> bool:
         return factories.makes(door)
 
-    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+    def meet(self, door: Door, args: tuple[object, ...], out: object, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         like = args[0] if args and isinstance(args[0], Tensor) else None
         if not _state.__dict__.get("modes") and (like is None or like._k.special is None or not dispatches(like)):
             return NotImplemented
@@ -254,7 +259,7 @@ def _detached(t: Any) -> Any:
     return result
 
 
-def below_autograd(general: Any, values: dict[str, Any], tensors: list[Any], inplace: bool) -> Any:
+def below_autograd(general: General | Operator, values: Keywords, tensors: list[Tensor], inplace: bool) -> Any:
     """Carries out an operation whose arguments are checked by asking a mode or subclass; NotImplemented where there is none."""
     if not looked_at(tensors):
         return NotImplemented
@@ -281,9 +286,11 @@ def look_for_dispatch() -> None:
     listen_for_good(_MAKING)
 
 
-def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None,
-                          dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-                          dispatch_sizes_strides_policy: Any = None, dispatch_device: bool = False, dispatch_layout: bool = False) -> Any:
+def make_wrapper_subclass(cls: type, size: Any, strides: Any = None, storage_offset: Any = None,
+                          memory_format: memory_format | None = None, dtype: DType | None = None, layout: layout | None = None,
+                          device: DeviceLike | None = None, pin_memory: bool = False, requires_grad: bool = False,
+                          dispatch_sizes_strides_policy: object = None, dispatch_device: bool = False,
+                          dispatch_layout: bool = False) -> Any:
     """`Tensor._make_wrapper_subclass`: an instance of `cls` of a size, dtype and device but without memory of its own.
 
     Raises:

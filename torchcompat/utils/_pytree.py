@@ -16,6 +16,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any, NamedTuple
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
+from autograd_tape.annotations import Fn
+
 PyTree = Any
 Context = Any
 KeyPath = tuple[Any, ...]
@@ -42,7 +44,7 @@ class SequenceKey:
     def __str__(self) -> str:
         return f"[{self.idx!r}]"
 
-    def get(self, sequence: Sequence[Any]) -> Any:
+    def get(self, sequence: Sequence[object]) -> Any:
         """The item at this position."""
         return sequence[self.idx]
 
@@ -56,7 +58,7 @@ class MappingKey:
     def __str__(self) -> str:
         return f"[{self.key!r}]"
 
-    def get(self, mapping: Mapping[Any, Any]) -> Any:
+    def get(self, mapping: Mapping[object, object]) -> Any:
         """The item of this key."""
         return mapping[self.key]
 
@@ -70,7 +72,7 @@ class GetAttrKey:
     def __str__(self) -> str:
         return f".{self.name}"
 
-    def get(self, obj: Any) -> Any:
+    def get(self, obj: object) -> Any:
         """The attribute's value."""
         return getattr(obj, self.name)
 
@@ -84,7 +86,7 @@ def keystr(kp: KeyPath) -> str:
     return "".join([str(k) for k in kp])
 
 
-def key_get(obj: Any, kp: KeyPath) -> Any:
+def key_get(obj: object, kp: KeyPath) -> Any:
     """What lies at a path."""
     for k in kp:
         obj = k.get(obj)
@@ -96,9 +98,9 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
 SUPPORTED_NODES: dict[type, NodeDef] = {}
 
 
-def register_pytree_node(cls: type, flatten_fn: Callable[..., Any], unflatten_fn: Callable[..., Any], *,
-                         serialized_type_name: str | None = None, to_dumpable_context: Any = None, from_dumpable_context: Any = None,
-                         flatten_with_keys_fn: Callable[..., Any] | None = None) -> None:
+def register_pytree_node(cls: type, flatten_fn: Fn, unflatten_fn: Fn, *,
+                         serialized_type_name: str | None = None, to_dumpable_context: object = None, from_dumpable_context: object = None,
+                         flatten_with_keys_fn: Fn | None = None) -> None:
     """Makes a type a container.
 
     Args:
@@ -143,15 +145,15 @@ def register_dataclass(cls: type, *, field_names: Sequence[str] | None = None, d
             raise ValueError(f"field_names does not match the dataclass fields of {cls}: {what.strip()}")
     names = list(field_names)
 
-    def flatten(obj: Any) -> tuple[list[Any], Context]:
+    def flatten(obj: object) -> tuple[list[Any], Context]:
         present = [(n, getattr(obj, n)) for n in names]
         return [v for _, v in present if v is not None], [[n for n, v in present if v is not None], [n for n, v in present if v is None]]
 
-    def unflatten(values: Iterable[Any], context: Context) -> Any:
+    def unflatten(values: Iterable[object], context: Context) -> object:
         filled, empty = context
         return cls(**dict(zip(filled, values)), **dict.fromkeys(empty))
 
-    def with_keys(obj: Any) -> tuple[list[tuple[Any, Any]], Context]:
+    def with_keys(obj: object) -> tuple[list[tuple[Any, Any]], Context]:
         values, context = flatten(obj)
         return [(GetAttrKey(n), v) for n, v in zip(context[0], values)], context
 
@@ -167,23 +169,23 @@ def register_constant(cls: type) -> None:
     register_pytree_node(cls, lambda x: ([], x), lambda _, context: context, flatten_with_keys_fn=lambda x: ([], x))
 
 
-def is_namedtuple_class(cls: Any) -> bool:
+def is_namedtuple_class(cls: type) -> bool:
     """Whether a class is made by `namedtuple`."""
     return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple) and \
         callable(getattr(cls, "_make", None)) and callable(getattr(cls, "_asdict", None))
 
 
-def is_namedtuple(obj: Any) -> bool:
+def is_namedtuple(obj: object | type) -> bool:
     """Whether an object or class is a namedtuple."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
-def is_namedtuple_instance(obj: Any) -> bool:
+def is_namedtuple_instance(obj: object) -> bool:
     """Whether an object is a namedtuple."""
     return is_namedtuple_class(type(obj))
 
 
-def _indexed(values: Iterable[Any]) -> list[tuple[Any, Any]]:
+def _indexed(values: Iterable[object]) -> list[tuple[Any, Any]]:
     return [(SequenceKey(i), v) for i, v in enumerate(values)]
 
 
@@ -195,7 +197,7 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], C
     return [(MappingKey(k), v) for k, v in d.items()], list(d.keys())
 
 
-def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+def _dict_unflatten(values: Iterable[object], context: Context) -> dict[Any, Any]:
     return dict(zip(context, values))
 
 
@@ -215,7 +217,7 @@ BUILTIN_TYPES = frozenset(SUPPORTED_NODES)
 _MAPPINGS = frozenset([dict, OrderedDict, defaultdict])
 
 
-def _node_def(tree: Any) -> NodeDef | None:
+def _node_def(tree: object) -> NodeDef | None:
     """How a container is taken apart; None for a leaf."""
     cls = type(tree)
     found = SUPPORTED_NODES.get(cls)
@@ -266,7 +268,7 @@ class TreeSpec:
         """The structure of one child."""
         return self._children[index]
 
-    def unflatten(self, leaves: Iterable[Any]) -> PyTree:
+    def unflatten(self, leaves: Iterable[object]) -> PyTree:
         """A tree of this structure with these leaves."""
         if not isinstance(leaves, (list, tuple)):
             leaves = list(leaves)
@@ -385,7 +387,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """The leaves from left to right, and the structure. None is a leaf."""
-    leaves: list[Any] = []
+    leaves: list[object] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
@@ -398,13 +400,13 @@ def _flatten(tree: PyTree, leaves: list[Any], is_leaf: Callable[[Any], bool] | N
     return TreeSpec(node.type, context, [_flatten(c, leaves, is_leaf) for c in children])
 
 
-def _checked(treespec: Any) -> TreeSpec:
+def _checked(treespec: object) -> TreeSpec:
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     return treespec
 
 
-def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
+def tree_unflatten(leaves: Iterable[object], treespec: TreeSpec) -> PyTree:
     """The tree of a structure with these leaves; ValueError where their number does not fit."""
     return _checked(treespec).unflatten(leaves)
 
@@ -429,13 +431,13 @@ def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """`func` of each leaf, and of what lies in its place in `rests`, in the structure of `tree`."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten([func(*xs) for xs in zip(leaves, *[spec.flatten_up_to(r) for r in rests])])
 
 
-def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map_(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """Calls `func` like `tree_map`, and returns `tree` itself."""
     leaves, spec = tree_flatten(tree, is_leaf)
     for xs in zip(leaves, *[spec.flatten_up_to(r) for r in rests]):
@@ -453,13 +455,13 @@ def _predicate(types: Any, /) -> Callable[[Any], bool]:
     return types
 
 
-def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+def map_only(type_or_types_or_pred: object, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """A decorator: the function is called with values of these types (or for which the predicate holds), others stay."""
     wanted = _predicate(type_or_types_or_pred)
 
     def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
         @functools.wraps(func)
-        def inner(x: Any) -> Any:
+        def inner(x: object) -> object:
             return func(x) if wanted(x) else x
 
         return inner
@@ -467,7 +469,7 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], 
     return decorate
 
 
-def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree,
+def tree_map_only(type_or_types_or_pred: object, /, func: Callable[[Any], Any], tree: PyTree,
                   is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """`tree_map` over leaves of these types.
 
@@ -477,7 +479,7 @@ def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tre
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree,
+def tree_map_only_(type_or_types_or_pred: object, /, func: Callable[[Any], Any], tree: PyTree,
                    is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """`tree_map_` over leaves of these types."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
@@ -513,7 +515,7 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Callabl
     children, context = node.flatten_fn(tree)
     if len(children) != treespec.num_children or context != treespec.context:
         return None
-    found: list[Any] = []
+    found: list[object] = []
     for child, spec in zip(children, treespec._children):
         part = _broadcast_to_and_flatten(child, spec, is_leaf)
         if part is None:
@@ -524,7 +526,7 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Callabl
 
 def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
     """The leaves of arguments as one would pass them."""
-    leaves: list[Any] = []
+    leaves: list[object] = []
     for a in (*args, *kwargs.values()):
         leaves += tree_leaves(a)
     return leaves
@@ -560,7 +562,7 @@ def tree_iter_with_path(tree: PyTree, is_leaf: Callable[[Any], bool] | None = No
     return _paths((), tree, is_leaf)
 
 
-def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
+def tree_map_with_path(func: Fn, tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """`tree_map` with a function that takes the path first."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     return spec.unflatten([func(*xs) for xs in zip([p for p, _ in pairs], [x for _, x in pairs], *[spec.flatten_up_to(r) for r in rests])])

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.modes import GradMode, current_engine, grad_mode
 
 from .._calls.autocast import state as autocast_state
@@ -67,7 +68,7 @@ def noop_context_fn() -> tuple[Any, Any]:
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def detach_variable(inputs: tuple[object, ...]) -> Arguments:
     """The inputs as leaves of their own."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
@@ -117,17 +118,17 @@ class _Inputs(Function):
     way."""
 
     @staticmethod
-    def forward(*tensors: Any) -> Any:
+    def forward(*tensors: object) -> Any:
         """A tensor whose history holds the inputs."""
         return empty()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup_context(ctx: Any, inputs: Arguments, output: object) -> None:
         """Saves the tensors."""
         ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: object, *grads: object) -> Any:
         """Never called: nothing is computed from the output."""
         raise AssertionError("Did not expect to backward on this graph")
 
@@ -153,10 +154,10 @@ class _Frame:
         tensors: these.
     """
 
-    def __init__(self, run: Callable[..., Any], tensors: list[Any], determinism_check: str, early_stop: bool) -> None:
+    def __init__(self, run: Fn, tensors: list[Any], determinism_check: str, early_stop: bool) -> None:
         self.run, self.check, self.early_stop = run, determinism_check, early_stop
         self.kept: list[tuple[Any, weakref.ref[_Holder]]] = []  # what each saved tensor was like, and what stands for it
-        self.again: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()  # backward pass -> tensors
+        self.again: weakref.WeakKeyDictionary[object, dict[int, object]] = weakref.WeakKeyDictionary()  # backward pass -> tensors
         self.done = False  # the first run
         self.saver = _Inputs.apply(empty(True), *tensors)
 
@@ -182,11 +183,11 @@ class _Frame:
 
     def recompute(self) -> dict[int, Any]:
         """All saved tensors of the function that somebody still holds, by position."""
-        found: dict[int, Any] = {}
+        found: dict[int, object] = {}
         count, expected, mismatch = 0, len(self.kept), False
         inputs = self.saver.grad_fn.saved_tensors
 
-        def pack(tensor: Any) -> Any:
+        def pack(tensor: Any) -> object:
             nonlocal count, mismatch
             count += 1
             if count > expected:
@@ -238,7 +239,7 @@ class _Log:
         self.runs.append(seen)
 
         class Note(TorchDispatchMode):
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
                 shown = ", ".join([f"{a.dtype}{list(a.shape)}" if isinstance(a, Tensor) else repr(a) for a in args])
                 seen.append(f"{func}({shown})")
                 return func(*args, **(kwargs or {}))
@@ -247,7 +248,7 @@ class _Log:
 
     def explain(self, unpack: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """`unpack` with errors that tell the operations."""
-        def explained(holder: Any) -> Any:
+        def explained(holder: object) -> object:
             try:
                 return unpack(holder)
             except CheckpointError as error:
@@ -278,7 +279,7 @@ class CheckpointFunction(Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: object) -> Any:
         """Gradients of the arguments, and into the `.grad` of whatever else the function uses."""
         engine = current_engine()
         if engine is not None and engine.capture is not None:
@@ -351,7 +352,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
     others = [None if isinstance(a, Tensor) else a for a in args]
 
-    def run(*tensors: Any) -> Any:
+    def run(*tensors: object) -> object:
         again = list(others)
         for i, t in zip(places, tensors):
             again[i] = t
@@ -366,7 +367,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     return result
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+def checkpoint_sequential(functions: Any, segments: int, input: object, use_reentrant: bool | None = None, **kwargs: object) -> Any:
     """Functions one after the other, in `segments` parts of which all but the last are checkpoints."""
     if use_reentrant is None:
         warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
@@ -380,7 +381,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
 
     def part(some: list[Any]) -> Callable[[Any], Any]:
-        def run(x: Any) -> Any:
+        def run(x: object) -> object:
             for step in some:
                 x = step(x)
             return x

@@ -5,10 +5,15 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
+from autograd_tape.annotations import Arguments, Fn
 import torchcompat as torch
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.nn.modules.module import Module
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
@@ -32,7 +37,7 @@ class RemovableHandle:
     id: int
     next_id: int = 0
 
-    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+    def __init__(self, hooks_dict: OrderedDict, *, extra_dict: list[OrderedDict] | None = None) -> None:
         self.hooks_dict_ref: Callable[[], Any] = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
@@ -46,10 +51,10 @@ class RemovableHandle:
             if table is not None:
                 table.pop(self.id, None)
 
-    def __getstate__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> Arguments:
         return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
+    def __setstate__(self, state: Arguments) -> None:
         table, self.id, *extra = state
         # A handle whose table was not pickled with it refers to nothing.
         self.hooks_dict_ref = weakref.ref(OrderedDict() if table is None else table)
@@ -87,12 +92,12 @@ def _identity_function() -> Any:
             """Passes its tensors and their gradients through."""
 
             @staticmethod
-            def forward(ctx: Any, *args: Any) -> Any:
+            def forward(ctx: Any, *args: Any) -> tuple[Tensor, ...]:
                 ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
                 return tuple(a.view_as(a) for a in args)
 
             @staticmethod
-            def backward(ctx: Any, *args: Any) -> Any:
+            def backward(ctx: object, *args: Tensor) -> tuple[Tensor, ...]:
                 return args
 
         _BackwardHookFunction = BackwardHookFunction
@@ -114,20 +119,20 @@ class BackwardHook:
         user_pre_hooks: `hook(module, grad_output)` -> None or new grad_output.
     """
 
-    def __init__(self, module: Any, user_hooks: Sequence[Callable[..., Any]], user_pre_hooks: Sequence[Callable[..., Any]]) -> None:
+    def __init__(self, module: Module, user_hooks: Sequence[Fn], user_pre_hooks: Sequence[Fn]) -> None:
         self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
         self.grad_outputs: Any = None
         self.inputs: list[int] | None = None  # positions of the tensors among the inputs; None where no gradient flows there
         self.outputs: list[int] = []
         self.n_inputs = self.n_outputs = 0
 
-    def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def setup_input_hook(self, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The inputs behind their identity node."""
         self.n_inputs = len(args)
         args, self.inputs = self._through_identity(args, self._at_inputs)
         return args
 
-    def setup_output_hook(self, result: Any) -> Any:
+    def setup_output_hook(self, result: Tensor) -> Tensor:
         """The outputs behind their identity node."""
         outputs = result if isinstance(result, tuple) else (result,)
         self.n_outputs = len(outputs)
@@ -135,7 +140,7 @@ class BackwardHook:
         self.outputs = positions or []
         return outputs if isinstance(result, tuple) else outputs[0]
 
-    def _through_identity(self, args: tuple[Any, ...], hook: Callable[..., Any]) -> tuple[tuple[Any, ...], list[int] | None]:
+    def _through_identity(self, args: tuple[Any, ...], hook: Fn) -> tuple[Arguments, list[int] | None]:
         positions = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
         if not (torch.is_grad_enabled() and any(args[i].requires_grad for i in positions)):
             return args, None
@@ -153,11 +158,11 @@ class BackwardHook:
             spread[i] = g
         return tuple(spread)
 
-    def _at_inputs(self, grad_inputs: Any, _: Any) -> Any:
+    def _at_inputs(self, grad_inputs: tuple[Tensor, ...], _: tuple[Tensor, ...]) -> Any:
         if self.grad_outputs is None:
             return None  # the gradient came to the inputs without passing the outputs, as in a second differentiation
         assert self.inputs is not None
-        grads: Any = self._spread(self.inputs, grad_inputs, self.n_inputs)
+        grads = self._spread(self.inputs, grad_inputs, self.n_inputs)
         for hook in self.user_hooks:
             new = hook(self.module, grads, self.grad_outputs)
             if new is not None:
@@ -167,7 +172,7 @@ class BackwardHook:
         self.grad_outputs = None
         return tuple(grads[i] for i in self.inputs)
 
-    def _at_outputs(self, _: Any, grad_outputs: Any) -> Any:
+    def _at_outputs(self, _: tuple[Tensor, ...], grad_outputs: tuple[Tensor, ...]) -> Any:
         grads: Any = self._spread(self.outputs, grad_outputs, self.n_outputs)
         for hook in self.user_pre_hooks:
             new = hook(self.module, grads)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torchcompat as torch
 
 from ..parameter import Parameter
 
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.nn.modules.module import Module
+
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 
-def _fuse(weight: Any, bias: Any, mean: Any, var: Any, eps: float, bn_weight: Any, bn_bias: Any, shape: list[int]) -> tuple[Any, Any]:
+def _fuse(weight: Any, bias: Any, mean: Any, var: Any, eps: float, bn_weight: Any, bn_bias: Any, shape: list[int]) -> tuple[Tensor, Tensor]:
     scale = torch.rsqrt(var + eps) * (torch.ones_like(mean) if bn_weight is None else bn_weight)
     new = (0.0 if bias is None else bias) - mean
     new = new * scale + (0.0 if bn_bias is None else bn_bias)
@@ -21,26 +25,27 @@ def _fuse(weight: Any, bias: Any, mean: Any, var: Any, eps: float, bn_weight: An
             Parameter(new.to(dtype).detach(), weight.requires_grad if bias is None else bias.requires_grad))
 
 
-def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any,
-                         transpose: bool = False) -> tuple[Any, Any]:
+def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
+                         bn_b: Tensor | None, transpose: bool = False) -> tuple[Tensor, Tensor]:
     """Weight and bias of a convolution that does what convolution and batch normalization did."""
     shape = ([1, -1] if transpose else [-1, 1]) + [1] * (conv_w.dim() - 2)
     return _fuse(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
 
 
-def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any) -> tuple[Any, Any]:
+def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor,
+                           bn_b: Tensor) -> tuple[Tensor, Tensor]:
     """Weight and bias of a linear layer that does what linear layer and batch normalization did."""
     return _fuse(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
-def _check(layer: Any, bn: Any) -> None:
+def _check(layer: Module, bn: Module) -> None:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
 
 
-def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Module:
     """A copy of `conv` that does what `conv` and `bn` did in evaluation."""
     _check(conv, bn)
     fused = copy.deepcopy(conv)
@@ -49,7 +54,7 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     return fused
 
 
-def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
     """A copy of `linear` that does what `linear` and `bn` did in evaluation."""
     _check(linear, bn)
     if bn.num_features not in (1, linear.out_features):

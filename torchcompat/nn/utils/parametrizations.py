@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import Keywords
 import torchcompat as torch
 
 from .. import functional as F
@@ -11,6 +12,9 @@ from ..modules.conv import _ConvTransposeNd
 from ..modules.module import Module
 from .parametrize import register_parametrization
 from .weight_norm import norm_except_dim, weight_of
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 __all__ = ["spectral_norm", "weight_norm"]
 
@@ -22,10 +26,10 @@ class _WeightNorm(Module):
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def forward(self, weight_g: Any, weight_v: Any) -> Any:
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         return weight_of(weight_v, weight_g, self.dim)
 
-    def right_inverse(self, weight: Any) -> tuple[Any, Any]:
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """(length, the weight as direction)."""
         return norm_except_dim(weight, self.dim), weight
 
@@ -40,7 +44,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
-    def load_old_names(state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+    def load_old_names(state_dict: Keywords, prefix: str, *_: object) -> None:
         if f"{prefix}{name}_g" in state_dict and f"{prefix}{name}_v" in state_dict:
             for suffix, i in (("_g", 0), ("_v", 1)):
                 state_dict[f"{prefix}parametrizations.{name}.original{i}"] = state_dict.pop(f"{prefix}{name}{suffix}")
@@ -55,7 +59,7 @@ class _SpectralNorm(Module):
     _u: Any
     _v: Any
 
-    def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
         ndim = weight.ndim
         if not -ndim <= dim < ndim:
@@ -71,18 +75,18 @@ class _SpectralNorm(Module):
                 self.register_buffer(name, F.normalize(start, dim=0, eps=eps))
             self._iterate(matrix, 15)
 
-    def _matrix(self, weight: Any) -> Any:
+    def _matrix(self, weight: Tensor) -> Tensor:
         if self.dim != 0:
             weight = weight.permute(self.dim, *[d for d in range(weight.ndim) if d != self.dim])
         return weight.flatten(1)
 
-    def _iterate(self, matrix: Any, times: int) -> None:
+    def _iterate(self, matrix: Tensor, times: int) -> None:
         with torch.no_grad():
             for _ in range(times):
                 self._u.copy_(F.normalize(torch.mv(matrix, self._v), dim=0, eps=self.eps))
                 self._v.copy_(F.normalize(torch.mv(matrix.mH, self._u), dim=0, eps=self.eps))
 
-    def forward(self, weight: Any) -> Any:
+    def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = self._matrix(weight)
@@ -92,7 +96,7 @@ class _SpectralNorm(Module):
         u, v = self._u.clone(), self._v.clone()
         return weight / torch.dot(u, torch.mv(matrix, v))
 
-    def right_inverse(self, value: Any) -> Any:
+    def right_inverse(self, value: Tensor) -> Tensor:
         """The weight itself."""
         return value
 

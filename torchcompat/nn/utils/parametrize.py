@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from autograd_tape.annotations import Keywords
 import torchcompat as torch
 from torchcompat._tensor import Tensor
 
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 _cache_enabled = 0
-_cache: dict[tuple[int, str], Any] = {}
+_cache: dict[tuple[int, str], object] = {}
 
 
 @contextlib.contextmanager
@@ -36,14 +37,14 @@ def cached() -> Iterator[None]:
             _cache.clear()
 
 
-def _register(module: Module, name: str, tensor: Any) -> None:
+def _register(module: Module, name: str, tensor: Tensor) -> None:
     if isinstance(tensor, Parameter):
         module.register_parameter(name, tensor)
     else:
         module.register_buffer(name, tensor)
 
 
-def _check_same(what: str, flag: str, names: tuple[str, str], old: Any, new: Any) -> None:
+def _check_same(what: str, flag: str, names: tuple[str, str], old: Tensor, new: Tensor) -> None:
     for attribute in ("dtype", "shape"):
         a, b = getattr(old, attribute), getattr(new, attribute)
         if a != b:
@@ -63,14 +64,14 @@ class ParametrizationList(ModuleList):
         original: what is kept; original0, original1, ... where the right inverse returned several tensors.
     """
 
-    def __init__(self, modules: Sequence[Module], original: Any, unsafe: bool = False) -> None:
+    def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
         with torch.no_grad():
-            new: Any = original
+            new = original
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
                     with contextlib.suppress(NotImplementedError):
@@ -104,7 +105,7 @@ class ParametrizationList(ModuleList):
                     raise ValueError(f"Registering a parametrization may not change the {attribute} of the tensor, unless `unsafe` flag is "
                                      f"enabled.\nunparametrized {attribute}: {old}\nparametrized {attribute}: {getattr(result, attribute)}")
 
-    def right_inverse(self, value: Any) -> None:
+    def right_inverse(self, value: Tensor) -> None:
         """Changes what is kept such that the parametrizations give `value`; RuntimeError where one has no `right_inverse`."""
         with torch.no_grad():
             for module in reversed(list(self)):
@@ -130,7 +131,7 @@ class ParametrizationList(ModuleList):
                     raise ValueError(f"{who} returned by `right_inverse` has dtype {tensor.dtype} while `{name}` has dtype {kept.dtype}")
                 kept.data = tensor.detach()
 
-    def forward(self) -> Any:
+    def forward(self) -> Tensor:
         """The parametrized tensor."""
         first, *rest = self
         x = first(*[getattr(self, "original" if self.is_tensor else f"original{i}") for i in range(self.ntensors)])
@@ -143,24 +144,24 @@ def _inject_class(module: Module) -> None:
     """Gives the module a class of its own, which may then have properties."""
     cls = type(module)
 
-    def refuse_state(self: Any) -> Any:
+    def refuse_state(self: object) -> object:
         raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(). See:\nhttps://pytorch.org/tutorials/"
                            "beginner/saving_loading_models.html#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training")
 
-    def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    def deepcopy(self: Any, memo: dict[int, Any]) -> object:
         if id(self) not in memo:
             replica = memo[id(self)] = self.__new__(type(self))
             replica.__dict__ = copy.deepcopy(self.__dict__, memo)
         return memo[id(self)]
 
-    members: dict[str, Any] = {"__getstate__": refuse_state}
+    members: Keywords = {"__getstate__": refuse_state}
     if not hasattr(cls, "__deepcopy__"):
         members["__deepcopy__"] = deepcopy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
 
 
 def _inject_property(module: Module, name: str) -> None:
-    def get(self: Any) -> Any:
+    def get(self: Any) -> object:
         compute = self.parametrizations[name]
         if not _cache_enabled:
             return compute()
@@ -212,7 +213,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
                                              f"module.{tensor_name}, unless the `unsafe` flag is "
                                              f"enabled.\nmodule.{tensor_name}.{attribute}: "
                                              f"{a}\nreturned {attribute}: {b}")
-        steps: Any = module.parametrizations[tensor_name]
+        steps = module.parametrizations[tensor_name]
         steps.append(parametrization)
         steps.unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
@@ -246,7 +247,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
-    steps: Any = module.parametrizations[tensor_name]
+    steps = module.parametrizations[tensor_name]
     if steps.is_tensor:
         tensor = steps.original
         if leave_parametrized:

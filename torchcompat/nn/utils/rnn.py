@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
 
 import torchcompat as torch
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
@@ -29,7 +32,8 @@ class PackedSequence(_Packed):
         sorted_indices, unsorted_indices: the order of the sequences and its inverse, or None where they came sorted.
     """
 
-    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None) -> "PackedSequence":
+    def __new__(cls, data: Tensor, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
+                unsorted_indices: Tensor | None = None) -> "PackedSequence":
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:
@@ -40,7 +44,7 @@ class PackedSequence(_Packed):
                              "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence")
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
+    def to(self, *args: object, **kwargs: object) -> "PackedSequence":
         """Moves or casts the data, and the indices along with it."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -82,7 +86,7 @@ class PackedSequence(_Packed):
         return self.data.is_pinned()
 
 
-def invert_permutation(permutation: Any) -> Any:
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The inverse of a permutation; None for None."""
     if permutation is None:
         return None
@@ -91,7 +95,8 @@ def invert_permutation(permutation: Any) -> Any:
     return inverse
 
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False,
+                         enforce_sorted: bool = True) -> PackedSequence:
     """Packs padded sequences.
 
     Args:
@@ -109,7 +114,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
-    sizes = lengths.tolist()
+    sizes = lengths.tolist()  # type: ignore[union-attr]  # a tensor by now
     if len(sizes) != input.size(1):
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={input.size(1)})")
     if not sizes or sizes[-1] <= 0:
@@ -124,7 +129,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
 
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Any, Any]:
+                        total_length: int | None = None) -> tuple[Tensor, Tensor]:
     """Packed sequences as padded ones.
 
     Args:
@@ -158,7 +163,8 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     return padded, lengths
 
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
+def pad_sequence(sequences: Tensor | Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+                 padding_side: str = "right") -> Tensor:
     """Sequences [L_i, *] as one tensor [T, B, *] ([B, T, *] where batch_first), T the longest length.
 
     Args:
@@ -188,20 +194,20 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
     return torch.stack(rows, dim=0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences of a padded tensor, each of its own length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [sequence[:n] for sequence, n in zip(padded_sequences.unbind(0), lengths.tolist())]
 
 
-def pack_sequence(sequences: list[Any], enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Packs a list of sequences [L_i, *]."""
     lengths = torch.as_tensor([s.size(0) for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences of a PackedSequence as a list."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.nn.modules.module import Module
+
+from autograd_tape.annotations import Keywords
 
 __all__ = ["functional_call"]
 
 
-def _tables(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
+def _tables(module: Module) -> dict[str, tuple[dict, str]]:
     """From dotted name to the table that holds a parameter or buffer, and its key there."""
     found = {}
     for path, m in module.named_modules(remove_duplicate=False):
@@ -21,7 +27,7 @@ def _tables(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
     return found
 
 
-def _with_tied(tensors: dict[str, Any], tables: dict[str, tuple[dict[str, Any], str]]) -> dict[str, Any]:
+def _with_tied(tensors: Keywords, tables: dict[str, tuple[Keywords, str]]) -> Keywords:
     """`tensors`, and the same ones for the other names of tensors that have several."""
     names: dict[int, list[str]] = {}
     for name, (table, key) in tables.items():
@@ -38,7 +44,7 @@ def _with_tied(tensors: dict[str, Any], tables: dict[str, tuple[dict[str, Any], 
 
 
 @contextlib.contextmanager
-def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Any], tie_weights: bool = False, strict: bool = False,
+def _reparametrize_module(module: Module, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False, strict: bool = False,
                           stack_weights: bool = False) -> Iterator[None]:
     """A block in which `module` has the given tensors for its own; what it has made of them is in the dict afterwards."""
     tables = _tables(module)
@@ -61,14 +67,14 @@ def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Any], t
             table[key] = value
 
 
-def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None, kwargs: dict[str, Any] | None = None, *,
-                     tie_weights: bool = True, strict: bool = False) -> Any:
+def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None, kwargs: Keywords | None = None, *,
+                     tie_weights: bool = True, strict: bool = False) -> Tensor:
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **kwargs or {})
 
 
-def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None, kwargs: dict[str, Any] | None = None, *,
+def functional_call(module: Module, parameters_and_buffers: dict[str, Tensor], args: Any = None, kwargs: Keywords | None = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:
     """`module(*args, **kwargs)` with other parameters and buffers.
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..parameter import Parameter, is_lazy
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.nn.modules.module import Module
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 
-def norm_except_dim(v: Any, dim: int) -> Any:
+def norm_except_dim(v: Tensor, dim: int) -> Tensor:
     """The 2-norm of `v` over all dimensions but `dim`, which all others keep with size 1; over all where dim is -1."""
     if dim == -1:
         return v.pow(2).sum().sqrt()
     return v.pow(2).sum(dim=[d for d in range(v.dim()) if d != dim], keepdim=True).sqrt()
 
 
-def weight_of(v: Any, g: Any, dim: int) -> Any:
+def weight_of(v: Tensor, g: Tensor, dim: int) -> Tensor:
     """g * v / |v|."""
     return v * (g / norm_except_dim(v, dim))
 
@@ -28,12 +32,12 @@ class WeightNorm:
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, -1 if dim is None else dim
 
-    def compute_weight(self, module: Any) -> Any:
+    def compute_weight(self, module: Module) -> Tensor:
         """The weight."""
         return weight_of(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
     @staticmethod
-    def apply(module: Any, name: str, dim: int | None) -> "WeightNorm":
+    def apply(module: Module, name: str, dim: int | None) -> "WeightNorm":
         """Puts the hook on a module and splits its weight."""
         if any(isinstance(hook, WeightNorm) and hook.name == name for hook in module._forward_pre_hooks.values()):
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
@@ -49,18 +53,18 @@ class WeightNorm:
         module.register_forward_pre_hook(hook)
         return hook
 
-    def remove(self, module: Any) -> None:
+    def remove(self, module: Module) -> None:
         """Makes the weight an ordinary parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"], module._parameters[self.name + "_v"]
         setattr(module, self.name, Parameter(weight.data))
 
-    def __call__(self, module: Any, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: tuple[Tensor, ...]) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Splits a weight into direction and length; `parametrizations.weight_norm` is the newer way.
 
     Args:
@@ -74,7 +78,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     return module
 
 
-def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Undoes `weight_norm`."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 import torchcompat as torch
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
 default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
-def _like_mapping(sample: Any, values: dict[Any, Any]) -> Any:
+def _like_mapping(sample: Any, values: dict[str, list[str] | Tensor]) -> Any:
     """A mapping of the sample's type, where that can be made."""
     try:
         if isinstance(sample, MutableMapping):
@@ -57,7 +61,7 @@ def default_convert(data: Any) -> Any:
     return data
 
 
-def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None = None) -> Any:
+def collate(batch: Any, *, collate_fn_map: dict[Any, Fn] | None = None) -> Any:
     """Samples of one structure as one structure of batches.
 
     Args:
@@ -83,45 +87,48 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Callable[..., Any]] | None 
     raise TypeError(default_collate_err_msg_format.format(type(first)))
 
 
-def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Tensor:
     """Tensors stacked."""
     return torch.stack(list(batch), 0)
 
 
-def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_numpy_array_fn(batch: tuple[np.ndarray, ...], *,
+                           collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Tensor:
     """Arrays as one tensor."""
     if batch[0].dtype.kind in "SaUO":
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate([torch.as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_numpy_scalar_fn(batch: tuple[np.generic, ...], *,
+                            collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Tensor:
     """NumPy numbers as one tensor."""
     return torch.as_tensor(batch)
 
 
-def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_float_fn(batch: tuple[float, ...], *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Tensor:
     """Floats as one float64 tensor."""
     return torch.tensor(batch, dtype=torch.float64)
 
 
-def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_int_fn(batch: list[int] | tuple[int | bool, ...], *,
+                   collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Tensor:
     """Ints as one tensor."""
     return torch.tensor(batch)
 
 
-def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_str_fn(batch: Sequence[str], *, collate_fn_map: dict[type | tuple[type, ...], Callable] | None = None) -> Any:
     """Strings stay a list."""
     return batch
 
 
-default_collate_fn_map: dict[Any, Callable[..., Any]] = {
+default_collate_fn_map: dict[Any, Fn] = {
     torch.Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn, (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
     float: collate_float_fn, int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn,
 }
 
 
-def default_collate(batch: Any) -> Any:
+def default_collate(batch: object) -> Any:
     """Samples as a batch: tensors are stacked, numbers become tensors, mappings and sequences keep their structure.
 
     >>> default_collate([{"x": 1, "y": [2.0]}, {"x": 3, "y": [4.0]}])

@@ -7,7 +7,7 @@ import math
 import warnings
 import weakref
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from collections.abc import Callable, Iterable, Iterator
 
 import torchcompat as torch
@@ -16,6 +16,9 @@ from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from .worker import Failure, Finished, Pool
+
+if TYPE_CHECKING:
+    from torchcompat.random import Generator
 
 __all__ = ["DataLoader", "default_collate", "default_convert"]
 
@@ -36,7 +39,7 @@ class _InfiniteConstantSampler(Sampler[None]):
 
 
 def _fetch_map(dataset: Any, batched: bool, collate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def fetch(indices: Any) -> Any:
+    def fetch(indices: list[int]) -> object:
         if not batched:
             return collate(dataset[indices])
         if callable(getattr(dataset, "__getitems__", None)):
@@ -49,7 +52,7 @@ def _fetch_map(dataset: Any, batched: bool, collate: Callable[[Any], Any]) -> Ca
 def _fetch_iterable(dataset: Any, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> Callable[[Any], Any]:
     samples = iter(dataset)
 
-    def fetch(indices: Any) -> Any:
+    def fetch(indices: list[None]) -> object:
         if not batched:
             return collate(next(samples))
         batch = list(itertools.islice(samples, len(indices)))
@@ -89,10 +92,10 @@ class DataLoader(Generic[T]):
     _initialized = False
     _iterator: "_Iterator | None" = None  # where workers are persistent
 
-    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Iterable[Any] | None = None,
-                 batch_sampler: Iterable[Any] | None = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
+    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Sampler | Iterable | None = None,
+                 batch_sampler: Iterable[object] | None = None, num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
                  pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
-                 multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
+                 multiprocessing_context: object = None, generator: Generator | None = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True) -> None:
         self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self.dataset, self.num_workers, self.timeout, self.worker_init_fn = dataset, num_workers, timeout, worker_init_fn
@@ -126,7 +129,7 @@ class DataLoader(Generic[T]):
         self._initialized = True
 
     @staticmethod
-    def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool, context: Any) -> None:
+    def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool, context: object) -> None:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
@@ -149,7 +152,7 @@ class DataLoader(Generic[T]):
                 raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
                                  f"multiprocessing_context={context!r}")
 
-    def __setattr__(self, attr: str, val: Any) -> None:
+    def __setattr__(self, attr: str, val: object) -> None:
         if self._initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"):
             raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(attr, val)
@@ -206,7 +209,7 @@ class _Iterator:
             weakref.finalize(self, pool.close)
         self._start(pool, indices)
 
-    def _start(self, pool: Pool, indices: Iterator[Any]) -> None:
+    def _start(self, pool: Pool, indices: Iterator[object]) -> None:
         self.batches = _fetched_by_workers(self.loader, indices, pool, self.pool is None)
         next(self.batches)  # the first batches are asked for at once, so that what the sampler draws is drawn now
 
@@ -233,7 +236,7 @@ class _Iterator:
         return len(self.loader)
 
 
-def _fetched_here(loader: DataLoader[Any], batches: Iterator[Any]) -> Iterator[Any]:
+def _fetched_here(loader: DataLoader[object], batches: Iterator[object]) -> Iterator[Any]:
     fetch = loader._make_fetch()()
     for indices in batches:
         try:
@@ -244,13 +247,13 @@ def _fetched_here(loader: DataLoader[Any], batches: Iterator[Any]) -> Iterator[A
 
 
 # No method: the generator must die with the last reference to the iterator, and end the workers, so it may not refer back to it.
-def _fetched_by_workers(loader: DataLoader[Any], batches: Iterator[Any], pool: Pool, close: bool) -> Iterator[Any]:
+def _fetched_by_workers(loader: DataLoader[object], batches: Iterator[object], pool: Pool, close: bool) -> Iterator[Any]:
     """The batches, after a None that comes when the first ones have been asked for."""
     try:
         running = set(range(loader.num_workers))
         turns = itertools.cycle(range(loader.num_workers))
         waiting: set[int] = set()
-        ready: dict[int, Any] = {}
+        ready: dict[int, object] = {}
 
         def send() -> None:
             for indices in itertools.islice(batches, 1) if running else ():

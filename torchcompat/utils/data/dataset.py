@@ -6,10 +6,14 @@ import bisect
 import itertools
 import math
 import warnings
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from collections.abc import Iterable, Iterator, Sequence
 
 import torchcompat as torch
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.random import Generator
 
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]
 
@@ -23,14 +27,14 @@ class Dataset(Generic[T]):
     def __getitem__(self, index: Any) -> T:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: "Dataset[Any]") -> "Dataset[Any]":
+    def __add__(self, other: 'Dataset[object]') -> "Dataset[Any]":
         return ConcatDataset([self, other])
 
 
 class IterableDataset(Dataset[T], Iterable[T]):
     """Samples one after the other: subclasses define `__iter__`."""
 
-    def __add__(self, other: Dataset[Any]) -> "Dataset[Any]":
+    def __add__(self, other: Dataset[object]) -> "Dataset[Any]":
         return ChainDataset([self, other])
 
 
@@ -41,7 +45,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     (tensor(1), tensor(0.))
     """
 
-    def __init__(self, *tensors: Any) -> None:
+    def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != t.size(0) for t in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
@@ -53,7 +57,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return self.tensors[0].size(0)
 
 
-def _fetch(dataset: Any, indices: list[Any]) -> list[Any]:
+def _fetch(dataset: Any, indices: list[int]) -> list[Any]:
     """Several samples, all at once where the dataset can."""
     getter = getattr(dataset, "__getitems__", None)
     if not callable(getter):
@@ -126,7 +130,7 @@ class ConcatDataset(Dataset[T]):
 class ChainDataset(IterableDataset[Any]):
     """Iterable datasets one behind the other."""
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
 
     def _checked(self) -> Iterator[Any]:
@@ -158,7 +162,7 @@ class Subset(Dataset[T]):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
 
-    def __getitems__(self, indices: list[int]) -> list[Any]:
+    def __getitems__(self, indices: list[int]) -> list[T]:
         own = [self.indices[i] for i in indices]
         return self.dataset.__getitems__(own) if callable(getattr(self.dataset, "__getitems__", None)) else [self.dataset[i] for i in own]
 
@@ -166,7 +170,7 @@ class Subset(Dataset[T]):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
+def random_split(dataset: Dataset[T], lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[T]]:
     """Splits a dataset at random into parts of the given lengths, or fractions that sum to 1.
 
     Args:
@@ -174,7 +178,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         lengths: of the parts; what fractions leave over goes to the first parts, one each.
         generator: where the random numbers come from; torch's default generator where None.
     """
-    total = len(dataset)
+    total = len(dataset)  # type: ignore[arg-type]  # one that has a length
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, fraction in enumerate(lengths):
             if fraction < 0 or fraction > 1:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import math
-from typing import Any
 from collections.abc import Iterator
 
 import torchcompat as torch
 
 from .sampler import Sampler
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["DistributedSampler"]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from collections.abc import Iterable, Iterator, Sequence
 
 import torchcompat as torch
+
+if TYPE_CHECKING:
+    from torchcompat.random import Generator
 
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
 
@@ -16,7 +19,7 @@ T = TypeVar("T", covariant=True)
 class Sampler(Generic[T]):
     """Numbers of samples (or lists of them) in some order: subclasses define `__iter__`, and `__len__` where they can."""
 
-    def __init__(self, data_source: Any = None) -> None:
+    def __init__(self, data_source: object = None) -> None:
         pass
 
     def __iter__(self) -> Iterator[T]:
@@ -36,7 +39,7 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
-def _check_count(num_samples: Any) -> None:
+def _check_count(num_samples: int) -> None:
     if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
         raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
 
@@ -84,7 +87,7 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """The given numbers in random order."""
 
-    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -98,7 +101,7 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Numbers drawn with probabilities in proportion to `weights`."""
 
-    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
+    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None) -> None:
         _check_count(num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")

@@ -26,7 +26,7 @@ class WorkerInfo:
         dataset: its copy of the dataset.
     """
 
-    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
+    def __init__(self, id: int, num_workers: int, seed: int, dataset: object) -> None:
         self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ def seed_everything(seed: int) -> None:
     np.random.seed(np.random.SeedSequence(seed).generate_state(4))
 
 
-def work(make_fetch: Callable[[], Callable[[Any], Any]], dataset: Any, tasks: Any, results: Any, id: int, count: int, base_seed: int,
+def work(make_fetch: Callable[[], Callable[[Any], Any]], dataset: object, tasks: Any, results: Any, id: int, count: int, base_seed: int,
          init: Callable[[int], Any] | None) -> None:
     """What a worker process does: takes (number, indices) or Resume from `tasks` until None comes, and puts (number, id, batch) into
     `results`."""
