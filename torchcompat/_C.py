@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import Any
+from typing import TYPE_CHECKING
 
 from autograd_tape.modes import current_engine
 from autograd_tape.saved import SavedTensor, state
@@ -23,6 +23,9 @@ from .autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from .overrides import DisableTorchFunctionSubclass
 from .overrides import disabled_torch_function as _disabled
 from .random import Generator
+
+if TYPE_CHECKING:
+    from torchcompat.dispatch import Trace, _Keys
 
 __all__ = ["DisableTorchFunctionSubclass", "Generator", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
            "is_inference_mode_enabled"]
@@ -45,17 +48,17 @@ def _saved_tensors_hooks_is_enabled() -> bool:
 _autograd = types.SimpleNamespace(SavedTensor=SavedTensor, _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled)
 
 
-def _set_tracing_state(trace: Any) -> None:
+def _set_tracing_state(trace: Trace | None) -> None:
     """Makes a `dispatch.Trace` the one that operations are noted in, or none."""
     _set_trace(trace)
 
 
-def _get_tracing_state() -> Any:
+def _get_tracing_state() -> Trace | None:
     """The trace that operations are noted in; None where there is none."""
     return _get_trace()
 
 
-def _AutoDispatchBelowAutograd() -> Any:
+def _AutoDispatchBelowAutograd() -> _Keys:
     """A block in which operations are carried out below autograd: nothing is recorded, and kernels of the key Autograd are passed by."""
     from .dispatch import DispatchKey as Layer, exclude_keys
 
@@ -74,7 +77,7 @@ def _current_autograd_node() -> TapeEntry | None:
     return None if engine is None else engine.entry
 
 
-def _will_engine_execute_node(node: Any) -> bool:
+def _will_engine_execute_node(node: object) -> bool:
     """Whether the running pass executes `node`.
 
     Raises:

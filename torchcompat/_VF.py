@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import float64
 
 from ._tensor import Tensor, frontend
 
+if TYPE_CHECKING:
+    from torchcompat.random import Generator
 
-def _all_results(found: Any, *asked: bool) -> tuple[Tensor, ...]:
+
+def _all_results(found: object, *asked: bool) -> tuple[Tensor, ...]:
     """`found` with empty tensors in the places of what was not asked for."""
     results = iter(found if isinstance(found, tuple) else (found,))
     return (next(results), *[next(results) if a else frontend.wrap(np.zeros(0, np.int64)) for a in asked])
@@ -33,8 +37,9 @@ def unique_dim(input: Tensor, dim: int, sorted: bool = True, return_inverse: boo
     return _all_results(frontend.unique(input, sorted, True, True, dim), True, True)
 
 
-def _rrelu(name: str) -> Any:
-    def function(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
+def _rrelu(name: str) -> Fn:
+    def function(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+                 generator: Generator | None = None) -> Tensor:
         if lower > upper:
             raise RuntimeError("Lower bound should be less than or equal to the upper bound")
         slopes = None

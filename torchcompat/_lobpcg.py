@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode, grad_mode
 
 from ._tensor import Tensor, frontend
@@ -15,8 +16,8 @@ from .random import randn
 
 def lobpcg(A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,
            iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,
-           method: str | None = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None,
-           ortho_bparams: Any = None) -> tuple[Tensor, Tensor]:
+           method: str | None = None, tracker: Fn | None = None, ortho_iparams: dict[str, int] | None = None,
+           ortho_fparams: dict[str, float] | None = None, ortho_bparams: dict[str, bool] | None = None) -> tuple[Tensor, Tensor]:
     """The `k` largest (or smallest) eigenvalues of a symmetric positive definite `A` (*, m, m), or of the pair `A`, `B`, and their
     eigenvectors (*, m, k), normalized by `B`.
 

@@ -7,11 +7,12 @@ what a tensor *is*: its metadata, its memory, its gradient, conversion to and fr
 from __future__ import annotations
 
 import operator
-from typing import Any
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from autograd_tape.annotations import DeviceLike, Fn
 from autograd_tape.strided import contiguous_strides
 from autograd_tape.calls import HERE, TO_ALL, passed
 from autograd_tape.dtypes import (
@@ -32,6 +33,11 @@ from ._tensor_str import tensor_str
 from ._memory.bits import Bits, bits_of, flipped, marked, values, with_bits
 from .overrides import WITHOUT, DisableTorchFunctionSubclass, convert_results, look_for_classes
 from .storage import resize, view_of
+
+if TYPE_CHECKING:
+    from autograd_tape.node import RemovableHandle
+    from torchcompat._memory.layout import memory_format
+    from torchcompat._memory.size import Size
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -66,12 +72,12 @@ class Tensor(Metadata, metaclass=_TensorMeta):
     astype, copy, stop_gradient = Absent(), Absent(), Absent()
     argpartition, choose, compress, conjugate, ptp, searchsorted = [Absent() for _ in range(6)]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+    def __new__(cls, *args: object, **kwargs: object) -> "Tensor":
         if args or kwargs:
             return above.legacy_tensor(cls, *args, **kwargs)
         return _blank(cls, np.empty(0, default_np()))
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         pass  # everything happens in __new__; TensorRef's own constructor takes other arguments
 
     # -- conjugates -----------------------------------------------------------------------------------------------
@@ -129,7 +135,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return frontend.real(self)
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: object) -> None:
         self.real.copy_(value if isinstance(value, Tensor) else frontend.full_like(self.real.detach(), value))
 
     @property
@@ -138,7 +144,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return frontend.imag(self)
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: object) -> None:
         self.imag.copy_(value if isinstance(value, Tensor) else frontend.full_like(self.imag.detach(), value))
 
     # -- gradient -------------------------------------------------------------------------------------------------
@@ -266,11 +272,12 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             self._info.tangents = None
         return self
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+    def backward(self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False,
+                 inputs: object = None) -> None:
         """Adds the gradients of this tensor with respect to the graph's leaves to their `.grad`."""
         above.backward_of(self, gradient, retain_graph, create_graph, inputs)
 
-    def _add_grad(self, gradient: Any) -> None:
+    def _add_grad(self, gradient: np.ndarray) -> None:
         above.add_grad(self, gradient)
 
     def _keep_grad(self, gradient: Any) -> None:
@@ -280,7 +287,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """`hook(grad)` runs when the gradient of this tensor is computed; what it returns replaces it."""
         return above.register_tensor_hook(self, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """`hook(tensor)` runs after this leaf's `.grad` was accumulated."""
         return above.register_post_accumulate_hook(self, hook)
 
@@ -356,10 +363,10 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> "Tensor":
+    def __array_wrap__(self, array: np.ndarray, context: object = None, return_scalar: bool = False) -> "Tensor":
         return frontend.wrap(np.asarray(array).astype(np.uint8) if array.dtype == bool else np.asarray(array))
 
-    def __dlpack__(self, stream: Any = None, **kwargs: Any) -> Any:
+    def __dlpack__(self, stream: object = None, **kwargs: object) -> Any:
         if self._node is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_conj():
@@ -424,7 +431,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         # Slots that are set on first need only would be names without a value.
         return sorted(name for name in object.__dir__(self) if name not in ("_grad", "_id", "_info") or hasattr(self, name))
 
-    def __contains__(self, element: Any) -> bool:
+    def __contains__(self, element: object) -> bool:
         if isinstance(element, (Tensor, int, float, complex, bool)):
             return bool(frontend.eq(self, element).any())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
@@ -458,7 +465,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
 
     # -- conversion -----------------------------------------------------------------------------------------------
 
-    def to(self, *args: Any, **kwargs: Any) -> "Tensor":
+    def to(self, *args: object, **kwargs: object) -> "Tensor":
         """Converted to a dtype, a device, or both of another tensor; itself where nothing changes and `copy` is false."""
         dtype, device, copy, memory_format = above.parse_to(*args, **kwargs)
         return above.convert(self, dtype, device, copy, memory_format)
@@ -481,19 +488,20 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """Converted to the dtype and device of `other`."""
         return above.convert(self, other._k.dtype, other._k.device, False, None)
 
-    def cpu(self, memory_format: Any = None) -> "Tensor":
+    def cpu(self, memory_format: memory_format | None = None) -> "Tensor":
         """On the CPU."""
         return above.convert(self, None, CPU, False, memory_format)
 
-    def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> "Tensor":
+    def cuda(self, device: DeviceLike | None = None, non_blocking: bool = False, memory_format: memory_format | None = None) -> "Tensor":
         """On a CUDA device."""
         return above.convert(self, None, Device("cuda") if device is None else Device(device), False, memory_format)
 
-    def npu(self, device: Any = None, non_blocking: bool = False) -> "Tensor":
+    def npu(self, device: DeviceLike | None = None, non_blocking: bool = False) -> "Tensor":
         """On an NPU."""
         return above.convert(self, None, Device("npu") if device is None else Device(device), False, None)
 
-    def set_(self, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> "Tensor":
+    def set_(self, source: Any = None, storage_offset: int = 0, size: Size | tuple[int, ...] | None = None,
+             stride: Sequence[int] | None = None) -> "Tensor":
         """Makes this tensor look at other memory."""
         if isinstance(source, Tensor) and source._k.dtype is not self._k.dtype:
             raise RuntimeError(f"Could not set tensor of type {_C_NAMES[source._k.dtype.name]} to a tensor of type "
@@ -519,7 +527,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         frontend.bump(self)
         return self
 
-    def resize_(self, *sizes: Any, memory_format: Any = None) -> "Tensor":
+    def resize_(self, *sizes: Any, memory_format: memory_format | None = None) -> "Tensor":
         """Changes the shape in place; new elements are uninitialised."""
         size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._node is not None:
@@ -532,7 +540,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
             above.fill(self, before)
         return self
 
-    def resize_as_(self, other: "Tensor", memory_format: Any = None) -> "Tensor":
+    def resize_as_(self, other: "Tensor", memory_format: memory_format | None = None) -> "Tensor":
         """Changes the shape in place to that of `other`."""
         return self.resize_(other.shape)
 
@@ -581,11 +589,11 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """Whether the memory is shared between processes."""
         return self.untyped_storage().is_shared()
 
-    def is_pinned(self, device: Any = None) -> bool:
+    def is_pinned(self, device: DeviceLike | None = None) -> bool:
         """Whether the memory is page-locked; never here."""
         return False
 
-    def pin_memory(self, device: Any = None) -> "Tensor":
+    def pin_memory(self, device: DeviceLike | None = None) -> "Tensor":
         """Refuses: no device here reads page-locked memory."""
         if self._k.device.type != "cpu":
             place = {"meta": "Meta", "cuda": "CUDA"}.get(self._k.device.type, self._k.device.type.upper())
@@ -608,7 +616,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         """Replaces each element a by `function(a, b, c)` with b from `x` and c from `y`."""
         return self._mapped("map2_", function, x=x, y=y)
 
-    def _mapped(self, name: str, function: Callable[..., Any], **others: "Tensor") -> "Tensor":
+    def _mapped(self, name: str, function: Fn, **others: "Tensor") -> "Tensor":
         tensors = (self, *others.values())
         for t in tensors:
             t._needs_data(name)
@@ -633,7 +641,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return t
 
     @staticmethod
-    def _make_wrapper_subclass(cls: Any, size: Any, **options: Any) -> "Tensor":
+    def _make_wrapper_subclass(cls: _TensorMeta, size: Size | tuple[int, ...], **options: object) -> "Tensor":
         return above.make_wrapper_subclass(cls, size, **options)
 
     @staticmethod
@@ -645,7 +653,7 @@ class Tensor(Metadata, metaclass=_TensorMeta):
         return t
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(cls, func: Any, types: Sequence[_TensorMeta], args: Any = (), kwargs: Any = None) -> Any:
         """What `torch.f(subclass instance)` does unless a subclass overrides it: run, and return the subclass."""
         if not all(issubclass(cls, t) for t in types):
             return NotImplemented
@@ -676,7 +684,7 @@ def _is_default(dtype: DType) -> bool:
     return dtype is default or dtype in (int64, bool_) or dtype.is_complex and dtype is default.to_complex()
 
 
-def _blank(cls: Any, array: np.ndarray, k: Kind | None = None) -> Any:
+def _blank(cls: Any, array: np.ndarray, k: Kind | None = None) -> Tensor:
     t = _new(cls)
     t._data, t._k = array, CPU_KINDS[array.dtype] if k is None else k
     if cls is not Tensor:
@@ -709,7 +717,7 @@ _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "in
 """What torch calls data types where it names those of C++."""
 
 
-def _history(t: Any) -> Any:
+def _history(t: Tensor) -> Any:
     """The node of a tensor that has one; None for a view made without recording. Raises for a view whose memory was changed in a way
     that left it no history."""
     node = t._node

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from autograd_tape.annotations import Keywords
 from autograd_tape.dtypes import DType, float8_e8m0fnu
 
 Array = npt.NDArray[Any]
@@ -31,7 +32,7 @@ class PrintOptions:
     sci_mode: bool | None = None
 
 
-_PROFILES: dict[str, dict[str, Any]] = {
+_PROFILES: dict[str, Keywords] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
@@ -64,7 +65,7 @@ def set_printoptions(
     options.sci_mode = sci_mode
 
 
-def get_printoptions() -> dict[str, Any]:
+def get_printoptions() -> Keywords:
     """The current settings, as keyword arguments of `set_printoptions`."""
     return dataclasses.asdict(options)
 
@@ -112,7 +113,7 @@ class _NumberFormat:
             pattern = f"%.{self.precision}f"
         self.width = max(self.width, *(len(pattern % value) + point for value in finite.tolist()))
 
-    def text(self, value: Any) -> str:
+    def text(self, value: float) -> str:
         if not self.floating:
             text = str(value)
         elif self.scientific:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import warnings
 from typing import Any
-from collections.abc import Callable
 
+from autograd_tape.annotations import Fn
 from .func._vmap import mapped
 from .func._vmap import vmap as _current
 
 __all__ = ["vmap"]
 
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
+def vmap(func: Fn, in_dims: Any = 0, out_dims: Any = 0) -> Fn:
     """`torch.vmap`, with a warning that it has moved."""
     warnings.warn("Please use torch.vmap instead of torch._vmap_internals.vmap.", FutureWarning, stacklevel=2)
     return _current(func, in_dims, out_dims)
 
 
-def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Callable[..., Any]:
+def _vmap(func: Fn, in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False) -> Fn:
     """vmap; with `allow_none_pass_through` outputs that are None stay None."""
-    def wrapped(*args: Any) -> Any:
+    def wrapped(*args: object) -> object:
         try:
             return carry_out(*args)
         except RuntimeError as error:
@@ -29,12 +29,12 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_n
                                    "outside of vmap as a workaround") from None
             raise
 
-    def carry_out(*args: Any) -> Any:
+    def carry_out(*args: Any) -> object:
         if not allow_none_pass_through:
             return mapped(func, in_dims, out_dims, "error", None, args, {})
-        places: list[Any] = []
+        places: list[object] = []
 
-        def without_none(*examples: Any) -> Any:
+        def without_none(*examples: object) -> object:
             result = func(*examples)
             outputs = result if isinstance(result, tuple) else (result,)
             places[:] = [isinstance(result, tuple), *[o is not None for o in outputs]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import warnings
 from typing import Any
-from collections.abc import Callable
 
+from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType, Device, bfloat16, float16, float64
 
 from ._calls.autocast import (
@@ -68,16 +68,16 @@ class autocast:
         state.set(device, enabled, dtype)
         autocast_decrement_nesting()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Fn) -> Fn:
         @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: object, **kwargs: object) -> object:
             with self:
                 return function(*args, **kwargs)
 
         return wrapper
 
 
-def _cast_inputs(value: Any, device_type: str, dtype: DType) -> Any:
+def _cast_inputs(value: object, device_type: str, dtype: DType) -> Any:
     if isinstance(value, Tensor):
         k = value._k
         return value.to(dtype) if k.dtype.is_floating_point and k.device.type == device_type and k.dtype is not float64 else value
@@ -88,7 +88,7 @@ def _cast_inputs(value: Any, device_type: str, dtype: DType) -> Any:
     return value
 
 
-def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None) -> Callable[..., Any]:
+def custom_fwd(fwd: Fn | None = None, *, device_type: str, cast_inputs: DType | None = None) -> Fn:
     """For the `forward` of a custom Function: under autocast, its inputs are cast to `cast_inputs` and it runs without autocast; where that
     is None, it runs as it is called. See `custom_bwd`."""
     if not isinstance(device_type, str):
@@ -98,7 +98,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
     forward = fwd
 
     @functools.wraps(forward)
-    def decorate(*args: Any, **kwargs: Any) -> Any:
+    def decorate(*args: Any, **kwargs: object) -> object:
         args[0]._dtype = get_autocast_dtype(device_type)
         on = is_autocast_enabled(device_type)
         args[0]._fwd_used_autocast = on and cast_inputs is None
@@ -110,7 +110,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
     return decorate
 
 
-def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
+def custom_bwd(bwd: Fn | None = None, *, device_type: str) -> Fn:
     """For the `backward` of a custom Function whose `forward` has `custom_fwd`: it runs under the autocast that forward ran under."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
@@ -119,7 +119,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     backward = bwd
 
     @functools.wraps(backward)
-    def decorate(*args: Any, **kwargs: Any) -> Any:
+    def decorate(*args: Any, **kwargs: object) -> object:
         with autocast(device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
             return backward(*args, **kwargs)
 

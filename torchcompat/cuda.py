@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_tape.annotations import DeviceLike
+
 
 def is_available() -> bool:
     """False."""
@@ -25,14 +27,14 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return False
 
 
-def _refuse(*args: Any, **kwargs: Any) -> Any:
+def _refuse(*args: object, **kwargs: object) -> Any:
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
 init = current_device = get_device_name = get_device_capability = get_device_properties = set_device = current_stream = _refuse
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: DeviceLike | None = None) -> None:
     """Refuses: there is no device to wait for."""
     _refuse()
 
@@ -49,11 +51,11 @@ def empty_cache() -> None:
     """Nothing is cached."""
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: DeviceLike | None = None) -> int:
     """0."""
     return 0
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: DeviceLike | None = None) -> int:
     """0."""
     return 0

@@ -23,12 +23,13 @@ from __future__ import annotations
 import inspect
 import threading
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 import numpy as np
 
+from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.calls import Call, Door, Interceptor, changed, listen, mapped, same, unlisten
 from autograd_tape.locks import cached_property, fork_safe_lock
 from autograd_tape.ops import get_record
@@ -38,6 +39,10 @@ from ._tensor import frontend
 from .autograd.engine import grad
 from .autograd.function import Function
 from .autograd.grad_mode import enable_grad, is_grad_enabled
+
+if TYPE_CHECKING:
+    from autograd_tape.record import Record
+    from torchcompat._tensor import Tensor
 
 
 class DispatchKey(IntEnum):
@@ -78,7 +83,7 @@ _state = _State()
 class Handler:
     """What `register_op` returns: the handler itself, callable, with `unregister()`."""
 
-    def __init__(self, name: str, key: DispatchKey, function: Callable[..., Any]) -> None:
+    def __init__(self, name: str, key: DispatchKey, function: Fn) -> None:
         self.name, self.key, self.function = name, key, function
 
     @cached_property
@@ -102,7 +107,7 @@ class Handler:
                 changed()
 
 
-def register_op(name: str, key: DispatchKey) -> Callable[[Callable[..., Any]], Handler]:
+def register_op(name: str, key: DispatchKey) -> Callable[[Fn], Handler]:
     """Registers a handler of an operation, by any of its names, for a dispatch key.
 
     A handler takes the arguments of the schema by position, without those at its end that it has no parameters for as long as they are the
@@ -119,7 +124,7 @@ def register_op(name: str, key: DispatchKey) -> Callable[[Callable[..., Any]], H
     """
     rec, handlers = get_record(name), _HANDLERS[key]
 
-    def decorate(function: Callable[..., Any]) -> Handler:
+    def decorate(function: Fn) -> Handler:
         with _lock:
             if rec.name in handlers.table:
                 raise ValueError(f"'{rec.name}' has a handler for {key.name} already; unregister it first")
@@ -131,7 +136,7 @@ def register_op(name: str, key: DispatchKey) -> Callable[[Callable[..., Any]], H
     return decorate
 
 
-def register_composite(name: str) -> Callable[[Callable[..., Any]], Handler]:
+def register_composite(name: str) -> Callable[[Fn], Handler]:
     """Registers what an operation is made of, for all backends that have no handler of their own: see `register_op`.
 
     >>> import torchcompat as torch
@@ -193,7 +198,7 @@ def is_excluded(key: DispatchKey) -> bool:
     return key in _state.excluded
 
 
-def active_keys(tensors: Sequence[Any]) -> list[DispatchKey]:
+def active_keys(tensors: Sequence[Tensor]) -> list[DispatchKey]:
     """The keys an operation on `tensors` walks through, outermost first.
 
     >>> import torchcompat as torch
@@ -248,7 +253,7 @@ def passing_handlers(name: str, key: DispatchKey) -> _handling:
     return _handling(Handler(name, key, _nobody))
 
 
-def _nobody(*args: Any) -> Any:
+def _nobody(*args: object) -> Any:
     return NotImplemented
 
 
@@ -283,17 +288,17 @@ class _Handlers(Interceptor):
 _HANDLERS = {key: _Handlers(key) for key in DispatchKey}
 
 
-def _handled(handler: Handler, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _handled(handler: Handler, args: Sequence[object], kwargs: Keywords) -> Any:
     with _handling(handler):
         return handler(*args, **kwargs)
 
 
-def _fitting(handler: Handler, door: Door, args: tuple[Any, ...]) -> tuple[Sequence[Any], dict[str, Any]]:
+def _fitting(handler: Handler, door: Door, args: tuple[object, ...]) -> tuple[Sequence[Any], Keywords]:
     """The arguments for a handler: all by position where it takes so many, else as the function is called."""
     return (args, {}) if handler.room >= len(args) else door.spelled(args)
 
 
-def _given(call: Call, result: Any) -> Any:
+def _given(call: Call, result: Tensor) -> Tensor:
     """The result of a handler, copied to where the call wants it."""
     if call.inplace:
         return result if result is call.args[0] else call.args[0].copy_(result)
@@ -308,7 +313,7 @@ class _HandlerExecutor:
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
 
-    def run(self, rec: Any, arrays: dict[str, Any]) -> Any:
+    def run(self, rec: Record, arrays: Keywords) -> Any:
         def tensor(v: Any) -> Any:
             return frontend.wrap(v) if isinstance(v, np.ndarray) else [tensor(x) for x in v] if isinstance(v, list) else v
 
@@ -338,7 +343,7 @@ def _executed(handler: Handler, call: Call) -> Any:
         return NotImplemented
 
 
-def _recorded(handler: Handler, call: Call) -> Any:
+def _recorded(handler: Handler, call: Call) -> Tensor:
     """An operation that has no gradient formula of its own, by a handler: its gradient is that of what it is made of."""
     recording = grad_mode() is GradMode.ENABLED and any([t._node is not None for t in call.tensors()])
     with no_grad():
@@ -350,7 +355,7 @@ def _recorded(handler: Handler, call: Call) -> Any:
         """Differentiates the operation when its gradient is asked for."""
 
         @staticmethod
-        def forward(ctx: Any, *tensors: Any) -> Any:
+        def forward(ctx: Any, *tensors: Any) -> Tensor:
             ctx.save_for_backward(*tensors)
             return result
 
@@ -383,7 +388,7 @@ class TracedOperation:
     """
 
     name: str
-    arguments: tuple[Any, ...]
+    arguments: Arguments
     result: Any
 
 

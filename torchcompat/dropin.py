@@ -12,7 +12,6 @@ import importlib.machinery
 import importlib.util
 import sys
 from types import ModuleType
-from typing import Any
 from collections.abc import Sequence
 
 
@@ -31,7 +30,7 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         name = "torchcompat" + fullname[5:]

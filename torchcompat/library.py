@@ -19,9 +19,10 @@ import contextlib
 import functools
 import re
 import warnings
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from collections.abc import Callable, Iterator, Sequence
 
+from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType
 
 from ._calls.autocast import is_autocast_available
@@ -34,6 +35,9 @@ from ._library.operator import EXPLICIT, lookup, parse_qualname
 from ._library.tag import Tag
 from ._calls.aten import OpOverload
 from ._calls.keys import KEYS, DispatchKey
+
+if TYPE_CHECKING:
+    from torchcompat._library.schema import FunctionSchema
 
 __all__ = ["Library", "impl", "define", "fallthrough_kernel", "impl_abstract", "register_autocast", "register_autograd", "register_fake",
            "register_kernel", "register_torch_dispatch", "register_vmap", "get_ctx", "get_kernel", "custom_op", "triton_op",
@@ -62,7 +66,7 @@ def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Libr
 
 
 @functools.singledispatch
-def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: object = ()) -> None:
     """Defines an operation: `define("mylib::sin", "(Tensor x) -> Tensor")`. As `define(lib, "sin(Tensor x) -> Tensor")` it is a decorator
     of the function that says what the operation is made of.
 
@@ -81,7 +85,7 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any 
 
 @define.register
 def _(lib: Library, schema: str, alias_analysis: str = "") -> Any:
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Fn) -> Fn:
         lib.impl(lib.define(schema, alias_analysis), function)
         return function
 
@@ -98,7 +102,7 @@ def impl(qualname: Any, types: str | Sequence[str], func: Callable[..., Any] | N
     """
     keys = {t if t in KEYS else device_key(t) for t in ([types] if isinstance(types, str) else types)}
 
-    def register(func: Callable[..., Any]) -> None:
+    def register(func: Fn) -> None:
         used = _library(qualname, lib)
         for key in keys:
             used.impl(qualname, func, key)
@@ -108,21 +112,21 @@ def impl(qualname: Any, types: str | Sequence[str], func: Callable[..., Any] | N
 
 @impl.register
 def _(lib: Library, name: str, dispatch_key: str = "") -> Any:
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Fn) -> Fn:
         lib.impl(name, function, dispatch_key)
         return function
 
     return decorate
 
 
-def _resolved(op: Any, function: str) -> CustomOpDef | str:
+def _resolved(op: object, function: str) -> CustomOpDef | str:
     """What `custom_op` made of an operation, or else its full name."""
     if not isinstance(op, (str, OpOverload, CustomOpDef)):
         raise ValueError(f"{function}({op}): got unexpected type for op: {type(op)}")
     return opdef_of(op) or (op if isinstance(op, str) else op._name)
 
 
-def register_kernel(op: Any, device_types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, /, *,
+def register_kernel(op: object, device_types: str | Sequence[str] | None, func: Callable | None = None, /, *,
                     lib: Library | None = None) -> Any:
     """Has a function carry out an operation for types of devices, or with None for all that have no other kernel."""
     found = _resolved(op, "register_kernel")
@@ -131,35 +135,35 @@ def register_kernel(op: Any, device_types: str | Sequence[str] | None, func: Cal
     return impl(found, EXPLICIT if device_types is None else device_types, func, lib=lib)
 
 
-def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
-                  allow_override: bool = True) -> Any:
+def register_fake(op: str, func: Callable | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
+                  allow_override: bool = True) -> Fn:
     """Has a function make an operation's results for tensors without data, on the device "meta"."""
     found = _resolved(op, "register_fake")
     if isinstance(found, CustomOpDef):
         return found.register_fake if func is None else found.register_fake(func)
 
-    def register(func: Callable[..., Any]) -> Callable[..., Any]:
+    def register(func: Fn) -> Callable[..., Any]:
         _library(found, lib)._register_fake(parse_qualname(found)[1], func, _stacklevel + 1, allow_override=allow_override)
         return func
 
     return register if func is None else register(func)
 
 
-def impl_abstract(qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
+def impl_abstract(qualname: str, func: Fn | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Fn:
     """The old name of `register_fake`."""
     warnings.warn("`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
                   "`torch.library.impl_abstract` in a future version of PyTorch.", FutureWarning, stacklevel=2)
     return register_fake(qualname, func, lib=lib, _stacklevel=_stacklevel + 1)
 
 
-def _no_keyword_tensors(function: str, schema: Any) -> None:
+def _no_keyword_tensors(function: str, schema: FunctionSchema) -> None:
     if any([a.kwarg_only and a.type.is_tensor for a in schema.arguments]):
         raise NotImplementedError(f"{function} with kwarg-only Tensor args. In the original definition of the op, please make your "
                                   "tensors not "
                                   f"kwarg-only. Got: {schema}")
 
 
-def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None,
+def register_autograd(op: str, backward: Fn, /, *, setup_context: Callable | None = None,
                       lib: Library | None = None) -> None:
     """Gives an operation a gradient: `backward(ctx, *grads)` returns one per argument, None where there is none. `setup_context(ctx,
     inputs, output)` saves what it needs.
@@ -186,7 +190,7 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
     _library(found, lib)._impl(parse_qualname(found)[1], autograd_kernel(operator, formula), "Autograd", whole=True)
 
 
-def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+def register_vmap(op: str, func: Callable | None = None, /, *, lib: Library | None = None) -> Fn:
     """Has `func(info, in_dims, *args)` carry out an operation for batches of examples; it returns (outputs, out_dims)."""
     found = _resolved(op, "register_vmap")
     if not isinstance(found, CustomOpDef):
@@ -194,15 +198,15 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     return set_vmap(found if isinstance(found, str) else found._qualname, func)
 
 
-def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Callable[..., Any] | None = None, /, *,
-                            lib: Library | None = None) -> Any:
+def register_torch_dispatch(op: str, torch_dispatch_class: type, func: Callable | None = None, /, *,
+                            lib: Library | None = None) -> Fn:
     """Has `func(mode or class, func, types, args, kwargs)` carry out an operation for a `TorchDispatchMode`, or a class of tensors with
     `__torch_dispatch__`, in place of what that says."""
     found = _resolved(op, "register_torch_dispatch")
     return set_rule(found if isinstance(found, str) else found._qualname, torch_dispatch_class, func)
 
 
-def register_autocast(op: Any, device_type: str, cast_inputs: DType, /, *, lib: Library | None = None) -> None:
+def register_autocast(op: str | CustomOpDef, device_type: str, cast_inputs: DType, /, *, lib: Library | None = None) -> None:
     """Has autocast cast the floating-point tensors among an operation's arguments to a dtype.
 
     Raises:
@@ -241,14 +245,14 @@ def _no_triton() -> NoReturn:
     raise ModuleNotFoundError("No module named 'triton'", name="triton")
 
 
-def wrap_triton(triton_kernel: Any, /) -> NoReturn:
+def wrap_triton(triton_kernel: object, /) -> NoReturn:
     """Raises: there is no Triton."""
     _no_triton()
 
 
-def triton_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
+def triton_op(name: str, fn: Fn | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
     """An operation made of others; of Triton's kernels there are none."""
-    def make(fn: Callable[..., Any]) -> Any:
+    def make(fn: Fn) -> object:
         made = custom_op(name, fn, mutates_args=mutates_args, schema=schema)
         made._lib.impl(made._name, fn, "CompositeImplicitAutograd")
         return made

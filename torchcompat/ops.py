@@ -8,10 +8,13 @@ tensor([2., 2.])
 from __future__ import annotations
 
 import types
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .autograd.profiler import record_function
 from ._calls.aten import aten as aten, namespace
+
+if TYPE_CHECKING:
+    from torchcompat._calls.aten import _OpNamespace
 
 
 def _enter(name: str, args: str | None = None) -> record_function:
@@ -25,7 +28,7 @@ def _exit(record: record_function) -> None:
 profiler = types.SimpleNamespace(_record_function_enter_new=_enter, _record_function_exit=_exit)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _OpNamespace:
     if name.startswith("__"):
         raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
     return namespace(name)

@@ -7,6 +7,7 @@ from typing import Any
 from collections.abc import Callable, Sequence
 from types import NoneType
 
+from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.calls import Call, Door, Interceptor, listen, listen_for_good, unlisten
 from autograd_tape.dtypes import Device, DType
 from autograd_tape.modes import GradMode, _mode, grad_mode
@@ -17,7 +18,7 @@ from ._memory.bits import Bits
 
 class _State(threading.local):
     disabled = 0
-    modes: tuple[Any, ...] = ()
+    modes: Arguments = ()
 
 
 _state = _State()
@@ -33,7 +34,7 @@ class DisableTorchFunctionSubclass:
         _state.disabled -= 1
 
 
-def disabled_torch_function(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def disabled_torch_function(func: Callable[..., Any], types: object, args: Any = (), kwargs: Any = None) -> Any:
     """A `__torch_function__` for subclasses that leave functions as they are."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
@@ -51,7 +52,7 @@ class TorchFunctionMode:
         _state.modes = _state.modes[:-1]
         unlisten(FUNCTIONS)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: object, types: object, args: object = (), kwargs: object = None) -> Any:
         raise NotImplementedError
 
 
@@ -71,7 +72,7 @@ class _Functions(Interceptor):
 
     place = "function"
 
-    def meet(self, door: Door, args: tuple[Any, ...], out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
+    def meet(self, door: Door, args: Arguments, out: Any, inplace: bool, asked: tuple[Interceptor, ...], at: int) -> Any:
         state = _state.__dict__  # this thread's, quicker than attribute after attribute
         modes = state.get("modes")
         special: Sequence[Any] = ()
@@ -115,7 +116,7 @@ WITHOUT = {NoneType, bool, int, float, complex, str, slice, dict, DType, Device}
 """Classes that override nothing; Tensor is one of them."""
 
 
-def _overriding(args: tuple[Any, ...]) -> Sequence[Any]:
+def _overriding(args: tuple[object, ...]) -> Sequence[Any]:
     """The arguments whose class overrides torch functions, subclasses before their bases."""
     found: list[Any] = []
     for value in () if _state.disabled else args:
@@ -133,7 +134,7 @@ def _overriding(args: tuple[Any, ...]) -> Sequence[Any]:
     return found
 
 
-def convert_results(result: Any, cls: type, func: Callable[..., Any]) -> Any:
+def convert_results(result: Any, cls: type, func: Fn) -> Any:
     """Results of an operation as instances of the subclass."""
     if isinstance(result, TensorRef) and not isinstance(result, cls):
         return result.as_subclass(cls)  # type: ignore[attr-defined]  # torchcompat's tensors have it
@@ -152,7 +153,7 @@ def has_torch_function(relevant: Any) -> bool:
                                        getattr(x, "_k", None) is None and hasattr(type(x), "__torch_function__") for x in relevant)
 
 
-def handle_torch_function(public_api: Callable[..., Any], relevant: Any, *args: Any, **kwargs: Any) -> Any:
+def handle_torch_function(public_api: Fn, relevant: Any, *args: object, **kwargs: object) -> Any:
     """Calls the overrides of `relevant` for a function written in Python."""
     types = tuple(dict.fromkeys(type(x) for x in relevant if has_torch_function((x,))))
     for cls in types:
@@ -164,6 +165,6 @@ def handle_torch_function(public_api: Callable[..., Any], relevant: Any, *args: 
                     f"__torch_function__: {list(types)}")
 
 
-def is_tensor_like(x: Any) -> bool:
+def is_tensor_like(x: object) -> bool:
     """Whether `x` is a tensor or overrides torch functions."""
     return hasattr(x, "__torch_function__")

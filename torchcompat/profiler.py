@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
+from autograd_tape.annotations import Fn
 from .autograd.profiler import profile as _profile
 from .autograd.profiler import record_function
 
@@ -62,7 +63,7 @@ class profile:
     """
 
     def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None, schedule: Callable[[int], ProfilerAction] | None = None,
-                 on_trace_ready: Callable[["profile"], Any] | None = None, record_shapes: bool = False, profile_memory: bool = False,
+                 on_trace_ready: Fn | None = None, record_shapes: bool = False, profile_memory: bool = False,
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False) -> None:
         if activities is not None and ProfilerActivity.CUDA in activities:
             raise RuntimeError("CUDA activities cannot be profiled: this build has no CUDA")

@@ -215,8 +215,8 @@ def _named_size(name: str, size: Arguments, named: Keywords) -> Arguments:
 
 
 @frontend.passing
-def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: layout | None = None, device: Any = None,
-         requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
+def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: layout | None = None,
+         device: Device | None = None, requires_grad: bool = False, pin_memory: bool = False, **named: object) -> Tensor:
     """Uniform numbers in [0, 1)."""
     if TO_ALL and (found := passed(rand, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found
@@ -228,8 +228,8 @@ def rand(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None
 
 
 @frontend.passing
-def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-          requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
+def randn(*size: Any, generator: Any = None, out: Any = None, dtype: DType | None = None, layout: layout | None = None,
+          device: Device | None = None, requires_grad: bool = False, pin_memory: bool = False, **named: object) -> Tensor:
     """Normal numbers of mean 0 and standard deviation 1."""
     if TO_ALL and (found := passed(randn, (size, generator, out, dtype, layout, device, requires_grad, pin_memory, named))) is not HERE:
         return found

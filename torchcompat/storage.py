@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from autograd_tape.executors.meta import meta_array
 from autograd_tape.strided import address, owner_of
 
 from ._memory import shared
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 _by_owner: "weakref.WeakValueDictionary[int, UntypedStorage]" = weakref.WeakValueDictionary()
 
@@ -141,7 +144,7 @@ class UntypedStorage:
         self._share()
         return self
 
-    def _share(self, *tensors: Any) -> None:
+    def _share(self, *tensors: Tensor) -> None:
         """The same, told which tensors look at the memory: if they are all, no others are looked for."""
         if self.device.type == "meta":
             raise RuntimeError("_share_fd_: only available on CPU")

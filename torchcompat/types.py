@@ -73,7 +73,7 @@ class iinfo:
 class _TypedMeta(type):
     dtype: DType
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance._k.dtype is cls.dtype and instance._k.device.type == "cpu"
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
 from .._tensor import Tensor
@@ -15,6 +16,9 @@ from ..utils import _pytree
 from .operator import Operator, recording
 from .tag import Tag
 
+if TYPE_CHECKING:
+    from torchcompat.utils._pytree import TreeSpec
+
 TRANSFORMED = ("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
                "setup_context staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html")
 
@@ -23,7 +27,7 @@ class Formula:
     """What a program said of an operation's gradient; nothing yet."""
 
     backward: Callable[..., Any] | None = None
-    setup_context: Callable[..., Any] | None = None
+    setup_context: Fn | None = None
 
 
 def autograd_kernel(operator: Operator, formula: Formula) -> Callable[..., Any]:
@@ -69,20 +73,20 @@ class _Given:
     results: Any = None
     several = True
 
-    def __init__(self, args: tuple[Any, ...], spec: Any = None) -> None:
+    def __init__(self, args: tuple[object, ...], spec: TreeSpec | None = None) -> None:
         self.args, self.spec = args, spec
 
 
-def _is_leaf(tree: Any, or_none: bool = False) -> bool:
+def _is_leaf(tree: object, or_none: bool = False) -> bool:
     """Whether something is no list of tensors, some of which may be None, nor a tuple."""
     return not isinstance(tree, tuple) and not (isinstance(tree, list) and all([isinstance(x, Tensor) or or_none and x is None
                                                                                for x in tree]))
 
 
-def _function(operator: Operator, formula: Formula) -> Any:
+def _function(operator: Operator, formula: Formula) -> type[Function]:
     arguments = operator.schema.arguments
 
-    def forward(ctx: Any, *flat: Any) -> Any:
+    def forward(ctx: Any, *flat: Any) -> object:
         given = flat[-1]
         result = operator.below_autograd(given.args)
         if formula.setup_context is not None:
@@ -117,4 +121,4 @@ def _function(operator: Operator, formula: Formula) -> Any:
         return *flat, None
 
     name = operator.rec.node_name.removesuffix("Backward")
-    return FunctionMeta(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    return FunctionMeta(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})  # type: ignore[return-value]  # its class is made here

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from collections.abc import Callable, Sequence
 
+from autograd_tape.annotations import Keywords
 from .._tensor import Tensor
 from ..autograd import grad
 from ..utils import _pytree
@@ -17,7 +18,7 @@ class OpCheckError(Exception):
     """An operation does not do what it was said to do."""
 
 
-def _copied(tree: Any) -> Any:
+def _copied(tree: object) -> Any:
     """Arguments with tensors of their own, which require grad as before."""
     return _pytree.tree_map_only(Tensor, lambda t: t.detach().clone().requires_grad_(t.requires_grad), tree)
 
@@ -29,7 +30,7 @@ def _close(a: Any, b: Any, rtol: float | None, atol: float | None) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and bool(a.isclose(b, equal_nan=True, **close).all())
 
 
-def _schema(operator: Operator, args: Any, kwargs: Any, **close: Any) -> None:
+def _schema(operator: Operator, args: tuple[Tensor, ...], kwargs: Any, **close: float) -> None:
     """The arguments that change are those that the schema says, and so are those whose memory results lie in."""
     given = operator.bind(args, kwargs)
     before = _copied(given)
@@ -48,7 +49,7 @@ def _schema(operator: Operator, args: Any, kwargs: Any, **close: Any) -> None:
         seen[block] = i
 
 
-def _autograd_registration(operator: Operator, args: Any, kwargs: Any, **close: Any) -> None:
+def _autograd_registration(operator: Operator, args: tuple[Tensor, ...], kwargs: Any, **close: float) -> None:
     """Gradients come from a kernel of the key Autograd, or of what the operation is made of; not from operations inside other kernels."""
     if not any([isinstance(t, Tensor) and t.requires_grad for t in _pytree.tree_leaves((args, kwargs))]):
         return
@@ -69,7 +70,7 @@ def _autograd_registration(operator: Operator, args: Any, kwargs: Any, **close: 
             "registered to a backend (CPU/CUDA/XPU) key, the correct location for it is the Autograd key.")
 
 
-def _fake(operator: Operator, args: Any, kwargs: Any, **close: Any) -> None:
+def _fake(operator: Operator, args: tuple[Tensor, ...], kwargs: Any, **close: float) -> None:
     """The fake's results have the shapes, dtypes and strides of the real ones."""
     given, named = _pytree.tree_map_only(Tensor, lambda t: t.detach().to("meta"), (args, kwargs))
     faked = _pytree.tree_leaves(operator.overload(*given, **named))
@@ -82,11 +83,11 @@ def _fake(operator: Operator, args: Any, kwargs: Any, **close: Any) -> None:
                 raise RuntimeError(f"The fake of {operator.qualname} returns result {i} of {what} {of(f)}, the operation {of(r)}")
 
 
-def _repeatable(operator: Operator, args: Any, kwargs: Any, rtol: float | None = None, atol: float | None = None) -> None:
+def _repeatable(operator: Operator, args: Sequence[Tensor], kwargs: object, rtol: float | None = None, atol: float | None = None) -> None:
     """The fake is right, and results and gradients are the same when the operation is carried out again."""
     _fake(operator, _copied(args), _copied(kwargs))
 
-    def carried() -> list[Any]:
+    def carried() -> list[Tensor]:
         given, named = _copied((args, kwargs))
         results = _pytree.tree_leaves(operator.overload(*given, **named))
         wanted = [t for t in _pytree.tree_leaves((given, named)) if isinstance(t, Tensor) and t.requires_grad]
@@ -103,9 +104,9 @@ CHECKS: dict[str, Callable[..., None]] = {
     "test_aot_dispatch_static": _repeatable, "test_aot_dispatch_dynamic": _repeatable}
 
 
-def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
+def opcheck(op: object, args: tuple[Tensor, ...], kwargs: Keywords | None = None, *,
             test_utils: str | Sequence[str] = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"),
-            raise_exception: bool = True, atol: float | None = None, rtol: float | None = None) -> dict[str, Any]:
+            raise_exception: bool = True, atol: float | None = None, rtol: float | None = None) -> Keywords:
     """Calls an operation to see whether it does what it was said to do: changes no other arguments than its schema says, returns no
     views of them, has its gradient where it belongs, and a fake that tells shapes, dtypes and strides. Nothing is compiled: what torch
     checks with its compiler is whether results and gradients are the same twice.
@@ -133,7 +134,7 @@ def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
     wanted = tuple(CHECKS) if test_utils == "ALL" else (test_utils,) if isinstance(test_utils, str) else test_utils
     if not isinstance(wanted, (tuple, list)) or not set(wanted) <= CHECKS.keys():
         raise ValueError(f"opcheck(op, ..., test_utils={wanted}), expected test_utils to be subset of {tuple(CHECKS)} but it was not")
-    outcomes: dict[str, Any] = {}
+    outcomes: Keywords = {}
     for name in wanted:
         try:
             given, named = _copied((args, kwargs or {}))

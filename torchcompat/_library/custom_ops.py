@@ -6,9 +6,10 @@ import contextlib
 import inspect
 import logging
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from autograd_tape.annotations import Fn
 from autograd_tape.calls import changed
 from autograd_tape.dtypes import DType
 
@@ -20,6 +21,9 @@ from .operator import EXPLICIT, OPERATORS, check_aliases, lookup
 from .schema import parse_schema
 from .tag import Tag, as_tags
 
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+
 _logger = logging.getLogger(__name__)
 _libraries: dict[str, Library] = {}
 OPDEFS: dict[str, CustomOpDef] = {}
@@ -29,7 +33,7 @@ OPDEFS: dict[str, CustomOpDef] = {}
 class CustomOpDef:
     """An operation made of a function, and what else programs say of it: kernels by device, a fake, a gradient, rules."""
 
-    def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Any = ()) -> None:
+    def __init__(self, namespace: str, name: str, schema: str, fn: Fn, tags: object = ()) -> None:
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._qualname, self._tags = f"{namespace}::{name}", as_tags(tags)
         parsed = parse_schema(name + schema)
@@ -59,7 +63,7 @@ class CustomOpDef:
 
     # -- kernels ----------------------------------------------------------------------------------------------------------
 
-    def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /) -> Any:
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable | None = None, /) -> Fn:
         """Has `fn` carry out the operation for types of devices, or with None for all that have no other.
 
         Raises:
@@ -71,7 +75,7 @@ class CustomOpDef:
                 raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
             self._lib._impl(self._name, self._by_device, "BackendSelect", whole=True)
 
-        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        def register(fn: Fn) -> Callable[..., Any]:
             for device in [device_types] if device_types is None or isinstance(device_types, str) else device_types:
                 if device not in self._functions:
                     self._lib.impl(self._name, self._kernel(device), EXPLICIT if device is None else device_key(device))
@@ -80,8 +84,8 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
-    def _kernel(self, device: str | None) -> Callable[..., Any]:
-        def kernel(*args: Any, **kwargs: Any) -> Any:
+    def _kernel(self, device: str | None) -> Fn:
+        def kernel(*args: object, **kwargs: Any) -> object:
             function = self._init_fn if device in self._disabled else self._functions[device]
             result = function(*args, **kwargs)
             where = f"{self._name} (with implementation in {inspect.getmodule(function)}): An operator tagged with"
@@ -99,10 +103,10 @@ class CustomOpDef:
 
         return kernel
 
-    def _outs(self, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _outs(self, kwargs: dict[str, Tensor]) -> tuple[Tensor, ...]:
         return tuple([kwargs[a.name] for a in self._opoverload._schema.arguments if a.is_write])
 
-    def _by_device(self, *args: Any) -> Any:
+    def _by_device(self, *args: Any) -> Tensor:
         schema = self._opoverload._schema
         device = next(v for a, v in zip(schema.arguments, args) if a.name == "device").type
         if device not in self._functions:
@@ -127,7 +131,7 @@ class CustomOpDef:
 
     # -- fakes and gradients ------------------------------------------------------------------------------------------------
 
-    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+    def register_fake(self, fn: Fn, /) -> Fn:
         """Has `fn` make the results for tensors without data."""
         for tag in (Tag.inplace, Tag.out):
             if tag in self._tags:
@@ -136,7 +140,7 @@ class CustomOpDef:
         self._fake = fn
         return fn
 
-    def _faked(self, *args: Any, **kwargs: Any) -> Any:
+    def _faked(self, *args: object, **kwargs: Any) -> Any:
         if self._fake is not None:
             return self._fake(*args, **kwargs)
         schema = self._opoverload._schema
@@ -150,7 +154,7 @@ class CustomOpDef:
         raise RuntimeError(f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to work. "
                            f"Please use `{self._init_fn.__name__}.register_fake` to add an fake impl.")
 
-    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
+    def register_autograd(self, backward: Fn, /, *, setup_context: Callable | None = None) -> None:
         """Gives the operation a gradient: `backward(ctx, *grads)` returns one per argument.
 
         Args:
@@ -171,11 +175,11 @@ class CustomOpDef:
 
     # -- rules ----------------------------------------------------------------------------------------------------------------
 
-    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
+    def register_vmap(self, func: Callable | None = None) -> Fn:
         """Has `func(info, in_dims, *args)` carry out the operation for batches of examples; it returns (outputs, out_dims)."""
         return set_vmap(self._qualname, func)
 
-    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /) -> Any:
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable | None = None, /) -> Any:
         """Has `fn(mode or class, func, types, args, kwargs)` carry out the operation for a mode, or a class of tensors."""
         return set_rule(self._qualname, torch_dispatch_class, fn)
 
@@ -190,21 +194,21 @@ class CustomOpDef:
         set_autocast(self._qualname, device_type, cast_inputs)
 
 
-def _decorating(register: Callable[[Callable[..., Any]], Any], func: Callable[..., Any] | None) -> Any:
-    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+def _decorating(register: Callable[[Fn], Any], func: Fn | None) -> Fn:
+    def decorate(func: Fn) -> Fn:
         register(func)
         return func
 
     return decorate if func is None else decorate(func)
 
 
-def set_vmap(qualname: str, func: Callable[..., Any] | None) -> Any:
+def set_vmap(qualname: str, func: Fn | None) -> Fn:
     """`register_vmap` of the operation of a full name."""
     body = lookup(qualname).rec.body
     return _decorating(lambda func: setattr(body, "vmap", staticmethod(func)), func)
 
 
-def set_rule(qualname: str, cls: type, func: Callable[..., Any] | None) -> Any:
+def set_rule(qualname: str, cls: type, func: Fn | None) -> Fn:
     """`register_torch_dispatch` of the operation of a full name."""
     rules = lookup(qualname).overload.rules
     return _decorating(lambda func: rules.__setitem__(cls, func), func)
@@ -219,8 +223,8 @@ def set_autocast(qualname: str, device_type: str, dtype: DType) -> None:
     changed()
 
 
-def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str],
-              device_types: str | Sequence[str] | None = None, schema: str | None = None, tags: Any = None) -> Any:
+def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: str | Iterable[str],
+              device_types: str | Sequence[str] | None = None, schema: str | None = None, tags: object = None) -> Any:
     """Makes an operation of a function, which may do anything: call NumPy, or a library of one's own.
 
     >>> import numpy as np
@@ -245,7 +249,7 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
     Raises:
         ValueError: the annotations, or `mutates_args` and `schema`, do not say it.
     """
-    def make(fn: Callable[..., Any]) -> CustomOpDef:
+    def make(fn: Fn) -> CustomOpDef:
         said = infer_schema(fn, mutates_args=mutates_args, tags=tags) if schema is None else schema
         namespace, opname = name.split("::")
         made = CustomOpDef(namespace, opname, said, fn, tags)

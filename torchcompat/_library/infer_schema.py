@@ -7,23 +7,24 @@ import collections.abc
 import inspect
 import typing
 from typing import Any, List, NoReturn, Optional, Sequence, Union
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import GenericAlias
 
+from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.dtypes import Device, DType
 
 from .._tensor import Tensor
 from ..types import Number
 from .tag import Tag, as_tags
 
-_KINDS: tuple[tuple[Any, str, bool, bool, bool], ...] = (
+_KINDS: tuple[tuple[object, str, bool, bool, bool], ...] = (
     # type, the schema's name, whether lists of it, lists of what may be None, lists that may be None are known
     (Tensor, "Tensor", True, True, False), (int, "SymInt", True, False, True), (float, "float", True, False, True),
     (bool, "bool", True, False, True), (str, "str", False, False, False), (Number, "Scalar", True, False, False),
     (DType, "ScalarType", False, False, False), (Device, "Device", False, False, False))
 
 
-def _lists_of(item: Any) -> tuple[Any, ...]:
+def _lists_of(item: Any) -> Arguments:
     return Sequence[item], List[item], GenericAlias(collections.abc.Sequence, (item,)), GenericAlias(list, (item,))
 
 
@@ -45,7 +46,7 @@ RETURNS = {Tensor: "Tensor", List[Tensor]: "Tensor[]", list[Tensor]: "Tensor[]",
 class _Inference:
     """The schema of one function."""
 
-    def __init__(self, function: Callable[..., Any], mutates: str | Iterable[str], tags: tuple[Any, ...]) -> None:
+    def __init__(self, function: Fn, mutates: str | Iterable[str], tags: tuple[object, ...]) -> None:
         self.function, self.tags = function, tags
         self.signature = inspect.signature(function)
         self.mutates = mutates if isinstance(mutates, str) else tuple(mutates)
@@ -55,7 +56,7 @@ class _Inference:
         """Raises torch's error."""
         raise ValueError(f"infer_schema(func): {what} Got func with signature {self.signature})")
 
-    def annotation(self, given: Any) -> Any:
+    def annotation(self, given: object) -> Any:
         """An annotation, evaluated where it is text."""
         if not isinstance(given, str):
             origin = typing.get_origin(given)
@@ -173,8 +174,8 @@ class _Inference:
         return shown if len(self.changed) == 1 else f"({shown})"
 
 
-def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None,
-                 tags: Any = ()) -> str:
+def infer_schema(prototype_function: Fn, /, *, mutates_args: str | Iterable[str], op_name: str | None = None,
+                 tags: object = ()) -> str:
     """The schema of a function with annotations.
 
     >>> def scaled(x: Tensor, by: float = 2.0) -> Tensor: ...

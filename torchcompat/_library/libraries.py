@@ -6,9 +6,10 @@ import contextlib
 import sys
 import threading
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable
 
+from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import Device
 from autograd_tape.held import tensors_in
 from autograd_tape.locks import fork_safe_lock
@@ -22,6 +23,9 @@ from .operator import (
 )
 from .schema import FunctionSchema, parse_schema
 from .tag import Tag, as_tags
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 OUTER = {"Tracer": DispatchKey.Tracing, "Functionalize": DispatchKey.Functionalize, "FuncTorchBatched": DispatchKey.Batched,
          "AutocastCPU": DispatchKey.AutocastCPU, "AutocastCUDA": DispatchKey.AutocastGPU}
@@ -102,7 +106,7 @@ class Library:
         if not self._alive:
             raise AssertionError("Library object has been destroyed")
 
-    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+    def define(self, schema: str, alias_analysis: str = "", *, tags: object = ()) -> str:
         """Defines an operation: "sin(Tensor x) -> Tensor". Returns its name.
 
         Raises:
@@ -133,7 +137,7 @@ class Library:
         self._undo.append(lambda: unregister(operator))
         return name + (f".{read.overload_name}" if read.overload_name else "")
 
-    def impl(self, op_name: str | OpOverload, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+    def impl(self, op_name: str | OpOverload, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False,
              allow_override: bool = True) -> None:
         """Has `fn` carry out an operation at a key; without a key it says what the operation is made of, its gradient too.
 
@@ -167,7 +171,7 @@ class Library:
             raise RuntimeError(f"could not parse dispatch key: {key}")
         self._impl(name, _told(fn, key) if with_keyset else fn, key)
 
-    def _impl(self, name: str, fn: Callable[..., Any], key: str, whole: bool = False) -> None:
+    def _impl(self, name: str, fn: Fn, key: str, whole: bool = False) -> None:
         """Registers a kernel; a `whole` one gets all arguments by position."""
         operator = OPERATORS.get(f"{self.ns}::{name}")
         if operator is None or key in OUTER:
@@ -180,7 +184,7 @@ class Library:
             stack.append(kernel)
         self._undo.append(lambda: stack.remove(kernel))
 
-    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+    def fallback(self, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Has `fn(op, *args, **kwargs)` carry out, at a key, all operations that have no kernel there; of a library of namespace "_".
 
         Args:
@@ -206,7 +210,7 @@ class Library:
             FALLBACKS[key] = Kernel(key, _told(fn, key, 1) if with_keyset else fn, source=self._source)
         self._undo.append(lambda: FALLBACKS.pop(key))
 
-    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True) -> None:
+    def _register_fake(self, op_name: str, fn: Fn, _stacklevel: int = 1, *, allow_override: bool = True) -> None:
         """Registers what makes results for tensors without data."""
         frame = sys._getframe(_stacklevel)
         kernel = meta_kernel(f"{self.ns}::{op_name}", fn, f"{frame.f_code.co_filename}:{frame.f_lineno}")
@@ -218,15 +222,15 @@ class Library:
         _undone(self._undo)
 
 
-def _told(fn: Callable[..., Any], key: str, lead: int = 0) -> Callable[..., Any]:
+def _told(fn: Fn, key: str, lead: int = 0) -> Fn:
     """A kernel that is told first what is left of the walk; `lead` of its arguments come before the operation's."""
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(*args: Any, **kwargs: Any) -> Tensor:
         return fn(reaching(key, backend_of(tensors_in(args[lead:] + tuple(kwargs.values())))), *args, **kwargs)
 
     return kernel
 
 
-def _undone(undo: list[Callable[[], Any]]) -> None:
+def _undone(undo: list[Fn]) -> None:
     while undo:
         undo.pop()()
 
@@ -237,7 +241,7 @@ def _record_name(qualname: str) -> str:
     return name if name in RECORDS else next((n for n, r in RECORDS.items() if r.torch_name == name), name)
 
 
-def _handle(qualname: str, fn: Callable[..., Any], key: str) -> Handler:
+def _handle(qualname: str, fn: Fn, key: str) -> Handler:
     """A handler of the door for an operation."""
     handled = HANDLED.get(key)
     if handled is None:
@@ -251,10 +255,10 @@ def _handle(qualname: str, fn: Callable[..., Any], key: str) -> Handler:
 class SafeKernelFunction:
     """A kernel that `torch.library.get_kernel` found: what carried out an operation at a key when it was asked for."""
 
-    def __init__(self, function: Callable[..., Any], source: str) -> None:
+    def __init__(self, function: Fn, source: str) -> None:
         self._function, self._source = function, source
 
-    def call_boxed(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
+    def call_boxed(self, keyset: DispatchKeySet, /, *args: Tensor | int, **kwargs: int) -> Tensor:
         """Calls it; `keyset` is what a kernel that asks for one gets, and else of no consequence."""
         if not isinstance(keyset, DispatchKeySet):
             raise TypeError(f"call_boxed(): the first argument must be a torch.DispatchKeySet, not {type(keyset).__name__}")
@@ -292,7 +296,7 @@ def computed_kernel(qualname: str, key: str) -> SafeKernelFunction:
     overload = overload_of(*(name.partition(".")[0], name.partition(".")[2] or "default"))
     below = exclude_keys(DispatchKey.Autograd) if handled > DispatchKey.Autograd else contextlib.nullcontext()
 
-    def own(*args: Any, **kwargs: Any) -> Any:
+    def own(*args: Tensor, **kwargs: int) -> Tensor:
         with passing_handlers(record, handled), below:
             return overload(*args, **kwargs)
 
@@ -313,9 +317,9 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def meta_kernel(qualname: str, fn: Callable[..., Any], source: str) -> Callable[..., Any]:
+def meta_kernel(qualname: str, fn: Fn, source: str) -> Fn:
     """A fake as the kernel for meta tensors."""
-    def refuse() -> Any:
+    def refuse() -> object:
         raise RuntimeError(f"{qualname} ({source}): You're trying to run this operator with meta Tensors (as opposed to FakeTensors), but "
                            "this "
                            "operator may return an output Tensor with data-dependent shape. Meta Tensors don't support operators with "
@@ -326,7 +330,7 @@ def meta_kernel(qualname: str, fn: Callable[..., Any], source: str) -> Callable[
                            "use "
                            "FakeTensors.")
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
+    def kernel(*args: object, **kwargs: object) -> Tensor | None:
         before, _thread.context = _thread.context, refuse
         try:
             return fn(*args, **kwargs)
@@ -348,7 +352,7 @@ def get_ctx() -> Any:
 # -- tags ---------------------------------------------------------------------------------------------------------------------------------
 
 
-def _check_tagged(schema: FunctionSchema, tags: tuple[Any, ...]) -> None:
+def _check_tagged(schema: FunctionSchema, tags: tuple[object, ...]) -> None:
     """Raises where an operation does not return what its tag says that it changes."""
     for tag in set(tags) & {Tag.inplace, Tag.out}:
         changed = [a for a in schema.arguments if a.is_write]

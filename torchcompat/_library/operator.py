@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import inspect
 import threading
-from typing import Any
-from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
 
+from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.calls import Door, Parameter, changed
 from autograd_tape.held import hold, note_write, tensors_in
 from autograd_tape.locks import fork_safe_lock
@@ -28,6 +29,11 @@ from ..utils import _python_dispatch
 from .._calls.aten import OpOverload, OpOverloadPacket, namespace
 from .._calls.keys import AUTOGRAD, DispatchKeySet
 from .schema import Argument, FunctionSchema, Misfit, listed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torchcompat._tensor import Tensor
+    from torchcompat.dispatch import _HandlerExecutor
 
 BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "npu": "PrivateUse1"}
 """The keys of types of devices."""
@@ -63,7 +69,7 @@ class Kernel:
         source: where it was registered.
     """
 
-    def __init__(self, key: str, function: Callable[..., Any], whole: bool = False, source: str = "") -> None:
+    def __init__(self, key: str, function: Fn, whole: bool = False, source: str = "") -> None:
         self.key, self.function, self.whole, self.source = key, function, whole, source
 
 
@@ -86,7 +92,7 @@ class Operator(Door):
 
     bumps = False
 
-    def __init__(self, schema: FunctionSchema, tags: Sequence[Any] = ()) -> None:
+    def __init__(self, schema: FunctionSchema, tags: Sequence[object] = ()) -> None:
         super().__init__(_record(schema), frontend)
         self.schema, self.tags = schema, tags
         self.qualname: str = self.rec.name
@@ -100,15 +106,15 @@ class Operator(Door):
 
     # -- calls ------------------------------------------------------------------------------------------------------------
 
-    def call(self, /, *args: Any, **kwargs: Any) -> Any:
+    def call(self, /, *args: object, **kwargs: object) -> Any:
         """The operation as programs call it."""
         return self(self.bind(args, kwargs))
 
-    def public(self, inplace: bool) -> Callable[..., Any]:
+    def public(self, inplace: bool) -> Fn:
         """The function that leads here."""
         return self.overload
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of a call in the order of the schema, as what its types are.
 
         Raises:
@@ -150,17 +156,17 @@ class Operator(Door):
             bound.append(value)
         return tuple(bound)
 
-    def spelled(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def spelled(self, args: tuple[object, ...]) -> tuple[Arguments, Keywords]:
         """Arguments as kernels get them: without defaults at the end."""
         return super().spelled(args) if self._has_defaults else (args, {})
 
-    def redispatch(self, keyset: DispatchKeySet, args: tuple[Any, ...]) -> Any:
+    def redispatch(self, keyset: DispatchKeySet, args: tuple[Tensor | int, ...]) -> Tensor:
         """The operation for the rest of a walk."""
         return self._autograd(args) if AUTOGRAD & keyset._keys else self.below_autograd(args)
 
     # -- the walk ----------------------------------------------------------------------------------------------------------
 
-    def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+    def carry_out(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """The operation below those who look at calls."""
         if active_tapes():
             given, named = self.spelled(args)
@@ -169,9 +175,9 @@ class Operator(Door):
 
     rest = carry_out  # where modes look at it, too
 
-    def run(self, args: tuple[Any, ...], out: Any, inplace: bool, executor: Any) -> Any:
+    def run(self, args: tuple[Tensor, ...], out: object, inplace: bool, executor: _HandlerExecutor) -> Any:
         """The operation with an executor in the place of its kernels."""
-        def kernel(*args: Any) -> Any:
+        def kernel(*args: Tensor) -> object:
             arrays = {p.name: _arrays(a) for p, a in zip(self.params, args)}
             result = executor.run(self.rec, arrays)
             return tuple([frontend.wrap(r) for r in result]) if isinstance(result, tuple) else frontend.wrap(result)
@@ -191,7 +197,7 @@ class Operator(Door):
                 return found[-1]
         return None
 
-    def _autograd(self, args: tuple[Any, ...]) -> Any:
+    def _autograd(self, args: Arguments) -> Any:
         if is_excluded(DispatchKey.Autograd):
             return self.below_autograd(args)
         tensors = tensors_in(args)
@@ -205,7 +211,7 @@ class Operator(Door):
             return self.below_autograd(args, tensors)
         return self._without_formula(args)
 
-    def below_autograd(self, args: tuple[Any, ...], tensors: Sequence[Any] | None = None) -> Any:
+    def below_autograd(self, args: Arguments, tensors: Sequence[object] | None = None) -> Any:
         """What modes and classes, or else its kernels, make of the operation; `tensors` are those among the arguments, where known."""
         if tensors is None:
             tensors = tensors_in(args)
@@ -248,14 +254,14 @@ class Operator(Door):
                 "for this backend, or was omitted during the selective/custom build process (if using custom build). "
                 f"'{self.qualname}' is only available for these backends: {known}")
 
-    def called(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
+    def called(self, kernel: Kernel, args: tuple[object, ...]) -> Any:
         """What a kernel makes of the operation."""
         if kernel.whole:
             return self.returned(kernel.function(*args))
         given, named = self.spelled(args)
         return self.returned(kernel.function(*given, **named))
 
-    def returned(self, result: Any) -> Any:
+    def returned(self, result: object) -> Any:
         """What a kernel returned, as the schema says.
 
         Raises:
@@ -276,7 +282,7 @@ class Operator(Door):
         except Misfit as e:
             raise RuntimeError(str(e)) from None
 
-    def _without_formula(self, args: tuple[Any, ...]) -> Any:
+    def _without_formula(self, args: tuple[Tensor, ...]) -> Tensor:
         """The operation where nobody said what its gradient is: that of its kernel, if it has one, with a warning."""
         result = self.below_autograd(args)
         of_unknown_gradient(self.qualname, tensors_in(args), tensors_in(result))
@@ -292,17 +298,17 @@ class ThroughPacket(Operator):
         self.params, self.run, self.spelled = operator.params, operator.run, operator.spelled  # type: ignore[method-assign]
         self.carry_out = self.rest = operator.carry_out  # type: ignore[method-assign]
 
-    def public(self, inplace: bool) -> Callable[..., Any]:
+    def public(self, inplace: bool) -> Fn:
         """All overloads."""
         return self.packet
 
 
-def recording(args: Sequence[Any]) -> bool:
+def recording(args: Sequence[object]) -> bool:
     """Whether operations are recorded, and one of the arguments requires grad."""
     return grad_mode() is GradMode.ENABLED and any([t._node is not None for t in tensors_in(args)])
 
 
-def _arrays(value: Any) -> Any:
+def _arrays(value: Tensor) -> np.ndarray:
     return value._data if isinstance(value, TensorRef) else [_arrays(x) for x in value] if isinstance(value, list) else value
 
 
@@ -368,7 +374,7 @@ class _Overloads:
         self.packet = packet
         self.doors: dict[str, ThroughPacket] = {}
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Tensor:
         doors = list(self.doors.values())
         if len(doors) == 1:
             return doors[0](doors[0].operator.bind(args, kwargs))
@@ -411,14 +417,14 @@ def parse_qualname(qualname: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def memory_of(values: Sequence[Any]) -> Iterator[int]:
+def memory_of(values: Sequence[object]) -> Iterator[int]:
     """The blocks of memory that tensors lie in."""
     for t in tensors_in(values):
         if t._k.device.type != "meta":
             yield id(owner_of(t._data))
 
 
-def check_aliases(name: str, args: Sequence[Any], result: Any, function: Callable[..., Any]) -> None:
+def check_aliases(name: str, args: Sequence[object], result: object, function: Fn) -> None:
     """Raises torch's error where a result lies in the memory of an argument, or of another result."""
     seen = set(memory_of(args))
     for block in memory_of(result if isinstance(result, tuple) else (result,)):

@@ -59,7 +59,7 @@ class Type:
         """Whether it is a list, perhaps."""
         return any([w != "?" for w in self.wrappers])
 
-    def fit(self, value: Any) -> Any:
+    def fit(self, value: object) -> Any:
         """The value as what torch makes of it: tuples as lists, integers as floats where those are wanted.
 
         Raises:
@@ -67,7 +67,7 @@ class Type:
         """
         return self._fit(value, len(self.wrappers))
 
-    def _fit(self, value: Any, depth: int) -> Any:
+    def _fit(self, value: object, depth: int) -> Any:
         if not depth:
             return self._single(value)
         wrapper = self.wrappers[depth - 1]
@@ -88,7 +88,7 @@ class Type:
                 raise
             raise Misfit(_PLAIN.format(type(value))) from None
 
-    def _single(self, value: Any) -> Any:
+    def _single(self, value: object) -> Any:
         kind = value.__class__
         if self.name == "Tensor":
             if value is None or isinstance(value, Tensor):
@@ -163,7 +163,7 @@ class Argument:
         named = f" {self.name}" if self.name else ""
         return first + alias + "".join(rest) + named + ("" if self.default is ... else f"={self._shown(self.default)}")
 
-    def _shown(self, value: Any) -> str:
+    def _shown(self, value: object) -> str:
         if isinstance(value, list):
             if len(value) > 0 and len(self.type.wrappers) and len(self.type.wrappers[-1]) > 2 and len(set(value)) == 1:
                 return self._shown(value[0])

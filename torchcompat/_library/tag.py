@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import Any
 
+from autograd_tape.annotations import Arguments
+
 
 class _Tag(IntEnum):
     """A property of an operation. `inplace` and `out` decide what it may return; the others are kept for whoever asks."""
@@ -19,6 +21,6 @@ Tag: Any = _make("Tag", {name: nr for nr, name in enumerate((
     "nondeterministic_seeded out out_variant pointwise pt2_compliant_tag reduction view_copy").split())}, module="torch")
 
 
-def as_tags(tags: Any) -> tuple[Any, ...]:
+def as_tags(tags: Any) -> Arguments:
     """One tag, several or None as a tuple."""
     return () if tags is None else (tags,) if isinstance(tags, Tag) else tuple(tags)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from autograd_tape.dtypes import (
 
 from .._calls.above import above
 from .._tensor import Tensor, _blank, frontend
+
+if TYPE_CHECKING:
+    from torchcompat._memory.layout import memory_format
 
 
 _PYTHON = {int: int64, float: float64, bool: bool_, complex: complex128}
@@ -63,7 +66,7 @@ def parse_to(*args: Any, dtype: Any = None, device: Any = None, non_blocking: bo
     return checked_dtype(dtype, "to"), None if device is None else Device(device), copy, memory_format
 
 
-def convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, memory_format: Any) -> Tensor:
+def convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, memory_format: memory_format | None) -> Tensor:
     """`t.to(...)`."""
     dtype = checked_dtype(dtype, "to")
     k = t._k
@@ -82,7 +85,7 @@ def convert(t: Tensor, dtype: DType | None, device: Device | None, copy: bool, m
 
 
 def rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], device: str, requires_grad: bool,
-            state: dict[str, Any]) -> Tensor:
+            state: dict[str, list[str]]) -> Tensor:
     """The tensor that was pickled."""
     d = DType.by_name[dtype]
     t = _blank(cls or Tensor, np.frombuffer(bytearray(data), d.np).reshape(shape), kind(d, Device(device)))
@@ -94,7 +97,7 @@ def rebuild(cls: type | None, data: bytes, dtype: str, shape: tuple[int, ...], d
 def _make_conversions() -> None:
     """float(), half(), long(), ...: one method per dtype."""
     def conversion(name: str, dtype: DType) -> Callable[..., Tensor]:
-        def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        def method(self: Tensor, memory_format: memory_format | None = None) -> Tensor:
             return self if self._k.dtype is dtype and memory_format is None else convert(self, dtype, None, False, memory_format)
 
         method.__name__ = method.__qualname__ = name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_tape.annotations import DeviceLike
 from autograd_tape.calls import HERE, TO_ALL, below, passed
 from autograd_tape.dtypes import (
     CPU, CPU_KINDS, FLOATING, OPAQUE, DType, Device, converted, default_dtype, dtype_of, float32, inference_kind, number_array,
@@ -17,6 +18,9 @@ from .conversion import checked_dtype, convert
 from .._tensor import Tensor, frontend
 from .._memory.bits import values
 from ..storage import UntypedStorage
+
+if TYPE_CHECKING:
+    from torchcompat._memory.layout import layout
 
 _new = object.__new__
 
@@ -66,7 +70,7 @@ def to_array(data: Any, dtype: DType | None) -> np.ndarray:
     return array
 
 
-def _plain(data: Any) -> Any:
+def _plain(data: object) -> Any:
     """Nested lists with tensors and arrays inside replaced by numbers."""
     if isinstance(data, (list, tuple)):
         for x in data:
@@ -139,7 +143,8 @@ def _first_leaf_type(data: Any) -> str:
 
 
 @frontend.passing
-def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
     """A new tensor with a copy of `data`: nested lists, numbers, an array, or a tensor.
 
     >>> import torchcompat as torch
@@ -214,7 +219,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 @frontend.passing
-def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+def as_tensor(data: object, dtype: DType | None = None, device: DeviceLike | None = None) -> Tensor:
     """`data` as a tensor, without copying where possible."""
     if TO_ALL and (found := passed(as_tensor, (data, dtype, device))) is not HERE: return found
     if isinstance(data, Tensor):
@@ -224,7 +229,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     return below(tensor)(data, dtype=dtype, device=device)
 
 
-def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(obj: object, *, dtype: DType | None = None, device: DeviceLike | None = None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:
     """`obj` as a tensor: shares memory with tensors, arrays, storages, DLPack exporters and buffers unless `copy`."""
     dtype = checked_dtype(dtype, "asarray")
     if isinstance(obj, Tensor):
@@ -268,7 +274,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     return t.requires_grad_() if requires_grad else t
 
 
-def from_dlpack(ext: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext: Any, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of a DLPack exporter."""
     if isinstance(ext, Tensor):
         return ext.detach()
@@ -290,10 +296,10 @@ class _Writable:
 class _Capsule:
     """A bare DLPack capsule as an exporter."""
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, capsule: object) -> None:
         self._capsule = capsule
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(self, **kwargs: object) -> Any:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -306,8 +312,8 @@ def to_dlpack(t: Tensor) -> Any:
 
 
 @frontend.passing
-def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                  requires_grad: bool = False) -> Tensor:
+def scalar_tensor(value: float, *, dtype: DType | None = None, layout: layout | None = None, device: DeviceLike | None = None,
+                  pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
     """A zero-dimensional tensor of the default dtype."""
     if TO_ALL and (found := passed(scalar_tensor, (value, dtype, layout, device, pin_memory, requires_grad))) is not HERE: return found
     made: Tensor = below(tensor)(value, dtype=dtype or default_dtype(), device=device, requires_grad=requires_grad)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 from autograd_tape.dtypes import DType
 from autograd_tape.node import watch_entries
 from autograd_tape.tensor import NOTHING, info_of
@@ -18,7 +19,7 @@ from .._memory.size import Size
 from ..storage import TypedStorage, UntypedStorage
 
 
-def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Any:
+def legacy_tensor(cls: Any, *args: Any, dtype: DType | None = None, **kwargs: Any) -> Tensor:
     """`torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, and what subclasses pass: an uninitialized tensor of a size, or one of given data.
 
     Args:
@@ -81,7 +82,7 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return frontend.empty(*(size or (0,)), dtype=self.dtype, device=device)
 
 
-def _refuse_deletion(message: str) -> Any:
+def _refuse_deletion(message: str) -> Fn:
     def delete(self: Tensor) -> None:
         raise RuntimeError(message)
 

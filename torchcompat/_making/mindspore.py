@@ -46,7 +46,7 @@ def to_mindspore(tensor: Tensor) -> Any:
     return ms.Tensor.from_numpy(array)
 
 
-def from_mindspore(value: Any, copy: bool = True) -> Tensor:
+def from_mindspore(value: object, copy: bool = True) -> Tensor:
     """A tensor from a MindSpore tensor: a copy, or with `copy=False` over the same memory. Gradient history stays behind.
 
     Raises:

@@ -7,7 +7,7 @@ in-place operations write through them. Nothing else in the package looks at the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from autograd_tape.node import edge_of
 from autograd_tape.tensor import LEAF, next_id
 from autograd_tape.version import Version
 
+if TYPE_CHECKING:
+    from autograd_tape.frontend import Frontend
+    from autograd_tape.nodes import ConjBackward0
+    from autograd_tape.tensor import TensorRef
+    from torchcompat._tensor import Tensor
+
 
 class Bits:
     """What the memory of a tensor must go through to become its elements. There are three, in `BITS`."""
@@ -34,7 +40,7 @@ class Bits:
     def __repr__(self) -> str:
         return " ".join([name for name in self.__slots__ if getattr(self, name)])
 
-    def __call__(self, x: Any, F: Any = None) -> Any:
+    def __call__(self, x: Any, F: Any = None) -> np.ndarray:
         """Elements from what memory holds, or back again, which is the same: an array, or a tensor with its front end `F`."""
         if self.conj:
             x = np.conjugate(x) if F is None else F.conj_physical(x)
@@ -46,7 +52,7 @@ class Bits:
 BITS = {(conj, neg): Bits(conj, neg) for conj, neg in ((True, False), (False, True), (True, True))}
 
 
-def bits_of(t: Any) -> Bits | None:
+def bits_of(t: TensorRef) -> Bits | None:
     """The bits of a tensor, None where it has none."""
     special = t._k.special
     return special if special.__class__ is Bits else None
@@ -63,7 +69,7 @@ def values(t: Any) -> Any:
     return t._data if bits is None else bits(t._data)
 
 
-def flipped(frontend: Any, x: Any, conj: bool, neg: bool) -> Any:
+def flipped(frontend: Frontend, x: TensorRef, conj: bool, neg: bool) -> Tensor:
     """A view of `x` that is its conjugate, or its negative: the one of the two that is asked for."""
     listen_for_good(RESOLVE)  # calls on such tensors leave the quiet path
     bits = bits_of(x)
@@ -76,13 +82,13 @@ def flipped(frontend: Any, x: Any, conj: bool, neg: bool) -> Any:
     return view
 
 
-def _entry(name: str, x: Any) -> Any:
+def _entry(name: str, x: TensorRef) -> ConjBackward0:
     node = node_class(get_record(name))()
     node.id, node.edges, node.saved, node.meta = next_id(), (edge_of(x),), (), None
     return node
 
 
-def resolved(frontend: Any, t: Any) -> Any:
+def resolved(frontend: Frontend, t: Any) -> Tensor:
     """The elements of a tensor with bits in memory of their own, with the history and the version of the tensor."""
     plain = frontend.wrap(values(t), t._k)
     plain._v = Version.of(t)
@@ -108,7 +114,7 @@ class _Resolve(Interceptor):
         if call.rec.family in ("view", "view?"):
             return _view(call)
 
-        def plain(t: Any) -> Any:
+        def plain(t: TensorRef) -> TensorRef:
             return t if t is changed or bits_of(t) is None else resolved(call.frontend, t)
 
         return call.proceed((*([changed] if inplace else []), *[mapped(plain, x) for x in args[inplace:]]))
@@ -117,11 +123,11 @@ class _Resolve(Interceptor):
 RESOLVE = _Resolve()
 
 
-def _kept(conj: bool, neg: bool) -> Any:
+def _kept(conj: bool, neg: bool) -> tuple[bool, bool]:
     return conj, neg
 
 
-def _view(call: Call) -> Any:
+def _view(call: Call) -> Tensor:
     """A view of a tensor with bits: of its memory, with the bits that are left."""
     x, frontend = call.args[0], call.frontend
     rec = get_record((call.door.redirect(call.args) or (call.rec.name,))[0])  # `view` of another dtype is `view_dtype`
@@ -152,7 +158,7 @@ def restored(frontend: Any, fresh: Any, bits: Bits | None) -> Any:
     return flipped(frontend, fresh, False, True) if bits is not None and bits.neg else fresh
 
 
-def marked(t: Any, conj: bool, neg: bool) -> Any:
+def marked(t: Tensor, conj: bool, neg: bool) -> Tensor:
     """A tensor whose memory was filled by others, with bits."""
     listen_for_good(RESOLVE)
     t._k = with_bits(t._k, conj, neg)

@@ -21,6 +21,7 @@ _size = functools.partial(tuple.__new__, Size)
 
 if TYPE_CHECKING:
     from .._ops import TensorMethods
+    from torchcompat._memory.layout import layout, memory_format
 
     class _Base(TensorMethods, TensorRef):
         """What the operation records add to TensorRef, for type checkers."""
@@ -39,7 +40,7 @@ class Metadata(_Base):
         return _size(self._data.shape)
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> layout:
         """torch.strided."""
         return strided
 
@@ -113,7 +114,7 @@ class Metadata(_Base):
 
     _typed_storage = storage
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
         """Whether elements lie in row-major order, or in that of `memory_format`."""
         if memory_format is None or memory_format.name == "contiguous_format":
             return self._data.flags.c_contiguous

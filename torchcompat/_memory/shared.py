@@ -14,13 +14,17 @@ import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autograd_tape.ownership import holders
 from autograd_tape.strided import address, owner_of
 from autograd_tape.tensor import TensorRef
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
+    from torchcompat.storage import UntypedStorage
 
 _ALIGNMENT = 64  # bytes; what vector instructions like best
 
@@ -69,7 +73,7 @@ def is_shared(owner: np.ndarray) -> bool:
     return isinstance(owner, np.memmap) and owner.mode != "c" or block_of(owner) is not None
 
 
-def share(storages: Iterable[Any], tensors: Iterable[TensorRef] = ()) -> None:
+def share(storages: Iterable[UntypedStorage], tensors: Iterable[TensorRef] = ()) -> None:
     """Moves storages into one block, with every tensor that looks at them, under whatever name: views, detached tensors, `.data`. Arrays
     that were made of them (`tensor.numpy()`) keep the memory that was. Where nobody holds the memory but `tensors`, no others are looked
     for among all objects there are."""
@@ -101,7 +105,7 @@ def share(storages: Iterable[Any], tensors: Iterable[TensorRef] = ()) -> None:
         storage._moved(moved[key])
 
 
-def _alone(storages: dict[int, Any], tensors: Collection[TensorRef]) -> bool:
+def _alone(storages: dict[int, UntypedStorage], tensors: Collection[TensorRef]) -> bool:
     """Whether storages, by the address of their owner, have no holders but themselves and some tensors."""
     arrays = Counter([id(t._data) for t in tensors])
     held = {key: 1 + (s._bytes is s._owner or s._bytes.base is s._owner) for key, s in storages.items()}
@@ -116,7 +120,7 @@ def _alone(storages: dict[int, Any], tensors: Collection[TensorRef]) -> bool:
     return all([holders([s._owner]) == held[key] for key, s in storages.items()])
 
 
-def _tensors() -> list[Any]:
+def _tensors() -> list[Tensor]:
     """All tensors there are."""
     frozen = gc.get_freeze_count()
     if frozen:

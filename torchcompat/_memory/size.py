@@ -33,7 +33,7 @@ class Size(tuple):
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, tuple(other))) if isinstance(other, tuple) else NotImplemented
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, n: Any) -> Any:
@@ -41,7 +41,7 @@ class Size(tuple):
 
     __rmul__ = __mul__
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return (Size, (tuple(self),))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 from autograd_tape.node import TapeEntry, edge_of
 from autograd_tape.tensor import next_id
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 
 class UndefinedGradBackward(TapeEntry):
@@ -21,7 +24,7 @@ class UndefinedGradBackward(TapeEntry):
     recorded = raw
 
 
-def undefined_grad(tensor: Any) -> Any:
+def undefined_grad(tensor: Tensor) -> Tensor:
     """The same values, with a history through which no gradient comes."""
     result = tensor.detach()
     node = UndefinedGradBackward()

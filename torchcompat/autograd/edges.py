@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autograd_tape.annotations import Arguments
 from autograd_tape.dtypes import CPU_KINDS
 from autograd_tape.node import AccumulateGrad, OutputEdge, TapeEntry
 from autograd_tape.tensor import TensorRef
@@ -82,11 +83,11 @@ class GradientEdge(NamedTuple):
         """Does nothing: there is no tensor to keep it."""
 
 
-def several(x: Any) -> tuple[Any, ...]:
+def several(x: Any) -> Arguments:
     """A tuple of what stands for several tensors, or for one: an edge, a dictionary's values, or any other iterable."""
     return (x,) if isinstance(x, GradientEdge) else tuple(x.values()) if x.__class__ is dict else tuple(x)
 
 
-def with_leaves(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def with_leaves(inputs: tuple[Any, ...]) -> Arguments:
     """`inputs` with leaves in the place of the edges that lead to them."""
     return tuple([x.node.variable if isinstance(x, GradientEdge) and isinstance(x.node, AccumulateGrad) else x for x in inputs])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,12 +27,15 @@ from .._memory.bits import values
 from .._memory.layout import contiguous_format
 from .edges import several, with_leaves
 
+if TYPE_CHECKING:
+    from autograd_tape.dtypes import Device, Kind
+
 _ndarray = np.ndarray
 _new = object.__new__
 _add = np.add
 
 
-def _plain(k: Any) -> Any:
+def _plain(k: Kind) -> Kind:
     """The Kind of a gradient of a tensor of Kind `k`."""
     return k if k.special is None else kind(k.dtype, k.device)
 
@@ -63,7 +66,7 @@ def _room(data: np.ndarray) -> np.ndarray:
     return np.empty(data.shape, data.dtype)
 
 
-def accumulate(leaf: Any, g: Any, owned: bool) -> None:
+def accumulate(leaf: TensorRef, g: np.ndarray, owned: bool) -> None:
     """Adds a gradient buffer to `leaf.grad`: taken where nobody else holds it (`owned`), copied, or added in place."""
     if leaf._node is not LEAF:
         _not_a_leaf(leaf)
@@ -108,13 +111,13 @@ def _not_a_leaf(leaf: Any) -> None:
     _after_accumulation(leaf)
 
 
-def _after_accumulation(leaf: Any) -> None:
+def _after_accumulation(leaf: TensorRef) -> None:
     for hook in list((getattr(leaf, "_info", NOTHING).post_accumulate or {}).values()):
         if hook(leaf) is not None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
+def accumulate_tensor(leaf: Tensor, g: Tensor, owned: bool) -> None:
     """Adds a gradient that has a history of its own to `leaf.grad`, out of place."""
     if leaf._node is not LEAF:
         _not_a_leaf(leaf)
@@ -138,7 +141,7 @@ def accumulate_tensor(leaf: Any, g: Tensor, owned: bool) -> None:
     _after_accumulation(leaf)
 
 
-def accumulate_dual(leaf: Any, g: Tensor, owned: bool) -> None:
+def accumulate_dual(leaf: Tensor, g: Tensor, owned: bool) -> None:
     """Adds a gradient that may have tangents to `leaf.grad`, recording nothing. As in torch a gradient that is taken as it is comes
     without its tangents, and one that is copied, or added to another, with them."""
     if carries_out(leaf, g):
@@ -155,12 +158,12 @@ def accumulate_dual(leaf: Any, g: Tensor, owned: bool) -> None:
     _after_accumulation(leaf)
 
 
-def carries_out(*tensors: Any) -> bool:
+def carries_out(*tensors: TensorRef) -> bool:
     """Whether a class of these tensors carries out operations itself, so that gradients must be tensors."""
     return any([t is not None and t._k.special is not None and hasattr(type(t), "__torch_dispatch__") for t in tensors])
 
 
-def _root_gradient(output: Any, gradient: Any, tensors: bool) -> Any:
+def _root_gradient(output: Any, gradient: Tensor | None, tensors: bool) -> Any:
     """The cotangent of a root, a buffer; a tensor with `tensors`, or where a class carries out operations itself."""
     data = output._data
     if gradient is None:
@@ -210,15 +213,15 @@ def _roots(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
     return [(_root_edge(output, i), g) for i, (output, g) in enumerate(zip(outputs, gradients))]
 
 
-def _root_edge(output: Any, nr: int) -> Any:
+def _root_edge(output: TensorRef, nr: int) -> Any:
     node = output._node
     if node is None or node is not LEAF and output.is_leaf:
         raise RuntimeError(f"element {nr} of tensors does not require grad and does not have a grad_fn")
     return output if node is LEAF else node
 
 
-def run(roots: Sequence[tuple[Any, Any]], device: Any, *, retain_graph: bool, create_graph: bool, capture: Any = None,
-        accumulate_grad: bool = True) -> Engine:
+def run(roots: Sequence[tuple[object, object]], device: Device, *, retain_graph: bool, create_graph: bool,
+        capture: Sequence[Tensor] | None = None, accumulate_grad: bool = True) -> Engine:
     """One pass of the engine, in the right grad mode and with torch's error types."""
     tensors = create_graph or bool(roots) and isinstance(roots[0][1], TensorRef)
     F = frontend if tensors else executor_for(device).F
@@ -247,7 +250,7 @@ MAX_DEPTH = 60
 """Backward passes inside backward passes on one thread; deeper ones get a thread of their own, and with it a stack of their own."""
 
 
-def _in_new_thread(engine: Engine, roots: Sequence[tuple[Any, Any]], mode: GradMode) -> None:
+def _in_new_thread(engine: Engine, roots: Sequence[tuple[object, object]], mode: GradMode) -> None:
     failure: list[BaseException] = []
 
     def work() -> None:
@@ -266,7 +269,7 @@ def _in_new_thread(engine: Engine, roots: Sequence[tuple[Any, Any]], mode: GradM
         raise failure[0]
 
 
-def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+def backward_of(output: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
                 inputs: Any = None) -> None:
     """`tensor.backward(...)`."""
     if inputs is not None or gradient is not None and not isinstance(gradient, Tensor):
@@ -285,7 +288,7 @@ def backward_of(output: Any, gradient: Any = None, retain_graph: bool | None = N
     run(((edge, root),), k.device, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=create_graph)
 
 
-def add_grad(leaf: Any, g: Any) -> None:
+def add_grad(leaf: Tensor, g: np.ndarray) -> None:
     """Adds a gradient that a pass of the tape library's brought to `leaf.grad`: an array that others hold too, or a tensor."""
     if isinstance(g, TensorRef):
         accumulate_tensor(leaf, frontend.own(g), False)
@@ -318,12 +321,12 @@ def capture_of(ref: Any, nr: int = 0) -> Any:
     return edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
 
 
-def _as_tuple(x: Any) -> tuple[Any, ...]:
+def _as_tuple(x: Any) -> tuple[TensorRef, ...]:
     return (x,) if isinstance(x, TensorRef) else x if x.__class__ is tuple else tuple(x) if x.__class__ is list else several(x)
 
 
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-             grad_variables: Any = None, inputs: Any = None) -> None:
+def backward(tensors: Any, grad_tensors: Tensor | Sequence[Tensor | None] | None = None, retain_graph: bool | None = None,
+             create_graph: bool = False, grad_variables: Tensor | Sequence[Tensor | None] | None = None, inputs: Any = None) -> None:
     """Adds the gradients of `tensors`, with cotangents `grad_tensors`, to the leaves' `.grad` (of `inputs` only, where given)."""
     tensors = _as_tuple(tensors)
     given = (None,) * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)

@@ -100,7 +100,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     return UnpackedDualTensor(primal_of(tensor, at), tangent)
 
 
-def primal_of(tensor: Any, at: Level) -> Any:
+def primal_of(tensor: Tensor, at: Level) -> Tensor:
     """A view of a tensor without its tangent at a level."""
     if grad_mode() is GradMode.INFERENCE:
         view = shadow(tensor)
@@ -136,7 +136,7 @@ class dual_level:
         import functools
 
         @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, **kwargs: Any) -> object:
             with dual_level():
                 return function(*args, **kwargs)
 

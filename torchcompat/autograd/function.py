@@ -11,6 +11,7 @@ from weakref import ref
 
 import numpy as np
 
+from autograd_tape.annotations import Arguments, Keywords
 from autograd_tape import views
 from autograd_tape.node import OutputEdge, TapeEntry, edge_of, freed
 from autograd_tape.saved import INFERENCE_SAVED, SavedVariable
@@ -29,17 +30,17 @@ class FunctionCtx:
     properties are free for users."""
 
     needs_input_grad: tuple[bool, ...] = ()
-    to_save: tuple[Any, ...] | None = None
-    dirty_tensors: tuple[Any, ...] = ()
-    non_differentiable: tuple[Any, ...] = ()
-    saved_for_forward: tuple[Any, ...] | None = None
+    to_save: Arguments | None = None
+    dirty_tensors: Arguments = ()
+    non_differentiable: Arguments = ()
+    saved_for_forward: Arguments | None = None
     materialize_grads = True
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Tensor) -> None:
         """Saves tensors (or None) for backward; they are checked for in-place changes there."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: object) -> None:
         """Saves tensors for `jvp`."""
         for t in tensors:
             if not isinstance(t, Tensor) and t is not None:
@@ -47,15 +48,15 @@ class FunctionCtx:
                                      "ctx.")
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args: Any) -> None:
+    def mark_dirty(self, *args: object) -> None:
         """Says which inputs forward changed in place; they must be outputs too."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args: Any) -> None:
+    def mark_non_differentiable(self, *args: Tensor) -> None:
         """Says which outputs have no gradient."""
         self.non_differentiable = args
 
-    def mark_shared_storage(self, *pairs: Any) -> None:
+    def mark_shared_storage(self, *pairs: object) -> None:
         """Does nothing: shared memory is found out."""
         warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
                       "`set_()` are not tracked", FutureWarning, stacklevel=2)
@@ -85,18 +86,18 @@ class Context(FunctionCtx):
         return getattr(node, name)
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         """What was saved, checked; for `jvp` what was saved for forward mode."""
         return self.saved_for_forward if self.saved_for_forward is not None else self._of_node("saved_tensors")
 
     @property
-    def saved_variables(self) -> tuple[Any, ...]:
+    def saved_variables(self) -> Arguments:
         """The old name of `saved_tensors`."""
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
     @property
-    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+    def _raw_saved_tensors(self) -> Arguments:
         return self._of_node("_raw_saved_tensors")
 
     @property
@@ -124,7 +125,7 @@ class Context(FunctionCtx):
         """That of the node."""
         return self._of_node("register_prehook")(fn)
 
-    def apply(self, *grads: Any) -> Any:
+    def apply(self, *grads: Tensor | None) -> Any:
         """Runs the Function's backward."""
         cls = self._forward_cls
         own, vjp = cls.backward, cls.vjp
@@ -145,8 +146,8 @@ class FunctionNode(TapeEntry):
 
     ctx: Context
     positions: tuple[int, ...]
-    inputs_as: tuple[Any, ...]
-    outputs_as: tuple[Any, ...]
+    inputs_as: Arguments
+    outputs_as: Arguments
     arity: int
 
     def __getattr__(self, name: str) -> Any:
@@ -155,14 +156,14 @@ class FunctionNode(TapeEntry):
         return getattr(self.ctx, name)
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         """What was saved, checked."""
         if self.saved is None:
             raise freed(self).as_builtin()
         return tuple([s.unpack(self) for s in self.saved])
 
     @property
-    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+    def _raw_saved_tensors(self) -> Arguments:
         if self.saved is None:
             raise freed(self).as_builtin()
         return self.saved
@@ -176,7 +177,7 @@ class FunctionNode(TapeEntry):
         """Calls backward with recording as it is."""
         return self._call(grad if isinstance(grad, list) else [grad])
 
-    def _call(self, grads: list[Any]) -> list[Any]:
+    def _call(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         if self.ctx.materialize_grads:
             grads = [frontend.wrap(np.zeros(o[0], o[1].np), o[1]) if g is None and o is not None else g for g,
                      o in zip(grads, self.outputs_as)]
@@ -197,7 +198,7 @@ class FunctionNode(TapeEntry):
                                    "forward input was not a Variable")
         return [self._fitted(result[p], edge, at) for at, (p, edge) in enumerate(zip(self.positions, self.edges))]
 
-    def _fitted(self, g: Any, edge: Any, at: int) -> Any:
+    def _fitted(self, g: Tensor | None, edge: object, at: int) -> Tensor | None:
         """A gradient that backward returned, with the shape and dtype of its input."""
         if g is not None and not isinstance(g, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
@@ -221,7 +222,7 @@ BackwardCFunction = FunctionNode
 class FunctionMeta(type):
     """Gives each Function the classes of its ctx and of its graph node."""
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: Keywords) -> None:
         super().__init__(name, bases, namespace)
         own = {"_forward_cls": cls, "__module__": "torch.autograd.function"}
         cls._context_cls = type(name + "Backward", (Context,), own)
@@ -252,7 +253,7 @@ class Function(metaclass=FunctionMeta):
     _backward_cls: type[FunctionNode]
     generate_vmap_rule = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
                       "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
                       DeprecationWarning, stacklevel=2)
@@ -267,35 +268,35 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: object, inputs: tuple[object, ...], output: object) -> Any:
         """Saves for backward, where forward takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: object, *grad_outputs: Any) -> Any:
         """Turns the outputs' gradients into one per input of forward."""
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with "
                                   "backward mode AD.")
 
     @staticmethod
-    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+    def vjp(ctx: object, *grad_outputs: Any) -> Any:
         """Another name of `backward`."""
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with "
                                   "backward mode AD.")
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: object, *grad_inputs: Any) -> Any:
         """Turns the inputs' tangents into one per output of forward."""
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+    def vmap(info: object, in_dims: tuple[object, ...], *args: Any) -> Any:
         """(outputs, out_dims) for batched inputs."""
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
                                   "generate_vmap_rule=True.")
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: object, **kwargs: object) -> Any:
         """Runs forward and records the operation."""
         separate = cls.setup_context is not Function.setup_context
         if separate or kwargs:
@@ -314,7 +315,7 @@ class Function(metaclass=FunctionMeta):
 
 
 
-def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[Context, Any]:
+def carry_out(cls: Any, args: Arguments) -> tuple[Context, Any]:
     """(ctx, result) of a Function, recorded."""
     separate = cls.setup_context is not Function.setup_context
     node = cls._backward_cls()
@@ -341,7 +342,7 @@ def carry_out(cls: Any, args: tuple[Any, ...]) -> tuple[Context, Any]:
     return ctx, outputs[0] if single else tuple(outputs)
 
 
-def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recording: bool, separate: bool) -> None:
+def _finish(node: FunctionNode, args: Arguments, outputs: list[Any], recording: bool, separate: bool) -> None:
     """Puts a Function's results into the graph, by torch's rules for inputs returned, changed in place, or not differentiable."""
     ctx = node.ctx
     inputs = {id(args[i]): at for at, i in enumerate(node.positions)}
@@ -417,7 +418,7 @@ def _finish(node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recor
             if isinstance(output, Tensor) and output._base is not None:
                 views.mark(output, views.MULTI_VIEW)
     if recording:
-        saved: list[Any] = []
+        saved: list[object] = []
         for at, t in enumerate(ctx.to_save or ()):
             if t is None:
                 saved.append(SavedVariable._save(node, None, None))
@@ -444,7 +445,7 @@ def _view_of_itself(t: Tensor) -> Tensor:
 def once_differentiable(fn: Any) -> Any:
     """Marks a backward whose own gradient must not be taken."""
     @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any) -> Any:
+    def wrapper(ctx: Any, *args: Any) -> object:
         before = grad_mode()
         _mode.set(GradMode.DISABLED)
         try:
@@ -466,14 +467,14 @@ class Error(TapeEntry):
     __slots__ = ()
     frees = False
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: Tensor, F: object) -> Sequence[Any]:
         """Raises."""
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
     recorded = raw
 
 
-def _refusing(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def _refusing(outputs: Arguments) -> tuple[Any, ...]:
     """The same values, with a history that refuses."""
     node = Error()
     for _ in outputs[1:]:

@@ -7,8 +7,8 @@ cotangent (the double-backward trick).
 from __future__ import annotations
 
 from typing import Any
-from collections.abc import Callable
 
+from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.modes import GradMode, grad_mode
 
 from .._tensor import Tensor, frontend
@@ -31,7 +31,7 @@ def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, tuple[Any, ..
     return not single, tensors
 
 
-def _fresh(tensors: tuple[Any, ...], create_graph: bool, need_graph: bool) -> tuple[Any, ...]:
+def _fresh(tensors: Arguments, create_graph: bool, need_graph: bool) -> Arguments:
     """The inputs to differentiate with respect to: views in the caller's graph with `create_graph`, else leaves of their own."""
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in tensors)
 
@@ -43,11 +43,11 @@ def _release(results: Any, create_graph: bool) -> Any:
     return results.detach() if isinstance(results, Tensor) else tuple(_release(r, create_graph) for r in results)
 
 
-def _like(results: tuple[Any, ...], is_tuple: bool) -> Any:
+def _like(results: tuple[object, ...], is_tuple: bool) -> Any:
     return results if is_tuple else results[0]
 
 
-def _check_vector(v: tuple[Any, ...], other: tuple[Any, ...], other_is_tuple: bool) -> None:
+def _check_vector(v: Arguments, other: Arguments, other_is_tuple: bool) -> None:
     if len(v) != len(other):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(other)} but got {len(v)}." if other_is_tuple else
                            "The given v should contain a single Tensor.")
@@ -86,7 +86,7 @@ def _require_graph(tensors: Any, what: str, strict: bool) -> None:
             raise RuntimeError(_INDEPENDENT[what].format(i=i))
 
 
-def _zeros_for_none(grads: tuple[Any, ...], like: tuple[Any, ...], strict: bool, create_graph: bool, stage: str) -> tuple[Any, ...]:
+def _zeros_for_none(grads: Arguments, like: Arguments, strict: bool, create_graph: bool, stage: str) -> tuple[Any, ...]:
     """Gradients with zeros where there is none; in strict mode an error instead."""
     filled = []
     for i, (g, x) in enumerate(zip(grads, like)):
@@ -113,11 +113,11 @@ def _grad(outputs: tuple[Any, ...], inputs: tuple[Any, ...], cotangents: Any = N
                 allow_unused=True, is_grads_batched=batched)
 
 
-def _one_element(tensors: tuple[Any, ...], is_tuple: bool) -> bool:
+def _one_element(tensors: Arguments, is_tuple: bool) -> bool:
     return len(tensors) == 1 and tensors[0].nelement() == 1
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """(func(*inputs), the product of `v` with the Jacobian there).
 
     Args:
@@ -150,7 +150,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _like(_release(outputs, create_graph), many_out), _like(_release(product, create_graph), many_in)
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """(func(*inputs), the product of the Jacobian there with `v`, which has the structure of the inputs).
 
     >>> import torchcompat as torch
@@ -180,7 +180,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _like(_release(outputs, create_graph), many_out), _like(_release(product, create_graph), many_out)
 
 
-def _construct_standard_basis_for(tensors: tuple[Any, ...], tensor_numels: tuple[int, ...]) -> tuple[Any, ...]:
+def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]) -> tuple[Tensor, ...]:
     """The rows of the identity, split into one block of columns per tensor, in its dtype."""
     assert len(tensors) == len(tensor_numels) > 0
     total, start, blocks = sum(tensor_numels), 0, []
@@ -192,7 +192,7 @@ def _construct_standard_basis_for(tensors: tuple[Any, ...], tensor_numels: tuple
     return tuple(blocks)
 
 
-def _vectorized(outputs: tuple[Any, ...], xs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+def _vectorized(outputs: tuple[Any, ...], xs: Arguments, create_graph: bool) -> tuple[Any, ...]:
     """The Jacobian, all rows in one batched gradient."""
     numels = tuple(o.numel() for o in outputs)
     rows = _construct_standard_basis_for(outputs, numels)
@@ -205,7 +205,7 @@ def _vectorized(outputs: tuple[Any, ...], xs: tuple[Any, ...], create_graph: boo
     return tuple(zip(*blocks))
 
 
-def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+def jacobian(func: Fn, inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
              strategy: str = "reverse-mode") -> Any:
     """The Jacobian of `func`: `jacobian[i][j]` of shape output i's plus input j's, without the level where there is a single one.
 
@@ -237,9 +237,9 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
         return _nest(_release(blocks, create_graph), many_out, many_in)
 
 
-def _rows(i: int, output: Any, xs: tuple[Any, ...], create_graph: bool, strict: bool) -> tuple[Any, ...]:
+def _rows(i: int, output: Any, xs: Arguments, create_graph: bool, strict: bool) -> Arguments:
     """The Jacobian of output `i`, a row at a time."""
-    columns: list[list[Any]] = [[] for _ in xs]
+    columns: list[list[object]] = [[] for _ in xs]
     for j in range(output.nelement()):
         found = _grad((output.reshape(-1)[j],), xs, None, create_graph, retain_graph=True)
         for column, g, x in zip(columns, found, xs):
@@ -257,12 +257,12 @@ def _rows(i: int, output: Any, xs: tuple[Any, ...], create_graph: bool, strict: 
                  for column, x in zip(columns, xs))
 
 
-def _nest(blocks: tuple[Any, ...], many_out: bool, many_in: bool) -> Any:
+def _nest(blocks: Arguments, many_out: bool, many_in: bool) -> Any:
     rows = blocks if many_in else tuple(row[0] for row in blocks)
     return rows if many_out else rows[0]
 
 
-def _forward_jacobian(func: Callable[..., Any], inputs: Any, strict: bool, vectorize: bool) -> Any:
+def _forward_jacobian(func: Fn, inputs: object, strict: bool, vectorize: bool) -> Any:
     """The Jacobian, a column at a time in forward mode."""
     if strict:
         raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together '
@@ -294,7 +294,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any, strict: bool, vecto
 
 
 
-def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+def hessian(func: Fn, inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
             outer_jacobian_strategy: str = "reverse-mode") -> Any:
     """The Hessian of a function with a single element as its output.
 
@@ -307,7 +307,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
-    def one(*args: Any) -> Any:
+    def one(*args: object) -> object:
         output = func(*args)
         many, outputs = _as_tuple(output, OUTPUT, "hessian")
         _require_graph(outputs, "outputs", strict)
@@ -317,7 +317,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
         return output.squeeze()
 
-    def gradient(*args: Any) -> Any:
+    def gradient(*args: Any) -> object:
         if outer_jacobian_strategy == "forward-mode":
             args = tuple(x.requires_grad_(True) for x in args)
         first = jacobian(one, args, create_graph=True)
@@ -328,7 +328,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
     return second if many_in else second[0][0]
 
 
-def _gradient_graph(func: Callable[..., Any], inputs: Any, name: str, v: Any, create_graph: bool, strict: bool) -> tuple[Any, ...]:
+def _gradient_graph(func: Fn, inputs: object, name: str, v: object, create_graph: bool, strict: bool) -> Arguments:
     """(many_in, xs, vector, output, its gradient with a graph): what vhp and hvp share."""
     many_in, xs = _as_tuple(inputs, INPUT, name)
     xs = _fresh(xs, create_graph, True)
@@ -352,7 +352,7 @@ def _gradient_graph(func: Callable[..., Any], inputs: Any, name: str, v: Any, cr
     return many_in, xs, vector, outputs[0], first
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """(func(*inputs), the product of `v` with the Hessian there).
 
     >>> import torchcompat as torch
@@ -366,7 +366,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _release(output, create_graph), _like(_release(product, create_graph), many_in)
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(func: Fn, inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """(func(*inputs), the product of the Hessian there with `v`); equal to `vhp` where second derivatives are continuous.
 
     >>> import torchcompat as torch

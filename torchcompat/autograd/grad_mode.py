@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from typing import Any
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import Fn
 from autograd_tape.modes import GradMode, _mode, enter_inference, exit_inference, grad_mode
+
+if TYPE_CHECKING:
+    from torchcompat._tensor import Tensor
 
 
 class _Mode:
@@ -24,14 +27,14 @@ class _Mode:
         """A fresh context of the same kind."""
         return type(self)()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         self._before.append(grad_mode())
         _mode.set(self._target())
 
     def __exit__(self, *exc: object) -> None:
         _mode.set(self._before.pop())
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Fn) -> Fn:
         if inspect.isclass(function):
             import warnings
 
@@ -41,7 +44,7 @@ class _Mode:
         clone = self.clone
         if inspect.isgeneratorfunction(function):
             @functools.wraps(function)
-            def generator(*args: Any, **kwargs: Any) -> Any:
+            def generator(*args: object, **kwargs: object) -> object:
                 inner = function(*args, **kwargs)
                 try:
                     with clone():
@@ -64,21 +67,21 @@ class _Mode:
             return generator
 
         @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: object, **kwargs: object) -> Tensor | None:
             with clone():
                 return function(*args, **kwargs)
         return wrapper
 
 
 class _NoParameters(_Mode):
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, function: Fn | None = None) -> Any:
         self = object.__new__(cls)
         if function is None:
             return self
         self.__init__()  # type: ignore[misc]  # a context is used again
         return self(function)
 
-    def __init__(self, function: Any = None) -> None:
+    def __init__(self, function: object = None) -> None:
         super().__init__()
 
 
@@ -126,7 +129,7 @@ class set_grad_enabled(_Mode):
     def __exit__(self, *exc: object) -> None:
         _mode.set(self._previous)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Fn) -> Fn:
         _mode.set(self._previous)
         return super().__call__(function)
 
@@ -141,7 +144,7 @@ class inference_mode(_Mode):
         self.__init__(True)  # type: ignore[misc]  # a context is used again
         return self(mode)
 
-    def __init__(self, mode: Any = True) -> None:
+    def __init__(self, mode: bool = True) -> None:
         super().__init__()
         self.mode = mode if isinstance(mode, bool) else True
 

@@ -13,6 +13,7 @@ import warnings
 from typing import Any
 from collections.abc import Callable, Iterator, Sequence
 
+from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.dtypes import promote
 
 from .._tensor import Tensor, frontend
@@ -39,19 +40,19 @@ FAST_ONLY = """Fast gradcheck failed but element-wise differences are small. Thi
 test might've passed in slow_mode! Use `fast_mode=False` to compare element by element."""
 
 
-def _as_tuple(x: Any) -> tuple[Any, ...]:
+def _as_tuple(x: Any) -> tuple[Tensor, ...]:
     return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
-def _checked(x: Any) -> bool:
+def _checked(x: object) -> bool:
     return isinstance(x, Tensor) and x.requires_grad
 
 
-def _differentiable(outputs: Any) -> tuple[Any, ...]:
+def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
     return tuple(o for o in _as_tuple(outputs) if o.requires_grad)
 
 
-def _has_gradient(t: Any) -> bool:
+def _has_gradient(t: Tensor) -> bool:
     return isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())
 
 
@@ -65,11 +66,11 @@ def _close(a: Any, b: Any, rtol: float, atol: float) -> bool:
 # -- numerical side -------------------------------------------------------------------------------------------------
 
 
-def _clones(outputs: Any) -> list[Any]:
+def _clones(outputs: Tensor) -> list[Tensor]:
     return [o.detach().clone() for o in _as_tuple(outputs)]
 
 
-def _difference(fn: Callable[[], Any], entry: Any, direction: Any, eps: float, index: Any) -> list[Any]:
+def _difference(fn: Callable[[], Any], entry: Tensor, direction: Tensor, eps: float, index: Sequence[int]) -> list[Tensor]:
     """The derivative of each output of `fn` along `direction`, while `entry` is moved in place: whoever looks at it sees it move."""
     original = entry.clone()
     try:
@@ -91,7 +92,7 @@ def _difference(fn: Callable[[], Any], entry: Any, direction: Any, eps: float, i
     return found
 
 
-def _wirtinger(fn: Callable[[], Any], entry: Any, u: Any, w: Any, eps: float, index: Any, forward: bool) -> list[Any]:
+def _wirtinger(fn: Callable[[], Any], entry: Any, u: Any, w: Any, eps: float, index: Any, forward: bool) -> list[Tensor]:
     """Derivatives along `u`; of a complex entry the conjugate Wirtinger derivative, its imaginary part along `w`."""
     dx = _difference(fn, entry, u, eps, index)
     if not entry.is_complex() or forward:
@@ -139,7 +140,7 @@ def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], outpu
 # -- analytical side ------------------------------------------------------------------------------------------------
 
 
-def _vjp(output: Any, inputs: list[Any], v: Any) -> tuple[Any, ...]:
+def _vjp(output: Any, inputs: list[Any], v: Any) -> Arguments:
     return grad(output, inputs, v, retain_graph=True, allow_unused=True)
 
 
@@ -148,7 +149,7 @@ def _rows(output: Any, inputs: list[Any], v: Any) -> list[list[Any]]:
     output = output.clone()
     if v is not None:
         return [[None if g is None else g.clone()] for g in _vjp(output, inputs, v.reshape(output.shape))]
-    rows: list[list[Any]] = [[] for _ in inputs]
+    rows: list[list[object]] = [[] for _ in inputs]
     base = frontend.zeros_like(output.detach()).contiguous()
     flat = base.view(-1)
     for j in range(flat.numel()):
@@ -159,7 +160,7 @@ def _rows(output: Any, inputs: list[Any], v: Any) -> list[list[Any]]:
     return rows
 
 
-def _matrix(rows: list[list[Any]], inputs: list[Any], n: int) -> tuple[list[Any], bool, bool]:
+def _matrix(rows: list[list[Any]], inputs: list[Any], n: int) -> tuple[list[Tensor], bool, bool]:
     """([input] -> (elements of the input, n)), whether sizes and dtypes of the gradients were right."""
     sizes = types = True
     found = []
@@ -175,7 +176,7 @@ def _matrix(rows: list[list[Any]], inputs: list[Any], n: int) -> tuple[list[Any]
     return found, sizes, types
 
 
-def _analytical_jacobian(inputs: tuple[Any, ...], output: Any, nondet_tol: float, check_dtypes: bool, v: Any = None) -> list[Any]:
+def _analytical_jacobian(inputs: tuple[object, ...], output: Any, nondet_tol: float, check_dtypes: bool, v: Any = None) -> list[Tensor]:
     """The Jacobian of one output by backward, computed twice: both must agree to `nondet_tol`."""
     wanted = [x for x in inputs if _checked(x)]
     n = output.numel() if v is None else 1
@@ -193,7 +194,7 @@ def _analytical_jacobian(inputs: tuple[Any, ...], output: Any, nondet_tol: float
     return first
 
 
-def _forward_products(func: Callable[..., Any], inputs: tuple[Any, ...], outputs: Sequence[Any], check_dtypes: bool,
+def _forward_products(func: Callable[..., Any], inputs: Arguments, outputs: Sequence[Any], check_dtypes: bool,
                       directions: Any) -> list[list[Any]]:
     """[input][output] -> (directions, elements of the output) by forward mode; all unit vectors where `directions` is None."""
     from . import forward_ad
@@ -235,7 +236,7 @@ class _Comparison:
         self.func, self.inputs, self.options, self.forward = func, inputs, options, forward
         self.complex_at, self.imaginary = complex_at, imaginary
 
-    def mismatch(self, analytical: Any, numerical: Any, output: int, position: int) -> str:
+    def mismatch(self, analytical: object, numerical: object, output: int, position: int) -> str:
         """The message of a difference."""
         split = self.complex_at and (position if self.forward else output) in self.complex_at
         part, element = "imaginary" if self.imaginary else "real", "inputs" if self.forward else "outputs"
@@ -244,7 +245,7 @@ class _Comparison:
         return (f"{prefix}Jacobian {mode}mismatch for output {output} with respect to input {position},\nnumerical:{numerical}\n"
                 f"analytical:{analytical}\n")
 
-    def jacobians(self, all_outputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Iterator[tuple[int, int, Any, Any]]:
+    def jacobians(self, all_outputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Iterator[tuple[int, int, Any, Any]]:
         """(output, input, analytical, numerical) element by element."""
         o = self.options
         numerical = _numerical_jacobian(self.func, self.inputs, all_outputs, o["eps"], self.forward)
@@ -258,7 +259,7 @@ class _Comparison:
             for i, a in enumerate(analytical):
                 yield j, i, a, kept[i][j]
 
-    def slow(self, func_out: Any, outputs: tuple[Any, ...]) -> None:
+    def slow(self, func_out: Tensor, outputs: tuple[Tensor, ...]) -> None:
         """Whole Jacobians."""
         everything = _as_tuple(func_out)
         if not outputs:
@@ -321,7 +322,7 @@ class _Comparison:
 
         return _wirtinger(only_differentiable, entry, u, w, self.options["eps"], None, self.forward)
 
-    def _in_full(self, everything: tuple[Any, ...], outputs: tuple[Any, ...], output: int, position: int) -> str:
+    def _in_full(self, everything: Arguments, outputs: Arguments, output: int, position: int) -> str:
         """What the Jacobians of a failed fast comparison are."""
         for j, i, a, n in self.jacobians(everything, outputs):
             if (j, i) == (output, position):
@@ -334,18 +335,18 @@ class _Comparison:
         return ""
 
 
-def _part(func: Callable[..., Any], take: Callable[[Any], Any]) -> Callable[..., Any]:
+def _part(func: Fn, take: Callable[[Any], Any]) -> Fn:
     """`func` with its complex outputs' real or imaginary parts."""
-    def wrapped(*args: Any) -> tuple[Any, ...]:
+    def wrapped(*args: object) -> Arguments:
         return tuple(take(o) if isinstance(o, Tensor) and o.is_complex() else o for o in _as_tuple(func(*args)))
 
     return wrapped
 
 
-def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...],
-                        options: dict[str, Any]) -> None:
+def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: Arguments, outputs: Arguments,
+                        options: Keywords) -> None:
     """Compares backward, and forward mode, each in two real parts where complex numbers are involved."""
-    def compare(function: Callable[..., Any], args: tuple[Any, ...], result: Any, forward: bool, complex_at: Sequence[int],
+    def compare(function: Fn, args: tuple[object, ...], result: Any, forward: bool, complex_at: Sequence[int],
                 imaginary: bool) -> None:
         comparison = _Comparison(function, args, options, forward=forward, complex_at=complex_at, imaginary=imaginary)
         (comparison.fast if options["fast_mode"] else comparison.slow)(result, _differentiable(result))
@@ -366,7 +367,7 @@ def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[A
             parts = tuple((frontend.imag if imaginary else frontend.real)(x).detach().requires_grad_(x.requires_grad) if i in at else x
                           for i, x in enumerate(inputs))
 
-            def function(*args: Any, imaginary: bool = imaginary) -> Any:
+            def function(*args: object, imaginary: bool = imaginary) -> Any:
                 whole = list(args)
                 for i in at:
                     whole[i] = frontend.complex(*((frontend.real(inputs[i]), args[i]) if imaginary
@@ -378,7 +379,7 @@ def _real_and_imaginary(func: Callable[..., Any], func_out: Any, inputs: tuple[A
             _check_undefined_forward(func, inputs)
 
 
-def _check_inputs(inputs: tuple[Any, ...]) -> None:
+def _check_inputs(inputs: tuple[Tensor, ...]) -> None:
     found = False
     for i, x in enumerate(inputs):
         if not _checked(x):
@@ -395,7 +396,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
 
 
-def _check_batched(inputs: tuple[Any, ...], output: Any, nr: int) -> None:
+def _check_batched(inputs: tuple[object, ...], output: Any, nr: int) -> None:
     """A batch of gradients at once must equal them one by one."""
     wanted = [x for x in inputs if _checked(x)]
     cotangents = [randn_like(output.detach()) for _ in range(2)]
@@ -415,7 +416,7 @@ def _same_batches(found: Any, expected: list[Any], wanted: list[Any], nr: int, t
             raise GradcheckError(f"For output {nr} and input {i}:\n\n{text}\n\nGot:\n{batch}\n\nExpected:\n{reference}")
 
 
-def _check_batched_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+def _check_batched_forward(func: Callable[..., Any], inputs: Arguments) -> None:
     """A batch of tangents at once must equal them one by one."""
     from . import forward_ad
     from .._vmap_internals import _vmap
@@ -424,7 +425,7 @@ def _check_batched_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) ->
         if not _checked(x):
             continue
 
-        def product(tangent: Any, i: int = i, x: Any = x) -> tuple[Any, ...]:
+        def product(tangent: Any, i: int = i, x: Any = x) -> Arguments:
             with forward_ad.dual_level():
                 args = tuple(forward_ad.make_dual(x.detach(), tangent) if j == i else a.detach() if isinstance(a, Tensor) else a
                              for j, a in enumerate(inputs))
@@ -440,7 +441,7 @@ def _check_batched_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) ->
         _same_batches(found, expected, list(expected[0]), i, BATCHED_FORWARD)
 
 
-def _check_multiplies(outputs: tuple[Any, ...], inputs: tuple[Any, ...], masked: bool) -> None:
+def _check_multiplies(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], masked: bool) -> None:
     """Zero cotangents must give zero gradients, of the inputs' type."""
     wanted = [x for x in inputs if _checked(x)]
     if not wanted:
@@ -463,7 +464,7 @@ def _check_multiplies(outputs: tuple[Any, ...], inputs: tuple[Any, ...], masked:
             raise GradcheckError("grad is incorrect size")
 
 
-def _check_undefined(func: Callable[..., Any], outputs: tuple[Any, ...], inputs: tuple[Any, ...]) -> None:
+def _check_undefined(func: Fn, outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...]) -> None:
     """Backward must take undefined cotangents, of all outputs and of each, for zeros."""
     from ._functions import undefined_grad
 
@@ -492,7 +493,7 @@ def _check_undefined(func: Callable[..., Any], outputs: tuple[Any, ...], inputs:
             check(n.__eq__)
 
 
-def _check_undefined_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+def _check_undefined_forward(func: Fn, inputs: Arguments) -> None:
     """An input without a tangent must count as one with a tangent of zeros."""
     from . import forward_ad
 
@@ -521,11 +522,10 @@ def _warn_undefined() -> None:
 # -- the interface --------------------------------------------------------------------------------------------------
 
 
-def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-              raise_exception: bool = True,
-              nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-              check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
-              fast_mode: bool = False, masked: bool | None = None) -> bool:
+def gradcheck(func: Callable[..., Tensor | Sequence[Tensor]], inputs: Tensor | Sequence[Tensor], *, eps: float = 1e-6, atol: float = 1e-5,
+              rtol: float = 1e-3, raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+              check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+              check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None) -> bool:
     """Whether the gradients of `func` with respect to those `inputs` that require grad agree with central differences.
 
     Args:
@@ -571,7 +571,8 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     return True
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+def gradgradcheck(func: Callable[..., Tensor | Sequence[Tensor]], inputs: Tensor | Sequence[Tensor],
+                  grad_outputs: Tensor | Sequence[Tensor | None] | None = None, *, eps: float = 1e-6, atol: float = 1e-5,
                   rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
                   check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
                   check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False) -> bool:

@@ -27,7 +27,7 @@ Node = TapeEntry
 """The class of every graph node."""
 
 
-def get_gradient_edge(tensor: Any) -> GradientEdge:
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge through which the gradient of `tensor` comes.
 
     Raises:
@@ -43,7 +43,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     return GradientEdge(node, nr)
 
 
-def increment_version(tensor: Any) -> None:
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Counts a change of one tensor, or of several, that autograd cannot see."""
     tensors = (tensor,) if isinstance(tensor, Tensor) else tensor
     if not isinstance(tensors, Iterable):
@@ -89,10 +89,10 @@ class save_on_cpu(saved_tensors_hooks):
     """Inside, saved tensors wait for backward on the CPU."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        def pack(tensor: Any) -> Any:
+        def pack(tensor: Tensor) -> object:
             return tensor.device, tensor.cpu()
 
-        def unpack(packed: Any) -> Any:
+        def unpack(packed: Any) -> object:
             device, tensor = packed
             return tensor.to(device, non_blocking=pin_memory)
 
@@ -131,12 +131,12 @@ class _Mutations:
 
     def clear(self) -> None:
         """Forgets everything."""
-        self.handles: weakref.WeakValueDictionary[Any, _Handle] = weakref.WeakValueDictionary()
+        self.handles: weakref.WeakValueDictionary[object, _Handle] = weakref.WeakValueDictionary()
         self.originals: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
         self.clones: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
-        self.by_version: dict[Version | None, set[Any]] = {}
+        self.by_version: dict[Version | None, set[object]] = {}
 
-    def pack(self, tensor: Any) -> _Handle:
+    def pack(self, tensor: Tensor) -> _Handle:
         """A handle for the tensor as it is now."""
         version = Version.of(tensor)
         key = (id(version), version.number, tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
@@ -156,7 +156,7 @@ class _Mutations:
                                  "originally recorded.")
         return found
 
-    def before_change(self, target: Any) -> None:
+    def before_change(self, target: Tensor) -> None:
         """Copies what was saved of the memory that is about to change."""
         for key in self.by_version.get(target._v, ()):
             handle = self.handles.get(key)
@@ -232,7 +232,7 @@ class _MultiHandle(RemovableHandle):
             handle.remove()
 
 
-def will_execute(engine: Engine, tensor: Any) -> bool:
+def will_execute(engine: Engine, tensor: Tensor) -> bool:
     """Whether the running pass computes the gradient of `tensor`."""
     edge = edge_of(tensor)
     target = edge.entry if edge is not None and edge._tag == 2 else edge
@@ -251,7 +251,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
         seen: weakref.WeakSet[Engine] = weakref.WeakSet()
 
         @functools.wraps(fn)
-        def first(grad: Any) -> None:
+        def first(grad: object) -> None:
             engine = current_engine()
             assert engine is not None, "expected this hook to be called inside a backward call"
             with lock:

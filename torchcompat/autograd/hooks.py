@@ -14,7 +14,7 @@ from .._tensor import Tensor, frontend
 from .._memory.layout import contiguous_format
 
 
-def _asked(question: Callable[[Any], Any], tensor: Any) -> Any:
+def _asked(question: Callable[[Any], Any], tensor: Tensor) -> Any:
     try:
         return question(tensor)
     except AutogradError as error:
@@ -31,12 +31,12 @@ def register_post_accumulate_hook(tensor: Any, hook: Callable[[Any], None]) -> R
     return RemovableHandle.add(_asked(hooks.hooks_after, tensor), hook)
 
 
-def retain_grad(tensor: Any) -> None:
+def retain_grad(tensor: Tensor) -> None:
     """`Tensor.retain_grad`."""
     _asked(hooks.retain_grad, tensor)
 
 
-def keep_grad(target: Tensor, gradient: Any) -> None:
+def keep_grad(target: Tensor, gradient: Tensor) -> None:
     """Adds what a pass gave to a computed tensor to its `.grad`."""
     if gradient._k.dtype is not target._k.dtype:
         gradient = gradient.to(target._k.dtype)

@@ -18,8 +18,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import Arguments, Fn
 from autograd_tape import calls
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.engine import observers
@@ -32,6 +33,9 @@ from autograd_tape.node import TapeEntry
 from .._tensor import Tensor, frontend
 from .._calls.factories import makes
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "kineto_available", "profile", "record_function"]
 
@@ -69,11 +73,11 @@ def _thread_number() -> int:
         return _threads.setdefault(ident, len(_threads) + 1)
 
 
-def _shapes(values: tuple[Any, ...]) -> list[list[int]]:
+def _shapes(values: tuple[object, ...]) -> list[list[int]]:
     return [list(v.shape) if isinstance(v, Tensor) else [] for v in values]
 
 
-def _shown(rec: Any) -> str | None:
+def _shown(rec: Record) -> str | None:
     """What profiles call an operation; None for those they do not show."""
     if not isinstance(rec, Record):
         return rec.public  # of a function that is no operation
@@ -106,7 +110,7 @@ class _Timing(Interceptor):
 _TIMING = _Timing()
 
 
-def _timed(name: str, compute: Callable[[], Any], args: tuple[Any, ...], numbered: bool = False) -> Any:
+def _timed(name: str, compute: Callable[[], Any], args: Arguments, numbered: bool = False) -> Any:
     """Times what `compute` does, and counts the memory of the tensors it makes."""
     outermost, allocated = not _state.depth, _state.allocated
     _state.depth += 1
@@ -126,7 +130,7 @@ def _timed(name: str, compute: Callable[[], Any], args: tuple[Any, ...], numbere
     return result
 
 
-def _count(result: Any, args: tuple[Any, ...]) -> None:
+def _count(result: Tensor, args: tuple[int | Tensor, ...]) -> None:
     """Adds the memory of new tensors, each once."""
     given = {address(owner_of(a._data)) for a in args if isinstance(a, Tensor)}
     for t in result if isinstance(result, (tuple, list)) else (result,):
@@ -137,7 +141,7 @@ def _count(result: Any, args: tuple[Any, ...]) -> None:
                 _state.allocated += owner.nbytes
 
 
-def _filled(method: str, *values: Any) -> Callable[[Any, Any], Any]:
+def _filled(method: str, *values: int) -> Callable[[Any, Any], Any]:
     return lambda t, generator: getattr(t, method)(*values, **({} if generator is None else {"generator": generator}))
 
 
@@ -157,7 +161,7 @@ def _made(call: Call) -> Any:
     """Times a function that makes a tensor, fills one with random numbers, or reads one."""
     name, (args, kwargs) = call.name, call.spelled()
 
-    def compute() -> Any:
+    def compute() -> object:
         if name not in STEPS or call.out is not None or kwargs.get("out") is not None:
             return call.proceed()
         import torchcompat as torch
@@ -175,11 +179,11 @@ def _made(call: Call) -> Any:
     return compute()
 
 
-def _around(name: str, compute: Callable[[], Any], args: tuple[Any, ...]) -> Callable[[], Any]:
+def _around(name: str, compute: Callable[[], Any], args: tuple[object, ...]) -> Callable[[], Any]:
     return lambda: _timed(name, compute, args)
 
 
-def _note(name: str, started: int, ended: int, args: tuple[Any, ...] = (), **more: Any) -> None:
+def _note(name: str, started: int, ended: int, args: tuple[object, ...] = (), **more: object) -> None:
     thread, stack = _thread_number(), None
     if any([p.with_stack for p in _active]):
         stack = _stack()
@@ -202,7 +206,7 @@ def _stack() -> list[str]:
 _HOME = (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(calls.__file__))
 
 
-def _look_backward(entry: TapeEntry, grad: Any, compute: Callable[[], Any]) -> Any:
+def _look_backward(entry: TapeEntry, grad: np.ndarray, compute: Callable[[], Any]) -> list[np.ndarray]:
     """Times a node of a backward pass."""
     outer = _clock()
     thread = entry.metadata.get("forward_thread")
@@ -231,7 +235,7 @@ class profile:
 
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, record_shapes: bool = False,
                  with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
-                 use_kineto: bool = False, use_cpu: bool = True, experimental_config: Any = None) -> None:
+                 use_kineto: bool = False, use_cpu: bool = True, experimental_config: object = None) -> None:
         self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
         self.profile_memory, self.with_stack = profile_memory, with_stack
         self.function_events: EventList | None = None
@@ -319,9 +323,9 @@ class record_function:
         if _active:
             _note(self.name, started, _clock(), scope=7)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Fn) -> Fn:
         @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: object, **kwargs: object) -> object:
             with record_function(self.name, self.args):
                 return function(*args, **kwargs)
 

@@ -72,8 +72,8 @@ class FunctionEvent(_Times):
     count = 1
 
     def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float, fwd_thread: int | None = None,
-                 input_shapes: Any = None,
-                 stack: Any = None, scope: int = 0, is_async: bool = False, sequence_nr: int = -1, node_id: int = -1,
+                 input_shapes: object = None,
+                 stack: object = None, scope: int = 0, is_async: bool = False, sequence_nr: int = -1, node_id: int = -1,
                  cpu_memory_usage: int = 0) -> None:
         self.id, self.node_id, self.name, self.thread, self.fwd_thread = id, node_id, name, thread, fwd_thread
         self.time_range = Interval(start_us, end_us)
@@ -124,7 +124,7 @@ class FunctionEventAvg(_Times):
         self.stack: Any = None
         self.cpu_parent: FunctionEvent | None = None
 
-    def add(self, other: Any) -> "FunctionEventAvg":
+    def add(self, other: FunctionEvent) -> "FunctionEventAvg":
         """Adds an event, or a group of events."""
         if self.key is None:
             self.key, self.input_shapes, self.stack, self.cpu_parent = other.key, other.input_shapes, other.stack, other.cpu_parent
@@ -145,7 +145,7 @@ class FunctionEventAvg(_Times):
 class EventList(list):
     """Events, in the order they began."""
 
-    def __init__(self, events: Iterable[Any] = (), profile_memory: bool = False, use_device: str | None = None) -> None:
+    def __init__(self, events: Iterable[object] = (), profile_memory: bool = False, use_device: str | None = None) -> None:
         super().__init__(events)
         self.profile_memory = profile_memory
 
@@ -168,7 +168,7 @@ class EventList(list):
 
     def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0) -> "EventList":
         """Events added up by name, or by name and input shapes."""
-        groups: dict[Any, FunctionEventAvg] = {}
+        groups: dict[object, FunctionEventAvg] = {}
         for event in self:
             key = event.key, str(event.input_shapes) if group_by_input_shapes else "", tuple((event.stack or ())[:group_by_stack_n])
             group = groups.setdefault(key, FunctionEventAvg())

@@ -33,7 +33,7 @@ class ImperativeEngine:
 class VariableMeta(type):
     """Makes every Tensor an instance of Variable."""
 
-    def __instancecheck__(cls, other: Any) -> bool:
+    def __instancecheck__(cls, other: object) -> bool:
         return isinstance(other, Tensor)
 
 
@@ -47,7 +47,7 @@ class Variable(metaclass=VariableMeta):
 
     _execution_engine = ImperativeEngine()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+    def __new__(cls, data: object = None, requires_grad: bool = False, volatile: object = None) -> Any:
         if volatile is not None:
             import warnings
 

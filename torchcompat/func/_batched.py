@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from autograd_tape.strided import storage_offset
 
 from .._tensor import Tensor
 from .._memory.layout import contiguous_format
+
+if TYPE_CHECKING:
+    from torchcompat._memory.layout import memory_format
 
 _new = object.__new__
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
@@ -22,11 +25,11 @@ class ValuesError(AutogradError, RuntimeError):
     builtin = RuntimeError
 
 
-def _without_storage(*args: Any, **kwargs: Any) -> Any:
+def _without_storage(*args: object, **kwargs: object) -> Any:
     raise NotImplementedError("Cannot access storage of BatchedTensorImpl")
 
 
-def _refused(*args: Any, **kwargs: Any) -> Any:
+def _refused(*args: object, **kwargs: object) -> Any:
     raise ValuesError(NO_STORAGE)
 
 
@@ -65,7 +68,7 @@ class BatchedTensor(Tensor):
         return self._value._node
 
     @_node.setter
-    def _node(self, node: Any) -> None:
+    def _node(self, node: object) -> None:
         self._value._node = node
 
     @property
@@ -73,7 +76,7 @@ class BatchedTensor(Tensor):
         return self._value._v
 
     @_v.setter
-    def _v(self, version: Any) -> None:
+    def _v(self, version: object) -> None:
         self._value._v = version
 
     def detach(self) -> Tensor:
@@ -126,29 +129,30 @@ class BatchedTensor(Tensor):
                            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function "
                            "being transformed instead.")
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+    def backward(self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False,
+                 inputs: object = None) -> None:
         """Raises, as torch does."""
         raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
                            "functorch.vjp instead or call backward() outside of functorch transforms.")
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, memory_format: memory_format | None = None) -> bool:
         """Whether the elements of an example lie in order of rows; other formats are not known."""
         if memory_format is not None and memory_format.name != "contiguous_format":
             raise RuntimeError("NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format")
         return super().is_contiguous()
 
-    def contiguous(self, memory_format: Any = None) -> Tensor:
+    def contiguous(self, memory_format: memory_format | None = None) -> Tensor:
         """Itself, or a copy in order of rows, where the elements of an example do not lie so."""
         return self if self.is_contiguous(memory_format) else self.clone(memory_format=contiguous_format)
 
-    def new_empty_strided(self, size: Any, stride: Any, **options: Any) -> Tensor:
+    def new_empty_strided(self, size: Any, stride: Any, **options: object) -> Tensor:
         """An unset tensor for each example, one behind the other."""
         size, stride = tuple(size), tuple(stride)
         reach = 0 if 0 in size else 1 + sum([(n - 1) * s for n, s in zip(size, stride)])
         count = self._value.size(self._bdim)
         return batched(self._level, self._value.new_empty_strided((count, *size), (reach, *stride), **options), 0)
 
-    def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
+    def resize_(self, *sizes: Any, memory_format: memory_format | None = None) -> Tensor:
         """Changes the shape of each example in place, the batch being laid out anew over its memory."""
         size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
         if self._bdim:
@@ -164,7 +168,7 @@ class BatchedTensor(Tensor):
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # checkers drop the names of dunder parameters
+    def __repr__(self, *, tensor_contents: object = None) -> str:  # type: ignore[override]  # checkers drop the names of dunder parameters
         value = "\n".join(["    " + line for line in repr(self._value).splitlines()])
         return f"BatchedTensor(lvl={self._level.number}, bdim={self._bdim}, value=\n{value}\n)"
 

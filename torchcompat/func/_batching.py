@@ -8,11 +8,12 @@ is carried out for each example, and the results stacked: always right, and diff
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.calls import Call
 from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
@@ -22,6 +23,9 @@ from .._tensor import Tensor, frontend
 from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
 from ._whole import front, hide, levels_of, show
+
+if TYPE_CHECKING:
+    from autograd_tape.functions.general import General, Operator
 
 F = frontend
 _ERROR = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
@@ -49,7 +53,7 @@ def unbatched(level: Level, rec: Record, args: Sequence[Any]) -> RuntimeError:
     return RuntimeError(_UNBATCHED.format(f"aten::{rec.torch_name}_", f"at level {level.number}"))
 
 
-def batched_call(level: Level, general: Any, args: Sequence[Any]) -> BatchedCall:
+def batched_call(level: Level, general: Operator | General, args: Sequence[object]) -> BatchedCall:
     """An operation on examples of `level`, as rules see it."""
     def opened(x: Any) -> tuple[Any, bool]:
         if is_example(x, level):
@@ -61,14 +65,14 @@ def batched_call(level: Level, general: Any, args: Sequence[Any]) -> BatchedCall
     return BatchedCall(F, general, args, level.size, opened)
 
 
-def refuse(rec: Record, values: dict[str, Any]) -> None:
+def refuse(rec: Record, values: Keywords) -> None:
     """Raises torch's error where examples are among the arguments of an irregular operation that has no batching rule."""
     if (any([isinstance(t, BatchedTensor) and t._level.number < state.ceiling for t in tensors_in(list(values.values()))])
             and (error := rec.vmap_refusal(values)) is not None):
         raise error
 
 
-def is_example(x: Any, level: Level) -> bool:
+def is_example(x: object, level: Level) -> bool:
     """Whether `x` is an example of this vmap."""
     return x.__class__ is BatchedTensor and x._level is level
 
@@ -76,7 +80,7 @@ def is_example(x: Any, level: Level) -> bool:
 VmapInfo = namedtuple("VmapInfo", ["batch_size", "randomness"])
 
 
-def by_rule(level: Level, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def by_rule(level: Level, rule: Fn, args: tuple[Tensor | int, ...], kwargs: Keywords) -> Any:
     """What a program's own rule makes of a call with examples: `rule(info, in_dims, *args)`, which returns (outputs, out_dims).
 
     Raises:
@@ -95,7 +99,7 @@ def by_rule(level: Level, rule: Callable[..., Any], args: tuple[Any, ...], kwarg
                            "with "
                            f"the output. Got {f'{len(found)} returns' if isinstance(found, tuple) else f'a {type(found)}'} instead")
 
-    def closed(output: Any, dims: Any) -> Any:
+    def closed(output: Any, dims: Any) -> object:
         if isinstance(output, (tuple, list)):
             each = dims if isinstance(dims, (tuple, list)) else (dims,) * len(output)
             return type(output)([closed(o, d) for o, d in zip(output, each)])
@@ -104,7 +108,7 @@ def by_rule(level: Level, rule: Callable[..., Any], args: tuple[Any, ...], kwarg
     return closed(*found)
 
 
-def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+def run(level: Level, general: Any, args: tuple[object, ...], out: object, inplace: bool) -> Any:
     """Carries out an operation on examples of `level`."""
     rec: Record = general.rec
     own = rec.field("vmap")
@@ -124,7 +128,7 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     return loop(level, lambda *a: general(tuple(a)), args, rec.name)
 
 
-def reads_examples(rec: Record, values: dict[str, Any]) -> bool:
+def reads_examples(rec: Record, values: Keywords) -> bool:
     """Whether an irregular operation reads values of arguments that are examples."""
     reads = rec.field("reads")
     names = reads(**values) if callable(reads) else reads
@@ -141,7 +145,7 @@ def run_irregular(level: Level, call: Call) -> Any:
     return found if call.out is None else F.copy_(call.out, found)
 
 
-def _examples(level: Level, rec: Record, result: Any) -> Any:
+def _examples(level: Level, rec: Record, result: Tensor | tuple[Tensor, ...]) -> Any:
     """Results on whole batches as examples, in the shape the operation returns."""
     if isinstance(result, (tuple, list)):
         parts = [hide(level, r, 0) for r in result]
@@ -154,7 +158,7 @@ def _examples(level: Level, rec: Record, result: Any) -> Any:
 # -- one example after the other ------------------------------------------------------------------------------------------------
 
 
-def _opened(x: Any, level: Level) -> Any:
+def _opened(x: Tensor | float | bool, level: Level) -> Any:
     """An argument with whole batches in the place of examples, each marked."""
     if isinstance(x, Tensor):
         return _Batch(show(level, x)) if level in levels_of(x) else x
@@ -172,11 +176,11 @@ def _opened(x: Any, level: Level) -> Any:
 class _Batch:
     """A whole batch among the arguments of a loop."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Tensor) -> None:
         self.value = value
 
 
-def _taken(x: Any, level: Level, i: int) -> Any:
+def _taken(x: object, level: Level, i: int) -> Any:
     """An opened argument with the i-th example in the place of each batch."""
     if x.__class__ is _Batch:
         x = x.value
@@ -193,7 +197,7 @@ def _taken(x: Any, level: Level, i: int) -> Any:
     return x
 
 
-def loop(level: Level, function: Callable[..., Any], args: Sequence[Any], name: str) -> Any:
+def loop(level: Level, function: Fn, args: Sequence[Any], name: str) -> Tensor:
     """`function` for each example, the results stacked."""
     if not level.size:
         raise RuntimeError(f"Batching rule not implemented for aten::{name}. The fallback path does not support vmap over dims of size 0.")
@@ -201,7 +205,7 @@ def loop(level: Level, function: Callable[..., Any], args: Sequence[Any], name: 
     return _stacked(level, [function(*[_taken(a, level, i) for a in opened]) for i in range(level.size)])
 
 
-def _stacked(level: Level, results: Sequence[Any]) -> Any:
+def _stacked(level: Level, results: Sequence[Tensor]) -> Tensor:
     first = results[0]
     if isinstance(first, Tensor):
         if any(r._data.shape != first._data.shape for r in results):
@@ -217,7 +221,7 @@ def _stacked(level: Level, results: Sequence[Any]) -> Any:
 # -- in place ---------------------------------------------------------------------------------------------------------------------
 
 
-def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
+def _update(level: Level, general: Any, args: Arguments) -> Any:
     """An in-place operation on an example: on the whole batch, element-wise ones at once, others by a copy of their result."""
     rec: Record = general.rec
     target = args[0]
@@ -241,7 +245,7 @@ def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
 # -- random operations --------------------------------------------------------------------------------------------------------------
 
 
-def draw(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
+def draw(level: Level, general: Any, args: Arguments) -> Any:
     """A random operation inside vmap, as its `randomness` says."""
     if level.randomness == "error":
         raise RuntimeError(_ERROR)
@@ -297,7 +301,7 @@ def drawn(function: Callable[..., Any], shape: Sequence[int], source: Any = None
         return hide(level, drawn_or_not(function, (level.size, *shape), source), 0)
 
 
-def drawn_or_not(function: Callable[..., Any], shape: Sequence[int], source: Any) -> Any:
+def drawn_or_not(function: Fn, shape: Sequence[int], source: object) -> Any:
     """Drawn for the vmap levels further out, if there are any."""
     found = drawn(function, shape, source)
     return function(tuple(shape), source) if found is NotImplemented else found

@@ -20,7 +20,7 @@ def _of_arrays(rec: Record, sample: Sample) -> tuple[Any, list[np.ndarray]]:
     flat, spec = tree_flatten(bind(rec, sample))
     places = [i for i, x in enumerate(flat) if isinstance(x, np.ndarray) and x.dtype == np.float64]
 
-    def function(*tensors: Any) -> Any:
+    def function(*tensors: object) -> Any:
         given = [frontend.wrap(np.array(x)) if isinstance(x, (np.ndarray, np.generic)) else x for x in flat]
         for i, t in zip(places, tensors):
             given[i] = t

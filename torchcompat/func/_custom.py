@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from autograd_tape.annotations import Arguments
 from .._tensor import Tensor, frontend
 from ..autograd import function
 from ._batching import by_rule, loop
@@ -11,8 +12,11 @@ from ._levels import VMAP, Level, below, state
 from ._transform import top_level
 from ._whole import set_tangent, tangent_of
 
+if TYPE_CHECKING:
+    from torchcompat.autograd.function import FunctionMeta
 
-def apply(cls: Any, args: tuple[Any, ...]) -> Any:
+
+def apply(cls: FunctionMeta, args: Arguments) -> Any:
     """`cls.apply(*args)` by the highest level an argument takes part in; NotImplemented where there is none."""
     level = top_level(args) if state.stack else None
     if level is None:
@@ -20,7 +24,7 @@ def apply(cls: Any, args: tuple[Any, ...]) -> Any:
     return _mapped(level, cls, args) if level.kind is VMAP else _pushed(level, cls, args)
 
 
-def _mapped(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
+def _mapped(level: Level, cls: Any, args: Arguments) -> Tensor:
     """By the Function's own vmap rule, or example by example where it asks for that."""
     if cls.setup_context is function.Function.setup_context:
         raise RuntimeError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
@@ -40,7 +44,7 @@ def _mapped(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
     return by_rule(level, cls.vmap, args, {})
 
 
-def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
+def _pushed(level: Level, cls: Any, args: tuple[Tensor, ...]) -> Tensor:
     """By the Function's jvp."""
     tangents = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
     with below(level):
@@ -82,7 +86,7 @@ def _pushed(level: Level, cls: Any, args: tuple[Any, ...]) -> Any:
     return result
 
 
-def _check_view(o: Any, t: Any, args: tuple[Any, ...], tangents: list[Any]) -> None:
+def _check_view(o: Any, t: Any, args: tuple[object, ...], tangents: list[Any]) -> None:
     """torch's errors for the tangent of a view that is not the same view of the input's tangent."""
     if t._base is None:
         raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
@@ -96,5 +100,5 @@ def _check_view(o: Any, t: Any, args: tuple[Any, ...], tangents: list[Any]) -> N
             return
 
 
-def _is_float(t: Any) -> bool:
+def _is_float(t: Tensor) -> bool:
     return t._k.dtype.is_floating_point or t._k.dtype.is_complex

@@ -7,11 +7,12 @@ through g gives the directional derivative (https://j-towns.github.io/2017/06/12
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 import numpy as np
 
+from autograd_tape.annotations import Arguments, Keywords
 from autograd_tape.strided import owner_of
 from autograd_tape.ops import Record
 from autograd_tape.functions.general import shape_of
@@ -24,8 +25,11 @@ from ._pull import begin, pull
 from ._batched import BatchedTensor
 from ._whole import has_tangents, innermost, logical, same_view, set_tangent, tangent_of
 
+if TYPE_CHECKING:
+    from autograd_tape.functions.general import General, Operator
 
-def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+
+def run(level: Level, general: Any, args: tuple[object, ...], out: object, inplace: bool) -> Any:
     """Carries out an operation some of whose arguments have tangents at `level`."""
     rec: Record = general.rec
     refuse(rec, {p.name: a for p, a in zip(rec.params, args)}, "_" * inplace)
@@ -57,19 +61,19 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     return result
 
 
-def refuse(rec: Record, values: dict[str, Any], suffix: str = "") -> None:
+def refuse(rec: Record, values: Keywords, suffix: str = "") -> None:
     """Raises torch's error where tensors among an operation's arguments have tangents for which it has no forward mode."""
     if has_tangents(list(values.values())) and (error := rec.forward_refusal(values, suffix)) is not None:
         raise error
 
 
-def _is_shared(t: Any, tangents: dict[str, Any]) -> bool:
+def _is_shared(t: Tensor, tangents: dict[str, Tensor]) -> bool:
     """Whether a result's tangent looks at the memory of an argument's, which an in-place operation on the result must not change."""
     t = innermost(t)
     return t._base is not None or any(innermost(x) is t for x in tensors_in(list(tangents.values())))
 
 
-def attach(output: Any, level: Level, tangent: Any, nr: int = 0) -> None:
+def attach(output: Tensor, level: Level, tangent: Tensor, nr: int = 0) -> None:
     """Gives an operation's output its tangent; also the entry that may have saved it."""
     if tangent._k.np is not output._k.np:
         tangent = frontend.cast(tangent, output._k.dtype)
@@ -79,18 +83,18 @@ def attach(output: Any, level: Level, tangent: Any, nr: int = 0) -> None:
         node.__dict__.setdefault("tangents", {}).setdefault(nr, {})[level] = tangent
 
 
-def restore_tangents(node: Any, nr: int, output: Any) -> None:
+def restore_tangents(node: object, nr: int, output: Any) -> None:
     """Gives an output that an entry saved the tangents it had."""
     for level, tangent in node.__dict__["tangents"].get(nr, {}).items():
         if level.alive:
             set_tangent(output, level, tangent)
 
 
-def _outputs(result: Any) -> list[Any]:
+def _outputs(result: Tensor) -> list[Tensor]:
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def _tangents(level: Level, rec: Record, arguments: dict[str, Any]) -> dict[str, Any]:
+def _tangents(level: Level, rec: Record, arguments: Keywords) -> dict[str, Tensor]:
     """The tangents of an operation's differentiable arguments, by parameter; for a list one per item."""
     found: dict[str, Any] = {}
     unseen = rec.field("without_tangents") or ()
@@ -112,7 +116,7 @@ def _tangents(level: Level, rec: Record, arguments: dict[str, Any]) -> dict[str,
 # -- rules ------------------------------------------------------------------------------------------------------------------
 
 
-def _simple(general: Any, arguments: dict[str, Any], tangents: dict[str, Any], outputs: Sequence[Any]) -> Sequence[Any]:
+def _simple(general: Operator | General, arguments: Keywords, tangents: Keywords, outputs: Sequence[Tensor]) -> Sequence[Tensor]:
     """The outputs' tangents, by what the record's `jvp` says."""
     rec: Record = general.rec
     if callable(rec.jvp):
@@ -135,7 +139,7 @@ def _filled(value: Any, tangent: Any) -> Any:
     return frontend.zeros_like(value) if isinstance(value, Tensor) else 0
 
 
-def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any], output: Any) -> Any:
+def _elementwise(rec: Record, arguments: Keywords, tangents: Keywords, output: Any) -> Any:
     """The tangent of an element-wise operation: its vjp formulas, which are its own transpose, applied to tangents."""
     total = None
     shape = tuple(output._data.shape)
@@ -162,7 +166,7 @@ def _elementwise(rec: Record, arguments: dict[str, Any], tangents: dict[str, Any
     return total
 
 
-def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents: dict[str, Any], keep: bool) -> tuple[Any, Sequence[Any]]:
+def _transposed(level: Level, general: General, arguments: Keywords, tangents: dict[str, Tensor], keep: bool) -> tuple[Any, Sequence[Any]]:
     """The result of an operation and the tangents of its outputs, by transposing its vjp twice."""
     primals, directions = [], []
     replaced = dict(arguments)
@@ -197,14 +201,14 @@ def _transposed(level: Level, general: Any, arguments: dict[str, Any], tangents:
     return result, derivatives
 
 
-def _like(t: Any, g: Any) -> Any:
+def _like(t: Tensor, g: Tensor) -> Tensor:
     return t if t._k.np is g._k.np else frontend.cast(t, g._k.dtype)
 
 
 # -- in place -----------------------------------------------------------------------------------------------------------------
 
 
-def _update(level: Level, general: Any, args: tuple[Any, ...]) -> Any:
+def _update(level: Level, general: Any, args: Arguments) -> Any:
     """An in-place operation: the tangent of the target, and so of its base and views, is updated with it."""
     rec: Record = general.rec
     target = args[0]
@@ -245,14 +249,14 @@ def _replace(target: Any, level: Level, new: Any) -> None:
             held.copy_(new)
 
 
-def give_tangent(t: Any, level: Level, tangent: Any) -> None:
+def give_tangent(t: Tensor, level: Level, tangent: Tensor) -> None:
     """Gives a tensor a tangent, a copy with the tensor's layout where it has another: views of one must be views of the other."""
     if not same_layout(tangent, t):
         tangent = zeros_laid_out(t, tangent).copy_(tangent)
     set_tangent(t, level, tangent)
 
 
-def same_layout(a: Any, b: Any) -> bool:
+def same_layout(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors agree in sizes, strides, offset, and how far their memory reaches."""
     if a._data.shape != b._data.shape or bits_of(a) is not bits_of(b):
         return False

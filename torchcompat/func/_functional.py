@@ -11,6 +11,7 @@ import functools
 from typing import Any
 from collections.abc import Callable, Sequence
 
+from autograd_tape.annotations import Arguments, Fn
 from autograd_tape.calls import Call, Door, Interceptor, listen, unlisten
 from autograd_tape.indices import Indices
 from autograd_tape.ops import Record
@@ -86,16 +87,16 @@ class FunctionalTensor(Tensor):
         """What made the tensor of a base, where it became a view in place."""
         return [] if self._source is None else [*self._source.replays(), self._replay]
 
-    def changed(self, given: Any) -> bool:
+    def changed(self, given: Tensor) -> bool:
         """Whether the value, or that of what it is a view of, is not `given` any more."""
         return self._held is not given if self._source is None else self._source.changed(given)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # checkers drop the names of dunder parameters
+    def __repr__(self, *, tensor_contents: object = None) -> str:  # type: ignore[override]  # checkers drop the names of dunder parameters
         value = "\n".join(["    " + line for line in repr(self.value).splitlines()])
         return f"FunctionalTensor(lvl={self._level.number}, value=\n{value})"
 
 
-def functional(level: Level, value: Any) -> FunctionalTensor:
+def functional(level: Level, value: Tensor) -> FunctionalTensor:
     """A tensor of a value, at a level of functionalize."""
     t = _new(FunctionalTensor)
     t._level, t._held, t._source, t._seen, t._count = level, value, None, 0, 0
@@ -108,7 +109,7 @@ def view_of(source: FunctionalTensor, replay: Callable[[Any], Any], store: Calla
     if _copies(source._level):
         made = replay
 
-        def replay(base: Any) -> Any:
+        def replay(base: object) -> object:
             return _copied(lambda: made(base))
 
     t = functional(source._level, replay(source.value))
@@ -136,7 +137,7 @@ def _copied(make: Callable[[], Any]) -> Any:
 # -- operations -------------------------------------------------------------------------------------------------------------------------
 
 
-def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+def run(level: Level, general: Any, args: Arguments, out: Any, inplace: bool) -> Any:
     """Carries out an operation some of whose arguments are functional tensors of `level`."""
     rec: Record = general.rec
     if rec.family == "view":
@@ -162,14 +163,14 @@ def run(level: Level, general: Any, args: tuple[Any, ...], out: Any, inplace: bo
     return _wrapped(level, general(values), rec)
 
 
-def _target(level: Level, t: Any) -> FunctionalTensor:
+def _target(level: Level, t: object) -> FunctionalTensor:
     if t.__class__ is FunctionalTensor and t._level is level:
         return t
     raise RuntimeError("mutating a non-functional tensor with a functional tensor is not allowed. Please ensure that all of your inputs "
                        "are wrapped inside of a functionalize() call.")
 
 
-def _values(level: Level, args: Any) -> Any:
+def _values(level: Level, args: Tensor | tuple[Tensor, ...]) -> Any:
     """Arguments with values in the place of functional tensors."""
     if args.__class__ is FunctionalTensor:
         return args.value if args._level is level else args
@@ -181,7 +182,7 @@ def _values(level: Level, args: Any) -> Any:
     return args
 
 
-def _wrapped(level: Level, result: Any, rec: Record | None = None) -> Any:
+def _wrapped(level: Level, result: Tensor, rec: Record | None = None) -> Tensor:
     if isinstance(result, Tensor):
         return functional(level, result)
     if isinstance(result, tuple) and hasattr(result, "_fields"):
@@ -191,7 +192,7 @@ def _wrapped(level: Level, result: Any, rec: Record | None = None) -> Any:
     return result
 
 
-def _viewed(general: Any, source: FunctionalTensor, values: tuple[Any, ...]) -> Any:
+def _viewed(general: Any, source: FunctionalTensor, values: Arguments) -> Any:
     """A view, or views, of a functional tensor; where a reshape is none, a new tensor."""
     rec, rest, level = general.rec, values[1:], source._level
     first = _copied(lambda: general(values)) if _copies(level) else general(values)
@@ -200,7 +201,7 @@ def _viewed(general: Any, source: FunctionalTensor, values: tuple[Any, ...]) -> 
     several = isinstance(first, (tuple, list))
 
     def one(value: Any, nr: int) -> FunctionalTensor:
-        def replay(base: Any) -> Any:
+        def replay(base: Any) -> object:
             if rec.name == "view" and not can_view(base, value.shape):
                 base = F.clone(base, memory_format="torch.contiguous_format")  # the new value lies in memory as the first did not
             again = (lambda: general((base, *rest))) if not _copies(level) else (lambda: _copied(lambda: general((base, *rest))))
@@ -231,7 +232,7 @@ def _stored(level: Level, rec: Record, rest: Sequence[Any], base: Any, new: Any,
     return whole
 
 
-def _scattered(name: str, base: Any, new: Any, *where: Any) -> Any:
+def _scattered(name: str, base: Any, new: Any, *where: object) -> Any:
     """`base` with `new` in the place of a view of it; modes see one operation."""
     modes = python_dispatch._state.modes
     function = aten.function(name)
@@ -271,7 +272,7 @@ class _Making(Interceptor):
             if target.__class__ is not FunctionalTensor:
                 return NotImplemented
 
-            def fill(like: Any, *rest: Any, **named: Any) -> Any:
+            def fill(like: Any, *rest: Any, **named: Any) -> object:
                 with below(level):
                     return getattr(F.empty_like(like.detach()), name)(*rest, **named)
 
@@ -293,7 +294,7 @@ class _Making(Interceptor):
 _MAKING = _Making()
 
 
-def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+def functionalize(func: Fn, *, remove: str = "mutations") -> Fn:
     """A function that computes the same as `func` without in-place operations, but for copies of what `func` changes into its arguments at
     the end.
 
@@ -312,7 +313,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
                            "{view} will be replaced with their non-aliasing counterparts, {view}_copy.\n")
 
     @functools.wraps(func, updated=())
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Tensor, **kwargs: object) -> Tensor:
         flat, spec = tree_flatten((args, kwargs))
         if any([x.__class__ is FunctionalTensor for x in flat]):
             return func(*args, **kwargs)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from typing import Any
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from autograd_tape.annotations import Fn, Keywords
 from autograd_tape.saved import state as saved
 from autograd_tape.modes import GradMode, _mode, grad_mode
 
@@ -49,14 +50,14 @@ def check_argnums(argnums: Any, count: int) -> tuple[int, ...]:
     return numbers
 
 
-def require_tensors(leaves: Any) -> None:
+def require_tensors(leaves: Sequence[Tensor]) -> None:
     """ValueError where something to differentiate with respect to is no tensor."""
     for x in leaves:
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
 
 
-def split_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
+def split_aux(result: Tensor | tuple[Tensor, ...], has_aux: bool, api: str) -> tuple[Any, Any]:
     """(output, aux) of what a function with `has_aux` returned."""
     if not has_aux:
         return result, None
@@ -68,7 +69,7 @@ def split_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
     return result
 
 
-def tensor_leaves(output: Any, api: str) -> tuple[list[Any], TreeSpec]:
+def tensor_leaves(output: Tensor | tuple[Tensor, ...], api: str) -> tuple[list[Tensor], TreeSpec]:
     """The leaves of a function's output, which are tensors, and its structure."""
     leaves, spec = tree_flatten(output)
     if not leaves or len(leaves) == 1 and leaves[0] is None:
@@ -97,7 +98,7 @@ class _without_hooks:
 class _Call:
     """A function called for its vjp: `made` carries cotangents back; `output` and `aux` are what the caller gets."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, has_aux: bool, api: str,
+    def __init__(self, function: Fn, args: tuple[Tensor, ...], kwargs: Keywords, argnums: Any, has_aux: bool, api: str,
                  check: Callable[[Any], None] | None = None) -> None:
         numbers = tuple(range(len(args))) if argnums is None else check_argnums(argnums, len(args))
         flat, self.spec = tree_flatten(tuple([args[i] for i in numbers]))
@@ -124,7 +125,7 @@ class _Call:
         self.output = tree_unflatten([shown[id(x)] for x in leaves], self.out_spec)
         self.aux = tree_map_only(Tensor, lambda x: shown[id(x)], aux) if has_aux else None
 
-    def pulled(self, cotangents: list[Any]) -> Any:
+    def pulled(self, cotangents: list[Tensor]) -> tuple[Tensor, ...]:
         """Cotangents of the inputs, in the structure of the differentiated arguments."""
         return tree_unflatten(self.made.pulled(cotangents), self.spec)
 
@@ -138,7 +139,7 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
     >>> torch.func.grad_and_value(lambda x: (x ** 2).sum())(torch.tensor([1., 2.]))
     (tensor([2., 4.]), tensor(5.))
     """
-    def check(output: Any) -> None:
+    def check(output: object) -> None:
         if not isinstance(output, Tensor):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
         if output.dim():
@@ -151,13 +152,12 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         call = _Call(func, args, kwargs, argnums, has_aux, "grad_and_value(f)(*args)", check)
         gradients = call.pulled([frontend.ones_like(call.output.detach())])
-        gradients = gradients[0] if isinstance(argnums, int) else gradients
-        return gradients, (call.output, call.aux) if has_aux else call.output
+        return gradients[0] if isinstance(argnums, int) else gradients, (call.output, call.aux) if has_aux else call.output
 
     return wrapper
 
 
-def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(func: Fn, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient of `func`, which returns a scalar, with respect to the arguments numbered `argnums`.
 
     Args:
@@ -174,14 +174,14 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func, updated=())
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> object:
         gradients, value = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
 
     return wrapper
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Fn, *primals: Any, has_aux: bool = False) -> tuple[tuple[Tensor, ...], Fn]:
     """The value of `func`, and the function that carries cotangents of it back to the primals.
 
     Returns:
@@ -196,11 +196,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return vjp_of(func, primals, None, has_aux)
 
 
-def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has_aux: bool) -> Any:
+def vjp_of(func: Fn, primals: tuple[Tensor, ...], argnums: object, has_aux: bool) -> Any:
     """`vjp` with respect to the arguments numbered `argnums`, all where None."""
     call = _Call(func, primals, {}, argnums, has_aux, "vjp(f, *primals)")
 
-    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def vjp_fn(cotangents: Sequence[Tensor], retain_graph: bool = True, create_graph: bool | None = None) -> object:
         flat, spec = tree_flatten(cotangents)
         if spec != call.out_spec:
             raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
@@ -220,7 +220,8 @@ def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Any, has
 # -- forward mode ---------------------------------------------------------------------------------------------------------------
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(func: Fn, primals: Sequence[Tensor], tangents: Sequence[Tensor], *, strict: bool = False,
+        has_aux: bool = False) -> tuple[Tensor | tuple[Tensor, ...], Tensor | tuple[Tensor, ...]]:
     """The value of `func`, and its derivative along `tangents`.
 
     Returns:
@@ -233,7 +234,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     return jvp_of(func, primals, tangents, None, strict, has_aux)
 
 
-def jvp_of(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, strict: bool, has_aux: bool) -> Any:
+def jvp_of(func: Fn, primals: Sequence[Tensor], tangents: Sequence[Tensor], argnums: Any, strict: bool, has_aux: bool) -> Any:
     """`jvp` along tangents of the arguments numbered `argnums`, all where None."""
     api = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
@@ -272,7 +273,7 @@ def jvp_of(func: Callable[..., Any], primals: Any, tangents: Any, argnums: Any, 
     return (*result, aux) if has_aux else result
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Fn, *primals: Any) -> tuple[Any, Fn]:
     """The value of `func`, and its derivative there as a function of tangents, which does not run `func` again.
 
     >>> import torchcompat as torch
@@ -287,7 +288,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         pulled = pull(made.outputs, dummies, made.begun, create_graph=True)
     connected = made.connected
 
-    def jvp_fn(*tangents: Any) -> Any:
+    def jvp_fn(*tangents: object) -> object:
         flat, spec = tree_flatten(tangents)
         if spec != call.spec:
             raise RuntimeError(f"Expected the tangents {spec} to have the same structure as the primals {call.spec}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from typing import Any
-from collections.abc import Callable
 
 import numpy as np
 
+from autograd_tape.annotations import Fn
 from .._tensor import Tensor, frontend
 from ..utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 from ._batched import BatchedTensor
@@ -22,8 +22,8 @@ def _basis(x: Tensor) -> Tensor:
     return frontend.wrap(np.eye(n, dtype=x._data.dtype).reshape(n, *x._data.shape), x._k)
 
 
-def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
-           _preallocate_and_copy: bool = False) -> Callable[..., Any]:
+def jacrev(func: Fn, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+           _preallocate_and_copy: bool = False) -> Fn:
     """A function that returns the Jacobian of `func`, row by row: reverse mode, for fewer outputs than inputs.
 
     Args:
@@ -54,7 +54,7 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_
         for nr, o in enumerate(outputs):
             others = [frontend.zeros_like(x.detach()) for x in outputs]
 
-            def row(v: Any, nr: int = nr, others: list[Any] = others) -> Any:
+            def row(v: object, nr: int = nr, others: list[Any] = others) -> object:
                 return vjp_fn(tree_unflatten([v if i == nr else z for i, z in enumerate(others)], spec))
 
             n = o._data.size
@@ -71,8 +71,8 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_
     return wrapper
 
 
-def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *,
-           randomness: str = "error") -> Callable[..., Any]:
+def jacfwd(func: Fn, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *,
+           randomness: str = "error") -> Fn:
     """A function that returns the Jacobian of `func`, column by column: forward mode, for fewer inputs than outputs. See `jacrev`.
 
     >>> import torchcompat as torch
@@ -81,13 +81,13 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
             [0., 4.]])
     """
     @functools.wraps(func, updated=())
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: object) -> object:
         numbers = check_argnums(argnums, len(args))
         called = functools.partial(func, **kwargs) if kwargs else func
         flat, spec = tree_flatten(tuple([args[i] for i in numbers]))
         require_tensors(flat)
-        kept: list[Any] = []
-        columns: list[list[Any]] = []  # per input, per output
+        kept: list[object] = []
+        columns: list[list[object]] = []  # per input, per output
         out_spec = None
         for nr, x in enumerate(flat):
             others = [frontend.zeros_like(y.detach()) for y in flat]
@@ -117,7 +117,7 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux
     return wrapper
 
 
-def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+def hessian(func: Fn, argnums: int | tuple[int, ...] = 0) -> Fn:
     """A function that returns the second derivatives of `func`: forward over reverse mode.
 
     >>> import torchcompat as torch

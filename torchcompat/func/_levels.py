@@ -117,7 +117,7 @@ def vmap_levels() -> list[Level]:
     return [level for level in state.stack if level.kind is VMAP and level.number < state.ceiling]
 
 
-def tensors_in(value: Any) -> Iterator[Any]:
+def tensors_in(value: object) -> Iterator[Any]:
     """The tensors an argument holds: itself, those of a list, or those that index arrays came from."""
     if isinstance(value, TensorRef):
         yield value

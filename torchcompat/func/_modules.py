@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
+from autograd_tape.annotations import Keywords
 from .._tensor import Tensor, frontend
 from ..nn.utils.stateless import _functional_call
 
+if TYPE_CHECKING:
+    from torchcompat.nn.modules.module import Module
 
-def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: dict[str, Any] | None = None, *,
-                    tie_weights: bool = True, strict: bool = False) -> Any:
+
+def functional_call(module: Module, parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]], args: object = None,
+                    kwargs: Keywords | None = None, *, tie_weights: bool = True, strict: bool = False) -> Any:
     """`module(*args, **kwargs)` with other parameters and buffers.
 
     Args:
@@ -37,7 +41,7 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     return _functional_call(module, tables, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def stack_module_state(models: Any) -> tuple[Keywords, Keywords]:
     """The parameters, and the buffers, of modules of one kind, stacked along dimension 0 under their names: for vmap over an ensemble.
 
     >>> import torchcompat as torch
@@ -66,7 +70,7 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return stacked([dict(m.named_parameters()) for m in models], True), stacked([dict(m.named_buffers()) for m in models], False)
 
 
-def replace_all_batch_norm_modules_(root: Any) -> Any:
+def replace_all_batch_norm_modules_(root: Module) -> Module:
     """Makes every batch norm inside a module, and itself, compute with the statistics of the batch, in place: running statistics cannot
     be changed inside vmap."""
     for module in root.modules():

@@ -34,14 +34,14 @@ class Input(TapeEntry):
     saved = ()
     meta = None
 
-    def raw(self, grad: Any, F: Any) -> Sequence[Any]:
+    def raw(self, grad: object, F: object) -> Sequence[Any]:
         """The gradient itself."""
         return [grad]
 
     recorded = raw
 
 
-def begin(x: Any, connected: bool) -> Any:
+def begin(x: Tensor, connected: bool) -> Any:
     """A tensor that stands for `x` and begins at an `Input` entry; `connected` to the history of `x`, or without any."""
     entry = Input()
     entry.edges = (edge_of(x) if connected else None,)
@@ -68,7 +68,7 @@ def reaches_outside(outputs: Sequence[Any], own: Sequence[Any]) -> bool:
     return False
 
 
-def _key(t: Any) -> Any:
+def _key(t: Tensor) -> tuple[TapeEntry, int]:
     edge = edge_of(t)
     return edge if edge._tag == 1 else (edge.entry, edge.nr) if edge._tag == 2 else (edge, 0)
 
@@ -125,14 +125,14 @@ class Differentiated:
         self.outputs: list[Any] = []
         self.reaches = self.connected = False
 
-    def returned(self, outputs: Sequence[Any]) -> list[Any]:
+    def returned(self, outputs: Sequence[Tensor]) -> list[Tensor]:
         """Notes the outputs; gives them as they are to the caller: without a history that leads to the inputs alone."""
         self.outputs = [physical(o, self.levels) for o in outputs]
         self.reaches = reaches_outside(self.outputs, self.begun)
         self.connected = self.recording and self.reaches
         return [o if self.connected or o._node is None else shadow(o) for o in outputs]
 
-    def pulled(self, cotangents: Sequence[Any]) -> list[Any]:
+    def pulled(self, cotangents: Sequence[Tensor]) -> list[Tensor]:
         """Cotangents of the outputs carried back to the inputs, zeros for one that nothing led to."""
         # Cotangents may be examples of a vmap entered later: what is done here to their dimensions takes place below it.
         given = [physical(c, self.levels) for c in cotangents]
@@ -144,7 +144,8 @@ class Differentiated:
 # -- autograd.grad inside transforms ------------------------------------------------------------------------------------------
 
 
-def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[Any] | None:
+def grad_under_transforms(outputs: Sequence[Tensor], inputs: Sequence[Tensor], given: Sequence[Tensor | None],
+                          create_graph: bool) -> list[Any] | None:
     """`autograd.grad` of tensors that may be examples of a vmap or have tangents; None where no transform is active."""
     if not state.stack:
         return None
@@ -171,7 +172,7 @@ def grad_under_transforms(outputs: Sequence[Any], inputs: Sequence[Any], given: 
     return [None if g is None else _as_example(g, x) for g, x in zip(found, inputs)]
 
 
-def _as_example(g: Any, like: Any) -> Any:
+def _as_example(g: object, like: object) -> Any:
     """The gradient of the whole batch behind `like` as an example."""
     if not isinstance(like, BatchedTensor):
         return g

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_tape.annotations import Arguments
 from autograd_tape.calls import Call, Door, Interceptor
 
 from .._calls.above import above
@@ -13,7 +14,7 @@ from ._levels import FUNCTIONAL, VMAP, Level, state, tensors_in
 from ._whole import tangents_of
 
 
-def top_level(args: Any) -> Level | None:
+def top_level(args: object) -> Level | None:
     """The level that carries out an operation: the highest vmap level with an example among `args`, or the highest level of functionalize
     where that is higher; else the highest forward level with a tangent."""
     found: Level | None = None
@@ -51,7 +52,7 @@ class _Transform(Interceptor):
     def concerns(self, door: Door) -> bool:
         return not door.irregular or any([door.rec.field(name) is not None for name in ("batch", "reads", "no_forward", "no_vmap")])
 
-    def idle(self, args: tuple[Any, ...]) -> bool:
+    def idle(self, args: tuple[object, ...]) -> bool:
         return not state.stack
 
     def __call__(self, call: Call) -> Any:
@@ -71,7 +72,7 @@ class _Transform(Interceptor):
 above.transform = _Transform()
 
 
-def _transformed(general: Any, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
+def _transformed(general: Any, args: Arguments, out: Any, inplace: bool) -> Any:
     if general.rec.field("random"):
         level = next((level for level in reversed(state.stack) if level.kind is VMAP and level.number < state.ceiling), None)
         if level is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from typing import Any
-from collections.abc import Callable
 
+from autograd_tape.annotations import Fn, Keywords
 from .._tensor import Tensor, frontend
 from ..random import get_rng_state, set_rng_state
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -14,8 +14,8 @@ from ._batching import is_example
 from ._levels import VMAP, Level
 
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
-         chunk_size: int | None = None) -> Callable[..., Any]:
+def vmap(func: Fn, in_dims: int | tuple[int | None, ...] = 0, out_dims: int = 0, randomness: str = "error", *,
+         chunk_size: int | None = None) -> Fn:
     """A function that carries out `func` for each example of a batch at once.
 
     Args:
@@ -36,25 +36,25 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func, updated=())
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Tensor | int, **kwargs: object) -> object:
         return mapped(func, in_dims, out_dims, randomness, chunk_size, args, kwargs)
 
     return wrapped
 
 
-def name_of(func: Callable[..., Any]) -> str:
+def name_of(func: Fn) -> str:
     """What messages call a function."""
     return func.__name__ if hasattr(func, "__name__") else repr(func)
 
 
-def mapped(func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str, chunk_size: int | None, args: tuple[Any, ...],
-           kwargs: dict[str, Any]) -> Any:
+def mapped(func: Fn, in_dims: int | tuple[int | None, ...], out_dims: int, randomness: str, chunk_size: int | None,
+           args: tuple[Tensor | int, ...], kwargs: Keywords) -> Any:
     """One call of a mapped function."""
     name = name_of(func)
     _check_out_dims(out_dims, name)
     size, dims, flat, spec = _arguments(in_dims, args, name)
 
-    def on(part: list[Any], n: int) -> tuple[list[Any], list[Any], TreeSpec]:
+    def on(part: list[Any], n: int) -> tuple[list[Tensor], list[int], TreeSpec]:
         with Level(VMAP, n, randomness) as level:
             examples = [x if d is None else batched(level, x, d) for x, d in zip(part, dims)]
             result = func(*tree_unflatten(examples, spec), **kwargs)
@@ -77,7 +77,7 @@ def mapped(func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: st
     return tree_unflatten(joined, out_spec)
 
 
-def _check_out_dims(out_dims: Any, name: str) -> None:
+def _check_out_dims(out_dims: int, name: str) -> None:
     if isinstance(out_dims, int):
         return
     leaves, _ = tree_flatten(out_dims)
@@ -86,7 +86,8 @@ def _check_out_dims(out_dims: Any, name: str) -> None:
                          "representing where in the outputs the vmapped dimension should appear.")
 
 
-def _arguments(in_dims: Any, args: tuple[Any, ...], name: str) -> tuple[int, list[int | None], list[Any], TreeSpec]:
+def _arguments(in_dims: int | tuple[int | None, ...], args: tuple[Tensor | int, ...], name: str) -> tuple[int, list[int | None],
+               list[Tensor | int], TreeSpec]:
     """(number of examples, dimension per leaf of the arguments, the leaves, the structure)."""
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple, list)):
@@ -123,7 +124,7 @@ def _arguments(in_dims: Any, args: tuple[Any, ...], name: str) -> tuple[int, lis
     return sizes[0], dims, flat, spec
 
 
-def _out_places(out_dims: Any, result: Any, outputs: list[Any], spec: TreeSpec, name: str) -> list[Any]:
+def _out_places(out_dims: int, result: Tensor | tuple[Tensor, ...], outputs: list[Tensor], spec: TreeSpec, name: str) -> list[int]:
     """Where the examples are counted in each output."""
     for o in outputs:
         if not isinstance(o, Tensor) and out_dims is not None:
@@ -138,7 +139,7 @@ def _out_places(out_dims: Any, result: Any, outputs: list[Any], spec: TreeSpec, 
     return places
 
 
-def _whole(level: Level, output: Any, dim: int | None, name: str) -> Any:
+def _whole(level: Level, output: Any, dim: int | None, name: str) -> Tensor:
     """An output with its examples counted along dimension `dim`."""
     if dim is None:
         if is_example(output, level):

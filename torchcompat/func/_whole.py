@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from collections.abc import Sequence
 
 from autograd_tape.tensor import NOTHING, table_of
@@ -13,14 +13,18 @@ from .._tensor import frontend
 from ._batched import BatchedTensor, batched
 from ._levels import Level, below, state, tensors_in
 
+if TYPE_CHECKING:
+    from autograd_tape.node import TapeEntry
+    from torchcompat._tensor import Tensor
+
 # -- tangents ---------------------------------------------------------------------------------------------------------------
 
 
-def _table(t: Any) -> dict[Level, Any]:
+def _table(t: Any) -> dict[Level, Tensor]:
     return getattr(t, "_info", NOTHING).tangents or {}
 
 
-def tangents_of(t: Any) -> dict[Level, Any]:
+def tangents_of(t: Tensor) -> dict[Level, Tensor]:
     """The tangents of a tensor that is no example, by active forward level. A view of a base that got one later has the same view
     of it."""
     own, base = _table(t), t._base
@@ -35,7 +39,7 @@ def tangents_of(t: Any) -> dict[Level, Any]:
     return {level: x for level, x in own.items() if x is not None and level.alive}
 
 
-def tangent_of(t: Any, level: Level) -> Any:
+def tangent_of(t: Tensor, level: Level) -> Tensor | None:
     """The tangent of a tensor at a level, or None; that of an example is the example of the batch's."""
     if isinstance(t, BatchedTensor):
         whole = tangent_of(t._value, level)
@@ -43,12 +47,12 @@ def tangent_of(t: Any, level: Level) -> Any:
     return tangents_of(t).get(level)
 
 
-def has_tangents(value: Any) -> bool:
+def has_tangents(value: object) -> bool:
     """Whether a tensor among arguments, or the batch that it is an example of, has tangents that are looked at now."""
     return any([level.number < state.ceiling for t in tensors_in(value) for level in tangents_of(innermost(t))])
 
 
-def set_tangent(t: Any, level: Level, tangent: Any) -> None:
+def set_tangent(t: Tensor, level: Level, tangent: Tensor | None) -> None:
     """Gives a tensor a tangent; None says that it has none, whatever its base has."""
     if isinstance(t, BatchedTensor):
         if tangent is not None:
@@ -65,7 +69,7 @@ def set_tangent(t: Any, level: Level, tangent: Any) -> None:
     table[level] = tangent
 
 
-def same_view(view: Any, base: Any, tangent: Any) -> Any:
+def same_view(view: Any, base: Any, tangent: Any) -> Tensor:
     """The view of `tangent` that `view` is of `base`, whose layout the tangent has."""
     return frontend.as_strided(tangent, tuple(view.shape), tuple(view.stride()), view.storage_offset() - base.storage_offset()
                                + tangent.storage_offset())
@@ -84,7 +88,7 @@ def front(t: BatchedTensor) -> Any:
     return frontend.permute(value, tuple(dims))
 
 
-def show(level: Level, t: Any) -> Any:
+def show(level: Level, t: Any) -> Tensor:
     """A tensor with the examples of a vmap level along dimension 0: the batch it is an example of, or itself expanded."""
     if isinstance(t, BatchedTensor):
         if t._level is level:
@@ -100,7 +104,7 @@ def show(level: Level, t: Any) -> Any:
     return result
 
 
-def hide(level: Level, t: Any, dim: int) -> BatchedTensor:
+def hide(level: Level, t: Tensor, dim: int) -> BatchedTensor:
     """The example of a vmap level along dimension `dim` of `t`, which may itself be an example at levels above."""
     if not isinstance(t, BatchedTensor) or t._level.number < level.number:
         return batched(level, t, dim)
@@ -109,7 +113,7 @@ def hide(level: Level, t: Any, dim: int) -> BatchedTensor:
     return batched(t._level, hide(level, t._value, at), b - 1 if at < b else b)
 
 
-def innermost(t: Any) -> Any:
+def innermost(t: Tensor) -> Tensor:
     """The batch of batches that an example is of."""
     while isinstance(t, BatchedTensor):
         t = t._value
@@ -130,14 +134,14 @@ def levels_of(values: Any) -> set[Level]:
     return found
 
 
-def physical(t: Any, levels: Sequence[Level]) -> Any:
+def physical(t: Tensor, levels: Sequence[Level]) -> Tensor:
     """A tensor with a leading dimension per vmap level of `levels` (outermost first)."""
     for level in reversed(levels):
         t = show(level, t)
     return t
 
 
-def logical(t: Any, levels: Sequence[Level]) -> Any:
+def logical(t: Tensor, levels: Sequence[Level]) -> Tensor:
     """The example of a tensor with a leading dimension per vmap level: the inverse of `physical`."""
     for level in levels:
         t = hide(level, t, 0)
@@ -158,7 +162,7 @@ def made_like(model: Any, t: Any) -> Any:
         return logical(frontend.clone(whole), levels)
 
 
-def shadow(t: Any, node: Any = None) -> Any:
+def shadow(t: Tensor, node: TapeEntry | None = None) -> Tensor:
     """Another tensor over the same memory, with the same tangents and version counter but another history."""
     if isinstance(t, BatchedTensor):
         return batched(t._level, shadow(t._value, node), t._bdim)

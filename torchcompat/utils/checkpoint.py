@@ -279,7 +279,7 @@ class CheckpointFunction(Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: object) -> Any:
+    def backward(ctx: Any, *grads: Any) -> Any:
         """Gradients of the arguments, and into the `.grad` of whatever else the function uses."""
         engine = current_engine()
         if engine is not None and engine.capture is not None:
