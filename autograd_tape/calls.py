@@ -357,6 +357,11 @@ class Door:
         self._asked = current, asked
         return asked
 
+    @property
+    def writes(self) -> bool:
+        """Whether the operation, not its variant in place, writes to its first argument."""
+        return self.rec.name.endswith("_") or bool(self.rec.field("writes"))
+
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The operation itself."""
         raise NotImplementedError

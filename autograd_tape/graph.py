@@ -197,7 +197,8 @@ class Graph:
         last = held.operations.index(operations[-1]) if operations else -1
         reads = tuple([(read.sources, read.place) for read in held.reads if read.before <= last])
         written = frozenset[int]().union(*[o.writes for o in operations])
-        return cls(values, tuple(nodes), inputs, tuple(wanted), True, reads, bool(written), any([len(lying[m]) > 1 for m in written]))
+        aliased = any([len(lying.get(m, ())) > 1 for m in written])  # an operation may have written to memory of its own, too
+        return cls(values, tuple(nodes), inputs, tuple(wanted), True, reads, bool(written), aliased)
 
     # -- running --------------------------------------------------------------------------------------------------
 

@@ -21,11 +21,12 @@ import attrs
 import numpy as np
 
 from .calls import Call, Door, Interceptor
+from .dtypes import DType, Device
 from .errors import AutogradError
 from .indices import Indices
 from .modes import GradMode, Notes, active_tapes, grad_mode, in_loop, noting
 from .node import TapeEntry
-from .tensor import LEAF, LEAF_CLASSES, TensorRef, listeners, next_id
+from .tensor import LEAF, TensorRef, listeners, next_id
 
 if TYPE_CHECKING:
     from .record import Record
@@ -168,52 +169,33 @@ class Copies:
 # -- one call ---------------------------------------------------------------------------------------------------------
 
 
-class _Frame(Notes):
-    """A call while it runs, with the notes of its parts: what it writes to, and whether the size of what it returns depends on values.
+class Given:
+    """What a call that changes something was given: its arguments, its tensors and for each tape their ids, as it was called. They are
+    looked up before anything is written to.
 
     Attributes:
-        given: its arguments, its tensors and for each tape their ids, as it was called. They are looked up before anything is written to.
+        written: the memory that it writes to.
     """
 
-    __slots__ = ("written", "sized", "given", "look_up")
-    parts = True
+    __slots__ = ("arguments", "inputs", "ids", "written")
 
-    def __init__(self, tapes: Sequence[Tape], look_up: Callable[[], tuple[dict[str, Any], list[TensorRef]]]) -> None:
-        self.tapes, self.sized, self.look_up = tapes, False, look_up
+    def __init__(self, notes: Notes, out: Any = None) -> None:
+        door, args = notes[notes.at][:2]
+        given, named = door.spelled(args)
+        self.arguments, self.inputs = take_apart(door.rec, given, named if out is None else named | {"out": out}, door.spreads)
+        self.ids = [tape.held.ids_of(self.inputs) for tape in notes.tapes]
         self.written: dict[int, np.ndarray] = {}
-        self.given: tuple[dict[str, Any], list[TensorRef], list[tuple[int, ...]]] | None = None
-
-    def run(self, function: Callable[..., Any], args: Sequence[Any] = ()) -> Any:
-        """What the call returns; `function(*args)` carries it out."""
-        before, _state.frame, noting.calls = noting.calls, self, self
-        try:
-            return function(*args)
-        finally:
-            _state.frame, noting.calls = None, before
-
-    def start(self) -> tuple[dict[str, Any], list[TensorRef], list[tuple[int, ...]]]:
-        """Looks up what it was given."""
-        if self.given is None:
-            arguments, inputs = self.look_up()
-            self.given = arguments, inputs, [tape.held.ids_of(inputs) for tape in self.tapes]
-        return self.given
 
 
-class _State(threading.local):
-    frame: _Frame | None = None
-
-
-_state = _State()
-
-
-def frame() -> _Frame | None:
-    """The call that runs on this thread and is being held, or None."""
-    return _state.frame
+def within() -> bool:
+    """Whether what runs on this thread is part of a call that is held whole."""
+    notes = noting.calls
+    return notes is not None and notes.at >= 0
 
 
 def _note_number(tensor: TensorRef, how: str) -> None:
     """A number of `tensor` is given to Python: tapes note it, unless it is read within an operation."""
-    if _state.frame is None:
+    if not within():
         for tape in active_tapes():
             tape.held.left(tensor, how)
 
@@ -223,18 +205,21 @@ listeners.append(_note_number)
 
 def note_write(target: TensorRef) -> None:
     """Called before the memory of `target` is written to."""
-    current = _state.frame
-    if current is not None and target._data is not None:
-        current.start()
-        root = root_of(target._data)
-        current.written[id(root)] = root
-        for tape in current.tapes:
-            tape.held.before_write(target._data)
+    notes = noting.calls
+    while notes is not None:
+        if notes.at >= 0 and target._data is not None:
+            root = root_of(target._data)
+            if notes.given is None:
+                notes.given = Given(notes)
+            notes.given.written[id(root)] = root
+            for tape in notes.tapes:
+                tape.held.before_write(target._data)
+        notes = notes.around
 
 
 def note_other_memory(target: TensorRef) -> None:
     """Called before a tensor takes other memory, or its own in another shape, and a history: its value keeps those that it had."""
-    if noting.calls is not None and noting.calls.parts:
+    if noting.calls is not None:
         noting.calls.enter()
     for tape in active_tapes():
         held = tape.held
@@ -244,8 +229,11 @@ def note_other_memory(target: TensorRef) -> None:
 
 def note_size() -> None:
     """Called where values decide the shape of a result."""
-    if _state.frame is not None:
-        _state.frame.sized = True
+    notes = noting.calls
+    while notes is not None:
+        if notes.at >= 0:
+            notes[notes.at][6] = True
+        notes = notes.around
 
 
 def settle() -> None:
@@ -255,58 +243,68 @@ def settle() -> None:
             tape.held  # noqa: B018  # which takes them in
 
 
-def hold(rec: Record, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, inplace: bool = False,
-         positional: bool = False) -> Any:
-    """`call(*args, **kwargs)`, which carries out the operation of `rec`, held by the tapes that record. What it calls in turn is part
-    of it.
+def hold(door: Door, args: tuple[Any, ...], function: Callable[..., Any], given: Sequence[Any], out: Any = None, inplace: bool = False
+         ) -> Any:
+    """`function(*given)`, which carries out the call of an operation with `args`, held by the tapes that record as a whole: what it calls
+    in turn is part of it.
 
     Args:
+        out: what it writes its result to.
         inplace: it is the variant with an underscore.
-        positional: the schema does not name its arguments, for it takes any number of them.
     """
+    notes = noting.calls
+    if within():
+        return function(*given)
+    if notes is not None and not in_loop():
+        return held_in(notes, door, args, function, given, door.at_once or inplace or out is not None, out, inplace)
     tapes = active_tapes()
-    if not tapes or _state.frame is not None:
-        return call(*args, **kwargs)
-    settle()
-    current = _Frame(tapes, lambda: take_apart(rec, args, kwargs, positional))
-    current.start()
-    mode = grad_mode()
-
-    def run() -> Any:
-        if rec.name.endswith("_") or rec.field("writes"):  # which write by themselves
-            note_write(current.start()[1][0])
-        for target in tensors_in(kwargs.get("out")):
-            note_write(target)
-        return call(*args, **kwargs)
-
-    result = current.run(run)
-    current.enter()
-    _add(current, rec, result, inplace, mode)
-    return result
+    if not tapes:
+        return function(*given)
+    noting.calls = Notes(tapes)
+    try:
+        return held_in(noting.calls, door, args, function, given, True, out, inplace)
+    finally:
+        noting.calls = notes
 
 
-def hold_later(door: Door, args: tuple[Any, ...], notes: Notes, function: Callable[..., Any], given: Sequence[Any]) -> Any:
-    """`function(*given)`, which carries out the call of an irregular operation with `args`, noted for the tapes as a whole."""
-    args = tuple([a if a.__class__ in _KEPT or a.__class__ in LEAF_CLASSES else as_it_is(a) for a in args])
-    current, mode = _Frame(notes.tapes, lambda: take_apart(door.rec, *door.spelled(args), door.spreads)), grad_mode()
-    result = current.run(function, given)
-    if current.given is None:
-        notes.append([door, args, result, result._node or next_id() if isinstance(result, TensorRef) else
-                      [o._node or next_id() for o in tensors_in(result)], current, mode, current.sized])
-    else:  # something was written to
-        current.enter()
-        _add(current, door.rec, result, False, mode)
-    return result
+def held_in(notes: Notes, door: Door, args: tuple[Any, ...], function: Callable[..., Any], given: Sequence[Any], at_once: bool = False,
+            out: Any = None, inplace: bool = False) -> Any:
+    """The same for the tapes that `notes` are for, none of whose calls runs; as a note where it need not be held `at_once`, nor writes."""
+    args = as_it_is(args)
+    notes.at = len(notes)
+    notes.append(note := [door, args, None, None, (), grad_mode(), False])
+    try:
+        if at_once:
+            notes.given = Given(notes, out)
+            for target in tensors_in(out) if out is not None else notes.given.inputs[:1] if inplace or door.writes else ():
+                note_write(target)
+        note[2] = result = function(*given)
+        if notes.given is not None:
+            notes.enter()
+            _add(notes, note, inplace)
+            notes.pop()
+            return result
+        if len(notes) > (first := notes.at + 1):
+            note[4] = notes[first:]
+            del notes[first:]
+        note[3] = result._node or next_id() if isinstance(result, TensorRef) else [o._node or next_id() for o in tensors_in(result)]
+        return result
+    except BaseException:
+        del notes[notes.at:]
+        raise
+    finally:
+        notes.at, notes.given = -1, None
 
 
-def _add(current: _Frame, rec: Record, result: Any, inplace: bool, mode: GradMode) -> None:
-    """Adds a call that ran to the tapes."""
-    arguments, inputs, ids = current.start()
-    for tape, before in zip(current.tapes, ids):
-        if any([p == "Any" for p, _ in rec.returns]):  # a number that values decide, `equal`
-            for x in inputs:
-                tape.held.left(x, f"{rec.name}()")
-        tape.held.add(tape, rec, arguments, before, inputs, tensors_in(result), current.written, inplace, mode, current.sized)
+def _add(notes: Notes, note: list[Any], inplace: bool) -> None:
+    """Adds a call that ran, and changed something, to the tapes."""
+    given: Given = notes.given
+    door, _, result, _, _, mode, sized = note
+    for tape, before in zip(notes.tapes, given.ids):
+        if any([p == "Any" for p, _ in door.rec.returns]):  # a number that values decide, `equal`
+            for x in given.inputs:
+                tape.held.left(x, f"{door.rec.name}()")
+        tape.held.add(tape, door.rec, given.arguments, before, given.inputs, tensors_in(result), given.written, inplace, mode, sized)
 
 
 def made_by(nodes: Sequence[Any]) -> TapeEntry | None:
@@ -314,14 +312,20 @@ def made_by(nodes: Sequence[Any]) -> TapeEntry | None:
     return next((node if node._tag == 0 else node.entry for node in nodes if node.__class__ is not int and node is not LEAF), None)
 
 
-_KEPT = {bool, int, float, str, type(None), slice}
+_KEPT: set[type] = {bool, int, float, complex, str, type(None), slice, type(...), DType, Device, TensorRef}
 """What holds nothing that may change behind a tape's back, and needs no copy."""
 
 
 def as_it_is(value: Any) -> Any:
     """An argument as it is now: lists, dicts and arrays may change."""
-    if value.__class__ in (list, tuple):
+    if value.__class__ in _KEPT:
+        return value
+    if value.__class__ is tuple or value.__class__ is list:
+        if _KEPT.issuperset(map(type, value)):
+            return value if value.__class__ is tuple else value[:]
         return type(value)([as_it_is(x) for x in value])
+    if isinstance(value, TensorRef):
+        _KEPT.add(value.__class__)
     if isinstance(value, dict):
         return {k: as_it_is(x) for k, x in value.items()}
     return value.copy() if isinstance(value, np.ndarray) else value
@@ -337,14 +341,10 @@ class _Holding(Interceptor):
         return door.irregular
 
     def idle(self, args: tuple[Any, ...]) -> bool:
-        return _state.frame is not None  # what runs is part of a call that is held
+        return within()
 
     def __call__(self, call: Call) -> Any:
-        notes = noting.calls
-        if notes is None or call.out is not None or call.inplace or call.door.at_once or in_loop():
-            args, kwargs = call.spelled()
-            return hold(call.rec, lambda *args, **kwargs: call.proceed(), args, kwargs, inplace=call.inplace, positional=call.door.spreads)
-        return hold_later(call.door, call.args, notes, call.proceed, ())
+        return hold(call.door, call.args, call.proceed, (), out=call.out, inplace=call.inplace)
 
 
 HOLDING = _Holding()

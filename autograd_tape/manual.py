@@ -296,9 +296,8 @@ class _Replacing(Interceptor):
             raise AutogradError(f"'{call.name}' in place has no gradient while another is registered for '{call.rec.name}'",
                                 expected="an operation that makes a new tensor", found="an update in place, or out=",
                                 remedy=f"use '{call.rec.name}' out of place, or call unregister_grad_fn({call.rec.name!r})")
-        given, named = call.door.spelled(call.args)
 
-        def carry_out(*args: Any, **kwargs: Any) -> Any:
+        def carry_out() -> Any:
             with aside(), _ModeContext(GradMode.DISABLED):
                 result = call.proceed()
             if call.door.sized_by(call.args):
@@ -310,10 +309,11 @@ class _Replacing(Interceptor):
             if targets:
                 entry = hand_made(call.rec, inputs, targets, grad_fn)
                 if active_tapes():
+                    given, named = call.door.spelled(call.args)
                     keep_on_tapes(entry, inputs, tuple(targets), take_apart(call.rec, given, named, call.door.spreads)[0])
             return result
 
-        return hold(call.rec, carry_out, given, named, positional=call.door.spreads)
+        return hold(call.door, call.args, carry_out, ())
 
 
 _REPLACING = _Replacing()

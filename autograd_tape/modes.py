@@ -131,34 +131,52 @@ UNDONE: Any = object()
 
 class Notes(list[Any]):
     """Calls of a thread that the tapes which record it have yet to take in: each [door, arguments, result, node of each output, or an id
-    for it], and those of irregular operations [.., notes of the parts, None where the entry was made by hand, grad mode, whether values
+    for it], and those that are held whole [.., notes of the parts, None where the entry was made by hand, grad mode, whether values
     decide a size].
 
     To note a call is all the work there is while it runs. What it means is found out when somebody asks, at the latest before anything
-    that it was called with changes.
+    that it was called with changes. While a call that is held whole runs, notes of its parts follow its own, which takes them in when it
+    is over.
+
+    Attributes:
+        tapes: the tapes.
+        at: where the call that is held whole and still runs stands; below 0 while there is none.
+        given: what that call was given, where that has been looked up, because it is about to change something (see `held.Given`).
+        around: those of the tapes for which a tape that was opened within a call of theirs makes all this part of that call.
     """
 
-    __slots__ = ("tapes",)
-    parts = False  # whether the calls are part of another
+    __slots__ = ("tapes", "at", "given", "around")
 
-    def __init__(self, tapes: Sequence[Tape]) -> None:
-        self.tapes = tapes
+    def __init__(self, tapes: Sequence[Tape], around: Notes | None = None) -> None:
+        self.tapes, self.at, self.around = tapes, -1, around
+        self.given: Any = None
 
     def hand_over(self) -> None:
-        """Gives the tapes what was noted."""
-        count = len(self) - 1 if self and self[-1][2] is UNDONE else len(self)
+        """Gives the tapes what was noted, but the call that still runs, and its parts."""
+        if self.at >= 0:
+            count, self.at = self.at, 0
+        else:
+            count = len(self) - 1 if self and self[-1][2] is UNDONE else len(self)
         found = [note for note in self[:count] if note[2] is not UNDONE]  # what is undone before the last one raised
         del self[:count]
         for tape in self.tapes:
             tape.noted += found
+        if self.around is not None:
+            self.around += found
 
     def enter(self) -> None:
-        """Gives the tapes the entries of calls that are part of another."""
-        found, self[:] = self[:], ()
-        for tape in self.tapes:
-            for note in found:
-                if note[2] is not UNDONE:
-                    tape.enter(note)
+        """Gives the tapes the entries of the parts of the call that runs."""
+        if self.around is not None:
+            self.hand_over()
+            self.around.enter()
+        if self.at >= 0:
+            first = self.at + 1
+            found = self[first:]
+            del self[first:]
+            for tape in self.tapes:
+                for note in found:
+                    if note[2] is not UNDONE:
+                        tape.enter(note)
 
 
 class _Noting(threading.local):
@@ -166,7 +184,7 @@ class _Noting(threading.local):
 
 
 noting = _Noting()
-"""Where this thread notes calls for the tapes that record it; None where none does. What is part of a call has notes of its own."""
+"""Where this thread notes calls for the tapes that record it; None where none does."""
 unsettled: WeakSet[Tape] = WeakSet()
 """The tapes for which there may be such notes."""
 
@@ -193,7 +211,7 @@ def active_tapes() -> tuple[Tape, ...]:
 def keep_on_tapes(entry: TapeEntry, inputs: tuple[Any, ...], outputs: tuple[Any, ...], arguments: dict[str, Any],
                   came: tuple[int, ...] | None = None, went: tuple[int, ...] | None = None) -> None:
     """Gives an entry to the explicit tapes that record this thread; see `Tape.add`."""
-    if noting.calls is not None and noting.calls.parts:
+    if noting.calls is not None:
         noting.calls.enter()
     for tape in active_tapes():
         tape.add(entry, inputs, outputs, arguments, (came, went))

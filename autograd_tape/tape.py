@@ -545,16 +545,23 @@ def _checked(ref: Any, query: str) -> TensorRef:
 
 
 def _note_anew() -> None:
-    """This thread notes its calls for the tapes that record it, from now on."""
-    if noting.calls is not None:
-        noting.calls.hand_over()
-        for tape in noting.calls.tapes:
+    """This thread notes its calls for the tapes that record it, from now on. Those for which a call runs that is held whole keep their
+    notes: what others record meanwhile is part of it."""
+    notes, around = noting.calls, None
+    if notes is not None:
+        notes.hand_over()
+        around = notes if notes.at >= 0 else notes.around
+        for tape in notes.tapes if notes is not around else ():
             tape._notes = None
+    others: Notes | None = around
     tapes = active_tapes()
+    while others is not None:
+        tapes, others = tuple([tape for tape in tapes if tape not in others.tapes]), others.around
     by_thread = tapes and all([tape._owner is not None and tape._owner.task is None for tape in tapes])
-    noting.calls = notes = Notes(tapes) if by_thread else None  # tasks take turns on a thread
-    for tape in tapes:
-        tape._notes = notes
+    noting.calls = notes = Notes(tapes, around) if by_thread else around  # tasks take turns on a thread
+    if by_thread:
+        for tape in tapes:
+            tape._notes = notes
 
 
 def _own_blocks() -> tuple[RecordingContext, ...]:

@@ -22,7 +22,7 @@ from .errors import ArgumentError, NoGradError, ShapeMismatchError
 from .executors import executor_for
 from .frontend import F, Frontend, front_end_of
 from .graph import Graph, Node
-from .held import Copies, Operation, Traced, frame, place, root_of
+from .held import Copies, Operation, Traced, place, root_of, within
 from .lazy import array_of, bind, bindable, call, evaluate, put
 from .manual import ManualEntry
 from .modes import GradMode, _ModeContext, _mode, aside, grad_mode
@@ -47,7 +47,7 @@ def running() -> list[_Call]:
 
 def _note_number(tensor: TensorRef, how: str) -> None:
     """A number of `tensor` is given to Python: transforms hear of it, unless it is read within an operation that a tape holds."""
-    if frame() is None:
+    if not within():
         for call in running():
             call.left(tensor, how)
 

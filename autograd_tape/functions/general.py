@@ -20,7 +20,7 @@ from ..dtypes import (
     result_dtype, write_numbers,
 )
 from ..errors import ArgumentError, AutogradError, type_name
-from ..held import frame, hold, note_size, note_write, recordings
+from ..held import hold, note_size, note_write, recordings, within
 from ..modes import UNDONE, GradMode, active_tapes, grad_mode, in_loop, keep_on_tapes, noting
 from ..node import OutputEdge, TapeEntry, edge_of
 from ..ops._host import data_dependent
@@ -226,14 +226,16 @@ class General(Door):
         self._single = len(rec.returns) == 1 and not rec.returns_list
         self._lists = any([p.type.endswith(("[]", "[]?")) or p.type.startswith("int[") for p in rec.params])
         self._sized = rec.field("meta") is data_dependent or rec.field("sized_by_values") is not None
-        self._tells = self._sized or any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
+        self.at_once = any([p == "Any" for p, _ in rec.returns])  # values decide what Python gets
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
-        if recordings and not TO_REGULAR and out is None and not inplace and not self._tells and (notes := noting.calls) is not None \
+        if recordings and not TO_REGULAR and out is None and not inplace and not self.at_once and (notes := noting.calls) is not None \
                 and ("asyncio" not in _modules or not in_loop()):
             notes.append(note := [self, _kept(args) if self._lists and list in map(type, args) else args, UNDONE, None])
             try:
+                if self._sized and self.sized_by(args):
+                    note_size()
                 note[2] = result = (self._below[0] or self._entrance(False))(*args)
             except (AutogradError, TypeError) as error:
                 return self.failed(error, args)
@@ -268,7 +270,14 @@ class General(Door):
             below = self._below[inplace] or self._entrance(inplace)
             if not recordings or noting.calls is None and not active_tapes():  # nobody records, or another thread alone
                 return below(*args)
+            if inplace:
+                args = self.coerced(args)
+                return hold(self, args, below, args, None, True)
         return self.rest(args, out, inplace)
+
+    def coerced(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Arguments as the front end takes them: arrays as tensors."""
+        return tuple([self.frontend.coerce(p, v) for p, v in zip(self.rec.params, args)])
 
     def sized_by(self, args: Sequence[Any]) -> bool:
         """Whether values decide the shape of what a call with these arguments returns, and nothing that it calls says so."""
@@ -277,7 +286,8 @@ class General(Door):
 
     def rest(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """The operation on the quiet path for half precision, or else on the general path."""
-        if self._half_at >= 0 and out is None and not inplace and not recordings:
+        if self._half_at >= 0 and out is None and not inplace and (
+                not recordings or (notes := noting.calls) and notes[-1][2] is UNDONE):  # a noted call
             x = args[self._half_at]
             if x.__class__ is list or x.__class__ is tuple:
                 x = x[0] if x else None
@@ -320,11 +330,9 @@ class General(Door):
         """The operation itself, perhaps by another executor than the device's."""
         rec, frontend = self.rec, self.frontend
         if recordings:
-            current = frame()
-            if current is None and active_tapes():
-                given = [frontend.coerce(p, v) for p, v in zip(rec.params, args)]
-                return hold(rec, lambda *a, out=None: self.run(a, out, inplace, executor), given, {} if out is None else {"out": out},
-                            inplace=inplace)
+            if not within() and active_tapes():
+                args = self.coerced(args)
+                return hold(self, args, self.run, (args, out, inplace, executor), out=out, inplace=inplace)
             if self._sized and self.sized_by(args):
                 note_size()
         read = self.read(args)
@@ -797,7 +805,6 @@ class Operator(General):
     def __init__(self, rec: Record, frontend: Any, name: str) -> None:
         super().__init__(rec, frontend)
         self.name = name
-        self._tells = self._tells or name == "__eq__"
 
     def failed(self, error: Exception, args: tuple[Any, ...]) -> Any:
         return self.passed(args, None, False)

@@ -12,11 +12,11 @@ from typing import Any
 from collections.abc import Callable, Sequence
 
 from .. import calls, modes
-from ..calls import LISTENING, Door, Interceptor, Parameter, source_of
+from ..calls import LISTENING, TO_REGULAR, Door, Interceptor, Parameter, source_of
 from ..codegen import execute
 from ..dtypes import SCALAR_TYPE_NAMES
 from ..errors import AutogradError, ShapeMismatchError
-from ..held import HOLDING, hold_later, recordings
+from ..held import HOLDING, as_it_is, held_in, note_write, recordings, within
 from ..modes import UNDONE, grad_mode, in_loop, noting
 from ..node import TapeEntry
 from ..record import Record, get_record, if_any
@@ -27,6 +27,9 @@ from .namespace import REALS
 
 
 _modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
+
+
+_TAPES = (HOLDING,)  # who is to be asked, where tapes alone are
 
 
 class Irregular(Door):
@@ -46,10 +49,12 @@ class Irregular(Door):
         self.params = params
         self.spreads = any([p.spread == "*" for p in params])
         self._flat = not any([p.spread or p.keyword_only for p in params])
-        self.at_once = rec.name.endswith("_") or bool(rec.field("writes")) or any([p == "Any" for p, _ in rec.returns])
+        self.at_once = self.writes or any([p == "Any" for p, _ in rec.returns])
         self._open = False  # whether the path written by hand may be taken while somebody looks at calls
         self._below: Any = None
         self._recorded: Callable[..., Any] | None = rec.field("recorded")
+        # Whether the path written by hand is noted as a regular operation is: it makes one entry, or none, for it has no inputs.
+        self._notes_quiet = self._recorded is not None or rec.field("make") is not None and not rec.tensor_params
 
     def __call__(self, args: tuple[Any, ...], out: Any = None, inplace: bool = False) -> Any:
         """Carries out the operation, as doors do. A call that tapes alone listen to takes a shorter way, and is noted for them."""
@@ -59,13 +64,14 @@ class Irregular(Door):
         heard, asked = self._asked
         if heard is not calls._listening:
             asked = self.hear()
-        for interceptor in asked:
-            if interceptor is not HOLDING and not interceptor.idle(args):
-                return super().__call__(args, out, inplace)
-        if self._recorded is None:
-            return self.plain(*args) if notes.parts else hold_later(self, args, notes, self.plain, args)
-        notes.append(note := [self, args, UNDONE, None, None, grad_mode(), False])
-        note[2] = result = (self._below or self._entrance())(*args)
+        if asked is not _TAPES:
+            for interceptor in asked:
+                if interceptor is not HOLDING and not interceptor.idle(args):
+                    return super().__call__(args, out, inplace)
+        if not self._notes_quiet:
+            return self.plain(*args) if notes.at >= 0 else held_in(notes, self, args, self.plain, args)
+        notes.append(note := [self, args if self._recorded is not None else as_it_is(args), UNDONE, None, None, grad_mode(), False])
+        note[2] = result = self._quiet(args)
         note[3] = result._node or next_id()
         return result
 
@@ -73,21 +79,31 @@ class Irregular(Door):
         below = self._below = self.frontend.below(self, False)
         return below
 
+    def _quiet(self, args: tuple[Any, ...]) -> Any:
+        """The function on the path written by hand."""
+        below = self._below or self._entrance()
+        if self._flat:
+            return below(*args)
+        given, named = self.spelled(args)
+        return below(*given, **named)
+
     def carry_out(self, args: tuple[Any, ...], out: Any, inplace: bool) -> Any:
         """The function, on its quiet path where that is open."""
-        if out is None and modes.watched and self._open and not recordings:
-            below = self._below or self._entrance()
-            if self._flat:
-                return below(*args)
-            given, named = self.spelled(args)
-            return below(*given, **named)
-        return self.rest(args, out)
+        if out is not None or not modes.watched or not self._open:
+            return self.rest(args, out)
+        if recordings:
+            if not self.writes or not within():
+                return self.rest(args)
+            note_write(args[0])
+        return self._quiet(args)
 
     def hear(self) -> tuple[Interceptor, ...]:
         found = super().hear()
+        if found == _TAPES:
+            self._asked, found = (self._asked[0], _TAPES), _TAPES
         if self.rec.field("make") is not None:
             parts = [General(get_record(name), self.frontend) for name in self.rec.field("parts") or ()]
-            self._open = all([i in found and not i.parts or not any(map(i.concerns, parts)) for i in LISTENING
+            self._open = all([i in found and not i.parts or not any(map(i.concerns, parts)) for i in TO_REGULAR
                               if i.frontend in (None, self.frontend)])
         return found
 
@@ -100,7 +116,7 @@ class Irregular(Door):
         """The function itself."""
         if recordings and (notes := noting.calls) and notes[-1][2] is UNDONE:
             notes.pop()  # what is not quiet is held as a whole
-            return self.plain(*args) if notes.parts else hold_later(self, args, notes, self.plain, args)
+            return self.plain(*args) if notes.at >= 0 else held_in(notes, self, args, self.plain, args)
         return self.plain(*args) if out is None else self.plain(*args, out)
 
     def recorded(self, entry: TapeEntry, args: Sequence[Any]) -> tuple[dict[str, Any], list[TensorRef]]:

@@ -223,3 +223,44 @@ def test_calls_of_others_are_not_noted() -> None:
             F.exp(x)
         F.sin(x)
     assert [o.op_name for o in tape.held.operations] == ["sin"]
+
+
+def test_a_tape_opened_within_a_held_call_takes_nothing_from_those_around_it() -> None:
+    import torchcompat as torch
+
+    inner: list[Tape] = []
+
+    def twice(x: Any) -> Any:
+        with Tape() as tape:
+            inner.append(tape)
+            y = x * 2.0
+            z = y.var()
+            z.add_(1.0)
+        return z + y.exp()
+
+    library = torch.library.Library("tapes_within", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", twice, "CompositeImplicitAutograd")
+    x = torch.ones(3, requires_grad=True)
+    with Tape(retain_graph=True) as outer:
+        y = torch.ops.tapes_within.twice(x * 3.0) * 2.0
+    assert [o.op_name for o in outer.held.operations] == ["mul", "tapes_within::twice", "mul"]
+    assert [e.op_name for e in outer.entries] == ["mul", "mul", "var_of", "add", "exp", "add", "mul"]
+    assert [o.op_name for o in inner[0].held.operations] == ["mul", "var", "add"]
+    assert [e.op_name for e in inner[0].entries] == ["mul", "var_of", "add"]
+    assert noting.calls is None
+    assert [node.op for node in outer.to_graph(y).nodes] == ["mul", "tapes_within::twice", "mul"]
+
+
+@pytest.mark.parametrize("raises", [lambda x: F.norm(x, p="no norm"), lambda x: F.mul_(x, TensorRef.of([1.0, 2.0, 3.0])),
+                                    lambda x: x + TensorRef.of([1.0, 2.0, 3.0]), lambda x: F.cat([x, 1.0]), lambda x: x[5],
+                                    lambda x: F.index(x, [TensorRef.of([9])])])
+def test_a_call_that_raises_leaves_the_block_as_it_was(raises: Callable[[Any], Any]) -> None:
+    x = TensorRef.of([1.0, 2.0], requires_grad=True)
+    with Tape() as tape:
+        y = x * 2.0
+        with pytest.raises(Exception):  # noqa: B017  # of whatever kind
+            raises(y)
+        z = F.var(y)
+    assert [o.op_name for o in tape.held.operations] == ["mul", "var"] and noting.calls is None
+    np.testing.assert_array_equal(backward(z, tape)[x], [-4.0, 4.0])

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 
 from autograd_tape.annotations import Arguments, Fn, Keywords
 from autograd_tape.calls import Door, Parameter, changed
-from autograd_tape.held import hold, note_write, tensors_in
+from autograd_tape.held import hold, note_write, recordings, tensors_in
 from autograd_tape.locks import fork_safe_lock
-from autograd_tape.modes import GradMode, active_tapes, grad_mode
+from autograd_tape.modes import GradMode, grad_mode
 from autograd_tape.ops import RECORDS
 from autograd_tape.record import Record
 from autograd_tape.strided import owner_of
@@ -168,10 +168,7 @@ class Operator(Door):
 
     def carry_out(self, args: tuple[object, ...], out: object, inplace: bool) -> Any:
         """The operation below those who look at calls."""
-        if active_tapes():
-            given, named = self.spelled(args)
-            return hold(self.rec, lambda *given, **named: self._autograd(self.bind(given, named)), given, named)
-        return self._autograd(args)
+        return hold(self, args, self._autograd, (args,)) if recordings else self._autograd(args)
 
     rest = carry_out  # where modes look at it, too
 
